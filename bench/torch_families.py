@@ -149,6 +149,20 @@ def repeat(x):
     return x.repeat_interleave(2, 1)
 
 
+def alignment(inputs):
+    batch = inputs.matrix[0] // 32
+    log_probs = torch.log_softmax(inputs.normal(128, batch, 64), -1)
+    lengths = [torch.full((batch,), each, device=inputs.device) for each in (128, 32)]
+    return log_probs, inputs.indices((batch, 32), 63) + 1, *lengths
+
+
+def fake_quantized(x):
+    scale = x.abs().amax() * (2 / 254)
+    zero = torch.zeros(1, dtype=torch.int32, device=x.device)
+    return torch.fake_quantize_per_tensor_affine(x, scale, zero, -127, 127)
+
+
+# None: PyTorch has none of its own.
 FUNCTIONS = {
     "elementwise/exp": unary("matrix", torch.exp),
     "elementwise/tanh": unary("matrix", torch.tanh),
@@ -233,6 +247,7 @@ FUNCTIONS = {
     "conv/1d_3": convolution(
         (3,), F.conv1d, shape=lambda i: (i.images[0], i.channels, 56 * 56), padding=1
     ),
+    "conv/deform_3x3": None,
     "pool/max_3x3_stride2": unary("images", lambda x: F.max_pool2d(x, 3, 2, 1)),
     "pool/avg_2x2": unary("images", lambda x: F.avg_pool2d(x, 2)),
     "pool/adaptive_7x7": unary("images", lambda x: F.adaptive_avg_pool2d(x, 7)),
@@ -244,6 +259,8 @@ FUNCTIONS = {
         lambda i: (i.normal(*i.images), torch.tanh(i.normal(i.images[0], 56, 56, 2))),
         lambda x, points: F.grid_sample(x, points, align_corners=False),
     ),
+    "vision/nms": None,
+    "vision/connected_components": None,
     "norm/batch": unary("images", lambda x: F.batch_norm(x, None, None, training=True)),
     "norm/group_8": unary("images", lambda x: F.group_norm(x, 8)),
     "norm/instance": unary("images", F.instance_norm),
@@ -256,6 +273,7 @@ FUNCTIONS = {
     ),
     "loss/mse": loss(F.mse_loss),
     "loss/binary_cross_entropy_with_logits": loss(F.binary_cross_entropy_with_logits),
+    "loss/ctc": given(alignment, lambda *args: F.ctc_loss(*args, reduction="none")),
     "loss/kl_div": loss(F.kl_div),
     "gradient/gelu": gradient("matrix", F.gelu),
     "gradient/softmax": gradient("matrix", lambda x: torch.softmax(x, 1)),
@@ -298,6 +316,15 @@ FUNCTIONS = {
         lambda i: (i.normal(*i.lines), torch.tensor([0.1, 0.5], device=i.device)),
         lambda x, q: torch.quantile(x, q, 1),
     ),
+    "quantization/quantize_q8": unary(
+        "matrix", lambda x: torch.quantize_per_tensor(x, 0.03, 0, torch.qint8)
+    ),
+    "quantization/dequantize_q8": given(
+        lambda i: (torch.quantize_per_tensor(i.normal(*i.matrix), 0.03, 0, torch.qint8),),
+        torch.dequantize,
+    ),
+    "quantization/fake_quantize_q8": unary("matrix", fake_quantized),
+    "quantization/matmul_q4_blocks": None,
     "statistics/searchsorted": given(
         lambda i: (i.normal(1024).sort().values, i.normal(*i.lines)), torch.searchsorted
     ),
@@ -309,8 +336,11 @@ def calls_of(rows, device):
     for row in rows:
         family, rest = row.removeprefix("gpu/").removeprefix("families/").split("/")
         name, dtype, size = rest.rsplit("_", 2)
+        prepare = FUNCTIONS[f"{family}/{name}"]
+        if prepare is None:
+            continue
         try:
-            call = FUNCTIONS[f"{family}/{name}"](Inputs(device, dtype, size))
+            call = prepare(Inputs(device, dtype, size))
             call()
         except NotImplementedError as error:  # for the dtype, or the layout
             print(f"{row}: not in PyTorch: {str(error).splitlines()[0]}", file=sys.stderr)

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <string>
 
 #include "hearth/error.h"
 
@@ -53,6 +54,10 @@ struct LocatedExtent {
 // The same of an Error that may name an op inside: `op` takes its place.
 [[noreturn]] HEARTH_API void throw_at(const Error& error, CallSite site, const char* header,
                                       const char* op);
+
+// Throws the error that is being handled with `, in part` behind its text: the part of a model that
+// has failed.
+[[noreturn]] HEARTH_API void throw_in(const Error& error, const std::string& part);
 
 // What `record()` returns; its Errors say the site.
 template <class F>

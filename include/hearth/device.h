@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hearth/dtype.h"
 #include "hearth/error.h"
 
 namespace hearth {
@@ -42,6 +43,8 @@ class HEARTH_API Device {
 
   std::string name() const;         // "cpu:0"
   std::string description() const;  // "AMD EPYC, 2 threads, AVX-512"
+  // Whether arrays of this dtype live and are computed with here: all but f64, which Metal lacks.
+  bool supports(DType dtype) const;
   MemoryStatistics memory() const;
   void reset_peak() const;
   // Highest number of bytes arrays may hold; allocations beyond throw Error{out_of_memory}.

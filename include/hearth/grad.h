@@ -82,6 +82,13 @@ HEARTH_API std::function<std::vector<Array>(std::span<const Array>)> grad(Functi
 HEARTH_API std::function<std::pair<Array, std::vector<Array>>(std::span<const Array>)>
 value_and_grad(FunctionOfMany f);
 
+// The gradients of f's arguments where that of its result is `grad`, which has the result's shape
+// and dtype: rules one by one, without a loss. Of the values of f only those run that a rule reads.
+// Zeros where f does not depend on an argument; arrays that f captures get none.
+HEARTH_API std::vector<Array> vjp(const FunctionOfMany& f, std::span<const Array> x,
+                                  const Array& grad);
+HEARTH_API Array vjp(const Function& f, const Array& x, const Array& grad);
+
 // f, but the values inside f are not kept until backward: it computes them again from f's
 // arguments. f must compute the same every time it is called; leaves that f captures get their
 // gradients too. Random ops of the calling thread's generator draw the same numbers in both runs.

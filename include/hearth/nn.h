@@ -21,6 +21,7 @@
 #include "hearth/nn/loss.h"
 #include "hearth/nn/noise.h"
 #include "hearth/nn/norm.h"
+#include "hearth/nn/normalization.h"
 #include "hearth/nn/pool.h"
 #include "hearth/nn/position.h"
 #include "hearth/nn/quantized.h"

@@ -35,6 +35,8 @@
 namespace hearth {
 inline namespace v0 {
 
+class QuantizedArray;
+
 // A parameter or buffer that lives elsewhere: of a module, by its name there, or a loose one.
 struct Parameter {
   Parameter(std::string its_name, Array* its_array, bool its_is_buffer = false)
@@ -80,6 +82,15 @@ inline constexpr bool kIsSteppedBy =
     requires(std::remove_cvref_t<T>& module) {
       std::remove_cvref_t<T>::members(module, [](std::string_view, auto&) {});
     };
+
+// Whether a type has members to be visited but is no value itself, as an array or a tensor is.
+template <class T>
+inline constexpr bool kHoldsMembers =
+    !std::is_const_v<T> && !std::is_same_v<T, Array> && !std::is_same_v<T, QuantizedArray> &&
+    !std::is_same_v<T, std::vector<Parameter>> &&
+    !requires(const T& value, Device device) { value.to_device(device); } &&
+    (MaybeMember<T> || requires(T& module) { std::begin(module); } ||
+     requires(T& module) { T::members(module, [](std::string_view, auto&) {}); });
 
 template <class F>
 struct Walk {
@@ -217,6 +228,16 @@ template <class Module>
 void load_state_dict(Module& module, const NamedArrays& values, bool allow_unexpected = false,
                      CallSite site = CallSite::here()) {
   load_state_dict(parameters(module), values, allow_unexpected, site);
+}
+
+// Moves every parameter and buffer, as model.to(device) does elsewhere. Ids and flags are kept,
+// tied ones stay tied, and optimizers move the state of what they step; on an error nothing has
+// changed.
+HEARTH_API void to_device(const std::vector<Parameter>& parameters, Device device);
+template <class Module>
+  requires parameter_detail::kHoldsMembers<Module>
+void to_device(Module& module, Device device, CallSite site = CallSite::here()) {
+  located(site, [&] { to_device(parameters(module), device); });
 }
 
 // Takes the parameters out of training and back in: those of a float dtype, and with new ids where

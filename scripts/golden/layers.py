@@ -97,6 +97,48 @@ def transformer(name, norm_first):
         array(key, value)
 
 
+def attention(name):
+    """Queries, keys and values of their own, and the weights of each head."""
+    torch.manual_seed(len(lines))
+    module = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+    for each in module.parameters():
+        torch.nn.init.normal_(each, 0.1, 0.4)
+    query, key, value = (torch.randn(2, n, 8, requires_grad=True) for n in (3, 5, 5))
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    mask = torch.randn(3, 5) > 1
+    output, weights = module(query, key, value, key_padding_mask=padding, attn_mask=mask,
+                             average_attn_weights=False)
+    (output.square().sum() + weights.square().sum()).backward()
+    lines.append(f"case {name}")
+    state = {}
+    for each, given in module.state_dict().items():
+        if each.startswith("in_proj_"):
+            for part, letter in zip(given.chunk(3), "qkv"):
+                state[f"{letter}_proj.{each[len('in_proj_'):]}"] = part
+        else:
+            state[each.replace("out_proj", "o_proj")] = given
+    for each, given in state.items():
+        array("weight." + each, given)
+    for each, given in (("query", query), ("key", key), ("value", value), ("mask", mask),
+                        ("output", output), ("weights", weights), ("gradient.query", query.grad),
+                        ("gradient.key", key.grad), ("gradient.value", value.grad)):
+        array(each, given)
+
+
+def same_conv(name):
+    """An even kernel, and gaps in it: more zeros behind than in front."""
+    torch.manual_seed(len(lines))
+    module = torch.nn.Conv2d(2, 3, (4, 3), dilation=(1, 2), padding="same")
+    x = torch.randn(2, 2, 5, 6, requires_grad=True)
+    output = module(x)
+    output.square().sum().backward()
+    lines.append(f"case {name}")
+    parameters(module)
+    for key, value in (("x", x), ("output", output), ("gradient.x", x.grad)):
+        array(key, value)
+    gradients(module)
+
+
 def loss_of(w, b, target):
     return ((w - target).square() * 0.5).sum() + torch.sin(w).sum() + (b**4).sum() + (w[0] * b).sum()
 
@@ -307,6 +349,8 @@ def main():
     resnet("resnet", False, 33, 26)
     resnet("resnet_small_images", True, 7, 6)
     resnet("resnet_bottleneck", False, 33, 26, Bottleneck, 4)
+    attention("multi_head_attention")
+    same_conv("conv_same")
     FILE.write_text("\n".join(lines) + "\n")
 
 

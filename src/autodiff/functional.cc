@@ -1,5 +1,6 @@
 // Functions to gradient functions, and recomputation.
 #include <memory>
+#include <string>
 #include <unordered_set>
 
 #include "autodiff/walk.h"
@@ -34,8 +35,32 @@ bool depends_on_older(const Array& result, std::uint64_t floor) {
   return false;
 }
 
+// Throws unless `grad` can be the gradient of `value`.
+void check_gradient(const Array& value, const Array& grad) {
+  const auto text = [](const Array& x) {
+    return x.defined() ? std::string(name(x.dtype())) + " " + to_string(x.shape())
+                       : "an undefined array";
+  };
+  if (!value.defined()) {
+    throw Error(ErrorCode::invalid_argument, "vjp: no result; got an undefined array");
+  }
+  if (!is_float(value.dtype())) {
+    throw Error(ErrorCode::dtype,
+                "vjp: the result is not a float; got " + text(value) + ", expected a float dtype");
+  }
+  if (grad.defined() && grad.dtype() == value.dtype() && grad.shape() == value.shape()) return;
+  const bool is_of_dtype = grad.defined() && grad.dtype() == value.dtype();
+  const ErrorCode code = is_of_dtype      ? ErrorCode::shape
+                         : grad.defined() ? ErrorCode::dtype
+                                          : ErrorCode::invalid_argument;
+  throw Error(code,
+              "vjp: no gradient of the result; got " + text(grad) + ", expected " + text(value));
+}
+
+// Of a loss; of any result where it is given the gradient of that.
 std::pair<Array, std::vector<Array>> differentiate(const FunctionOfMany& f,
-                                                   std::span<const Array> at) {
+                                                   std::span<const Array> at,
+                                                   const Array* grad = nullptr) {
   const bool outer = grad_enabled();
   std::vector<Array> arguments;
   arguments.reserve(at.size());
@@ -46,7 +71,11 @@ std::pair<Array, std::vector<Array>> differentiate(const FunctionOfMany& f,
     for (const Array& x : at) arguments.push_back(stand_in(x));
     value = f(arguments);
   }
-  check_loss("grad", value);
+  if (grad == nullptr) {
+    check_loss("grad", value);
+  } else {
+    check_gradient(value, *grad);
+  }
   std::vector<Array> gradients(at.size());
   bool create_graph = false;
   if (grad_of(value) != nullptr) {
@@ -54,7 +83,7 @@ std::pair<Array, std::vector<Array>> differentiate(const FunctionOfMany& f,
     Walk walk({.retain = false, .create_graph = create_graph, .floor = floor});
     for (const Array& argument : arguments) walk.collect_at(grad_of(argument));
     Gradients others;
-    walk.run(value, ones_like(value), others);
+    walk.run(value, grad == nullptr ? ones_like(value) : *grad, others);
     for (std::size_t i = 0; i < at.size(); ++i) {
       gradients[i] = walk.collected(grad_of(arguments[i]));
     }
@@ -100,6 +129,14 @@ Function grad(Function f) {
   return [many = of_one(std::move(f))](const Array& x) {
     return differentiate(many, {&x, 1}).second[0];
   };
+}
+
+std::vector<Array> vjp(const FunctionOfMany& f, std::span<const Array> x, const Array& grad) {
+  return differentiate(f, x, &grad).second;
+}
+
+Array vjp(const Function& f, const Array& x, const Array& grad) {
+  return differentiate(of_one(f), {&x, 1}, &grad).second[0];
 }
 
 FunctionOfMany checkpoint(FunctionOfMany f) {

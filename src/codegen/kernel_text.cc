@@ -239,6 +239,8 @@ std::uint64_t embedded_revision() {
   return revision;
 }
 
+bool has_f64(Target target) noexcept { return target == Target::cuda || target == Target::host; }
+
 std::string assemble(const KernelSource& source, Target target) {
   check(source);
   if (source.metal && target == Target::metal) return metal_text(source);
@@ -256,8 +258,8 @@ std::string assemble(const KernelSource& source, Target target) {
                     "48 bits with Numerics::precise_sums)");
   }
   Assembly assembly;
-  const bool has_f64 = target == Target::cuda || target == Target::host || f64;
-  assembly.append(has_f64 ? "#define HEARTH_HAS_F64 1\n" : "#define HEARTH_HAS_F64 0\n");
+  assembly.append(has_f64(target) || f64 ? "#define HEARTH_HAS_F64 1\n"
+                                         : "#define HEARTH_HAS_F64 0\n");
   switch (target) {
     case Target::cuda:
       assembly.add_file("prelude/cuda.h");

@@ -23,6 +23,9 @@ enum class Target : std::uint8_t {
   metal,  // for Apple's compiler
 };
 
+// Whether its language has f64.
+bool has_f64(Target target) noexcept;
+
 // Where the text of Target::host goes from what many kernels have in common, the prelude and the
 // headers, to the kernel's own. What stands before it is complete, and can be precompiled.
 inline constexpr std::string_view kOwnText = "// The kernel's own text.\n";

@@ -49,6 +49,11 @@ void throw_at(const Error& error, CallSite site, const char* header) {
   throw LocatedError(error.code(),
                      error.what() + (" at " + std::string(file)) + ":" + std::to_string(site.line));
 }
+void throw_in(const Error& error, const std::string& part) {
+  const std::string text = error.what() + (", in " + part);
+  if (dynamic_cast<const LocatedError*>(&error) != nullptr) throw LocatedError(error.code(), text);
+  throw Error(error.code(), text);
+}
 void throw_at(const Error& error, CallSite site, const char* header, const char* op) {
   const bool is_located = dynamic_cast<const LocatedError*>(&error) != nullptr;
   try {

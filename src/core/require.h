@@ -31,7 +31,10 @@ void require(bool holds, const char* function, std::string_view what, const Got&
 template <class Got>
 void require_in_range(bool holds, const char* function, std::string_view what, const Got& got,
                       std::string_view expected) {
-  if (!holds) require(false, function, std::string(what) + " out of range", got, expected);
+  if (holds) return;
+  std::string text(what);
+  text += " out of range";
+  require(false, function, text, got, expected);
 }
 
 // Of what may be 0, but neither less nor infinite.

@@ -210,9 +210,10 @@ struct OpDef {
   bool finds_index = false;         // reduces to where the element lies, not to the element
   Grads (*vjp)(const Vjp&) = nullptr;
   Saves saves = Saves::none;
-  // What the rule reads when only the inputs of `needs` (bit i = input i) want a gradient; a subset
-  // of `saves`. Null: always `saves`. A product keeps the factor only for whom it is.
-  Saves (*saves_for)(std::uint32_t needs) = nullptr;
+  // What the rule reads when only the inputs of `needs` (bit i = input i) want a gradient, with
+  // these static parameters; a subset of `saves`. Null: always `saves`. A product keeps the factor
+  // only for whom it is.
+  Saves (*saves_for)(std::uint32_t needs, ParamReader statics) = nullptr;
   // The op in terms of other ops: used on a device without an implementation, as the gradient where
   // vjp is null, and as an oracle. An op of several results has the second form.
   Array (*composite)(const Composite&) = nullptr;

@@ -79,6 +79,8 @@ Transformer::Transformer(const TransformerConfig& shape, DType compute_dtype, De
     nn::MultiHeadAttention::Options attention;
     attention.kv_heads = config.kv_heads;
     attention.head_dim = config.head_dim;
+    attention.bias = false;
+    attention.dropout = 0;
     attention.rope_base = config.rope_base;
     attention.initializer = inner;
     attention.output_initializer = outer;

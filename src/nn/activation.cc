@@ -16,25 +16,44 @@ namespace {
 struct NamedActivation {
   std::string_view name;
   Array (*apply)(const Array&);
+  AnyActivation::Any (*layer)();
 };
+
+// A layer with its defaults.
+template <class Default>
+constexpr NamedActivation named_activation(std::string_view name) {
+  return {name, [](const Array& x) { return Default{}.forward(x); },
+          [] { return AnyActivation::Any{Default{}}; }};
+}
 
 // In the order of Activation.
 constexpr NamedActivation kActivations[] = {
-    {"relu", [](const Array& x) { return relu(x); }},
-    {"gelu", [](const Array& x) { return gelu(x); }},
-    {"gelu_tanh", [](const Array& x) { return gelu(x, true); }},
-    {"silu", [](const Array& x) { return silu(x); }},
-    {"sigmoid", [](const Array& x) { return sigmoid(x); }},
-    {"tanh", [](const Array& x) { return tanh(x); }},
-    {"elu", [](const Array& x) { return elu(x); }},
-    {"hard_sigmoid", [](const Array& x) { return hard_sigmoid(x); }},
-    {"hard_swish", [](const Array& x) { return hard_swish(x); }},
-    {"leaky_relu", [](const Array& x) { return leaky_relu(x); }},
-    {"mish", [](const Array& x) { return mish(x); }},
-    {"relu6", [](const Array& x) { return relu6(x); }},
-    {"selu", [](const Array& x) { return selu(x); }},
-    {"softplus", [](const Array& x) { return softplus(x); }},
-    {"softsign", [](const Array& x) { return softsign(x); }},
+    named_activation<Relu>("relu"),
+    named_activation<Gelu>("gelu"),
+    {"gelu_tanh", [](const Array& x) { return gelu(x, true); },
+     [] { return AnyActivation::Any{Gelu(true)}; }},
+    named_activation<Silu>("silu"),
+    named_activation<Sigmoid>("sigmoid"),
+    named_activation<Tanh>("tanh"),
+    named_activation<Elu>("elu"),
+    named_activation<HardSigmoid>("hard_sigmoid"),
+    named_activation<HardSwish>("hard_swish"),
+    named_activation<LeakyRelu>("leaky_relu"),
+    named_activation<Mish>("mish"),
+    named_activation<Relu6>("relu6"),
+    named_activation<Selu>("selu"),
+    named_activation<Softplus>("softplus"),
+    named_activation<Softsign>("softsign"),
+    named_activation<Celu>("celu"),
+    named_activation<Glu>("glu"),
+    named_activation<HardShrink>("hard_shrink"),
+    named_activation<Hardtanh>("hardtanh"),
+    named_activation<LogSigmoid>("log_sigmoid"),
+    named_activation<Shrink>("shrink"),
+    named_activation<SoftShrink>("soft_shrink"),
+    named_activation<Tanhshrink>("tanhshrink"),
+    named_activation<Threshold>("threshold"),
+    named_activation<ThresholdedRelu>("thresholded_relu"),
 };
 
 const NamedActivation* find(Activation activation) noexcept {
@@ -67,7 +86,9 @@ PRelu::PRelu(std::int64_t channels, double slope, const ParameterOptions& option
   throw_as("prelu", error);
 }
 
-Array PRelu::forward(const Array& x) const { return prelu(x, nn_detail::as_dtype_of(weight, x)); }
+Array PRelu::forward(const Array& x) const {
+  return prelu(x, nn_detail::as_dtype_of("prelu", weight, x));
+}
 
 RRelu::RRelu(double least, double most) : low(least), high(most) {
   require_in_range(low <= high && std::isfinite(low) && std::isfinite(high), "rrelu", "slopes",
@@ -80,6 +101,28 @@ Array RRelu::forward(const Array& x, bool training, Generator* source) const try
   return where(less(x, 0.0), x * slopes, x);
 } catch (const Error& error) {
   throw_as("rrelu", error);
+}
+
+AnyActivation::AnyActivation(Activation activation) {
+  if (const NamedActivation* found = find(activation)) {
+    layer = found->layer();
+    return;
+  }
+  throw Error(ErrorCode::invalid_argument, "activation: no such activation; got " +
+                                               std::to_string(static_cast<int>(activation)) +
+                                               ", expected one of Activation");
+}
+
+Array AnyActivation::forward(const Array& x, bool training, Generator* source) const {
+  return std::visit(
+      [&](const auto& each) {
+        if constexpr (requires { each.forward(x, training, source); }) {
+          return each.forward(x, training, source);
+        } else {
+          return each.forward(x);
+        }
+      },
+      layer);
 }
 
 SwiGlu::SwiGlu(std::int64_t in, std::int64_t out, const Linear::Options& options) try

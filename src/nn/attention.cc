@@ -1,23 +1,21 @@
 #include "hearth/nn/attention.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
-#include <utility>
 
 #include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "nn/attention_weights.h"
 #include "nn/options.h"
+#include "nn/parameter_dtype.h"
 #include "nn/restore_on_error.h"
+#include "nn/rope_options.h"
 
 namespace hearth {
 inline namespace v0 {
 namespace nn {
 namespace {
-
-// Of the sequences of generate_padding_mask(), in the host's memory.
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
 
 [[noreturn]] void fail(const char* layer, const std::string& what) {
   throw Error(ErrorCode::invalid_argument, std::string(layer) + ": " + what);
@@ -96,159 +94,203 @@ Array whole_mask(const char* layer, const Array& mask, Array padding, std::int64
   return mask.defined() ? logical_or(mask, of_all_rows) : of_all_rows;
 }
 
-// Of scores [batch, kv_heads, group, rows, length].
-Array weights_of(const Array& scores, bool quiet) {
-  if (!quiet) return softmax(scores, -1);
-  return activation::quiet_softmax(Tensor<5>(scores), -1).array();
+// Integers [batch] of the caller.
+void require_counts(const char* layer, const char* what, const Array& counts, std::int64_t batch) {
+  if (!counts.defined() || counts.shape() == Shape{batch}) return;
+  throw Error(ErrorCode::shape, std::string(layer) + ": " + what + " do not fit; got " +
+                                    to_string(counts.shape()) + ", expected [batch], here " +
+                                    to_string(Shape{batch}));
 }
 
-// attention() whose weights are dropped with `probability`, and may be quiet.
-Array attention_by_weights(const Array& q, Array k, Array v, const AttentionOptions& options,
-                           double probability, bool quiet) {
-  const std::int64_t batch = q.shape(0), heads = q.shape(1), rows = q.shape(2), dim = q.shape(3);
-  const std::int64_t kv_heads = k.shape(1);
-  Array mask = options.mask;
-  if (options.kv_length) {
-    const bool is_of_all = mask.defined() && mask.rank() > 0 && mask.shape().back() == k.shape(2);
-    if (is_of_all) mask = narrow(mask, mask.rank() - 1, 0, *options.kv_length);
-    k = narrow(k, 2, 0, *options.kv_length);
-    v = narrow(v, 2, 0, *options.kv_length);
-  }
-  const std::int64_t length = k.shape(2);
-  const std::int64_t group = heads / kv_heads;
-  const Array scores =
-      matmul(reshape(q, {batch, kv_heads, group, rows, dim}) * (1 / std::sqrt(double(dim))),
-             unsqueeze(transpose(k), {2}));
-  if (options.causal) {
-    const Array future = tril_mask(rows, length, length - rows, q.device());
-    mask = mask.defined() ? logical_or(mask, future) : future;
-  }
-  Array weights;
-  if (mask.defined()) {
-    mask =
-        reshape(expand(mask, {batch, heads, rows, length}), {batch, kv_heads, group, rows, length});
-    // Far below all scores in every dtype, and finite: rows that see nothing are made 0 behind.
-    weights = weights_of(where(mask, -6e4, scores), quiet);
-    weights = where(mask, 0.0, weights);
-  } else {
-    weights = weights_of(scores, quiet);
-  }
-  const Array mixed = matmul(dropout(weights, probability), unsqueeze(v, {2}));
-  return reshape(mixed, {batch, heads, rows, v.shape(3)});
+// attention() as a layer is called; with its weights where they are asked for.
+nn_detail::Weighed mix(const Array& q, const Array& k, const Array& v,
+                       const AttentionOptions& options, double dropout, bool with_weights) {
+  if (!with_weights && dropout == 0) return {attention(q, k, v, options), Array()};
+  return nn_detail::attention_by_weights(q, k, v, options, dropout);
 }
 
-template <class Attention>
-Array mix(const Attention& layer, const Array& q, const Array& k, const Array& v,
-          AttentionOptions options, bool training) {
-  const double probability = training ? layer.dropout : 0;
-  if (probability != 0) {
-    return attention_by_weights(q, k, v, options, probability, layer.quiet_softmax);
-  }
-  // e^s / (1 + sum e^s) is the softmax beside one more score of 0 (Miller 2023).
-  if (layer.quiet_softmax) options.sinks = zeros({layer.heads}, q.dtype(), q.device());
-  return attention(q, k, v, options);
+// e^s / (1 + sum e^s) is the softmax beside one more score of 0 (Miller 2023).
+Array quiet_sinks(std::int64_t heads, const Array& q) {
+  return zeros({heads}, q.dtype(), q.device());
 }
 
-}  // namespace
-
-KvCache::KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacity,
-                 std::int64_t head_dim, DType dtype, Device device) try {
-  const Shape shape = {batch, kv_heads, capacity, head_dim};
-  // Dense arrays of their own, so that the first append already writes in place.
-  keys = Tensor<4>(contiguous(zeros(shape, dtype, device)));
-  values = Tensor<4>(contiguous(zeros(shape, dtype, device)));
-} catch (const Error& error) {
-  throw_as("kv_cache", error);
+// What heads give, as rows of the result.
+Array joined_heads(const Array& mixed, const Linear& projection) {
+  const std::int64_t batch = mixed.shape(0), rows = mixed.shape(2);
+  const Array joined =
+      reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, mixed.shape(1) * mixed.shape(3)});
+  const Array out = projection.forward(joined);
+  return reshape(out, {batch, rows, out.shape(1)});
 }
 
-void KvCache::append(const Tensor<4>& k, const Tensor<4>& v) {
-  const std::int64_t rows = k.shape()[2];
-  Shape wanted = keys.shape();
-  wanted[2] = rows;
-  if (k.shape() != wanted || v.shape() != wanted) {
-    throw Error(ErrorCode::shape, "kv_cache: keys and values do not fit; got " +
-                                      to_string(k.shape()) + " and " + to_string(v.shape()) +
-                                      ", expected both of shape " + to_string(wanted));
+constexpr const char* kMultiHead = "multi_head_attention";
+
+struct HeadTensors {
+  Array q, k, v;  // [batch, heads or kv_heads, rows or length, head_dim]
+};
+
+// Of queries, keys and values, which are one array where a sequence attends to itself.
+HeadTensors project(const MultiHeadAttention& layer, const Array& query, const Array& key,
+                    const Array& value) {
+  const bool is_to_itself = &query == &key;
+  const Array tokens = tokens_of(kMultiHead, is_to_itself ? "input" : "query", query, layer.q_proj);
+  const Array keys = is_to_itself ? tokens : tokens_of(kMultiHead, "key", key, layer.k_proj);
+  const Array values = &value == &key ? keys : tokens_of(kMultiHead, "value", value, layer.v_proj);
+  const std::int64_t batch = query.shape(0), length = key.shape(1);
+  if (key.shape(0) != batch || value.shape(0) != batch || value.shape(1) != length) {
+    throw Error(ErrorCode::shape, std::string(kMultiHead) + ": inputs do not fit; got query " +
+                                      to_string(query.shape()) + ", key " + to_string(key.shape()) +
+                                      " and value " + to_string(value.shape()) +
+                                      ", expected one batch, and a value for each key");
   }
-  if (length < 0 || rows > capacity() - length) {
-    throw Error(ErrorCode::shape, "kv_cache: full; got " + std::to_string(rows) + " rows behind " +
-                                      std::to_string(length) + ", expected at most " +
-                                      std::to_string(capacity()) + " in all");
-  }
-  Tensor<4> longer_keys = dynamic_slice_assign(keys, {0, 0, length, 0}, k);
-  values = dynamic_slice_assign(values, {0, 0, length, 0}, v);
-  keys = std::move(longer_keys);
-  length += rows;
+  return {
+      split_heads(layer.q_proj.forward(tokens), batch, query.shape(1), layer.heads, layer.head_dim),
+      split_heads(layer.k_proj.forward(keys), batch, length, layer.kv_heads, layer.head_dim),
+      split_heads(layer.v_proj.forward(values), batch, length, layer.kv_heads, layer.head_dim)};
 }
 
-void KvCache::clear() {
-  const auto are_there = [this] {
-    return keys.array().is_evaluated() && values.array().is_evaluated();
-  };
-  if (keys.array().defined() && !are_there()) {
-    submit();  // what is still to be computed is, or fails, now
-    if (!are_there()) {
-      const Shape& shape = keys.shape();
-      *this = KvCache(shape[0], shape[1], shape[2], shape[3], keys.dtype(), keys.device());
-    }
-  }
-  length = 0;
-}
-
-MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count,
-                                       const Options& options) try
-    : heads(head_count),
-      kv_heads(options.kv_heads),
-      head_dim(options.head_dim),
-      rope_base(options.rope_base),
-      dropout(options.dropout),
-      quiet_softmax(options.quiet_softmax) {
-  settle_heads("multi_head_attention", dim, heads, &kv_heads, &head_dim, dropout);
-  if (rope_base && head_dim % 2 != 0) {
-    fail("multi_head_attention", "rotary positions need an even head_dim; got " +
-                                     std::to_string(head_dim) + ", expected an even number");
-  }
-  if (rope_base) require_positive("multi_head_attention", "rope_base", *rope_base);
-  const Linear::Options inner{options.bias, options.initializer, options.parameters};
-  const Linear::Options outer{
-      options.bias, options.output_initializer.value_or(options.initializer), options.parameters};
-  q_proj = Linear(dim, heads * head_dim, inner);
-  k_proj = Linear(dim, kv_heads * head_dim, inner);
-  v_proj = Linear(dim, kv_heads * head_dim, inner);
-  o_proj = Linear(heads * head_dim, dim, outer);
-} catch (const Error& error) {
-  throw_as("multi_head_attention", error);
-}
-
-Array MultiHeadAttention::forward(const Array& x, const Call& call) const try {
+nn_detail::Weighed attend(const MultiHeadAttention& layer, const Array& query, const Array& key,
+                          const Array& value, const MultiHeadAttention::Call& call,
+                          bool with_weights) {
   nn_detail::RestoreOnError cache(call.cache);
-  const Array tokens = tokens_of("multi_head_attention", "input", x, q_proj);
-  const std::int64_t batch = x.shape(0);
-  const std::int64_t rows = x.shape(1);
-  Array q = split_heads(q_proj.forward(tokens), batch, rows, heads, head_dim);
-  Array k = split_heads(k_proj.forward(tokens), batch, rows, kv_heads, head_dim);
-  Array v = split_heads(v_proj.forward(tokens), batch, rows, kv_heads, head_dim);
-  if (rope_base) {
-    const RopeOptions at{*rope_base, false, call.cache != nullptr ? call.cache->length : 0};
-    q = rope(q, at);
-    k = rope(k, at);
+  auto [q, k, v] = project(layer, query, key, value);
+  const std::int64_t batch = q.shape(0);
+  if (layer.rope) {
+    const std::int64_t start = call.cache != nullptr ? call.cache->length : 0;
+    q = nn_detail::turned(q, *layer.rope, start, call.positions);
+    k = nn_detail::turned(k, *layer.rope, start, call.positions);
   }
   AttentionOptions options;
   options.causal = call.causal;
+  options.window = layer.window;
+  options.softcap = layer.softcap;
+  options.scale = layer.scale;
+  options.bias = call.bias;
+  options.lengths = call.lengths;
+  options.starts = call.starts;
+  require_counts(kMultiHead, "lengths", call.lengths, batch);
+  require_counts(kMultiHead, "starts", call.starts, batch);
+  if (layer.sinks.defined()) {
+    options.sinks = nn_detail::as_dtype_of(kMultiHead, layer.sinks, q);
+  } else if (layer.quiet_softmax) {
+    options.sinks = quiet_sinks(layer.heads, q);
+  }
+  const std::int64_t rows = k.shape(2);
   if (call.cache != nullptr) {
     call.cache->append(Tensor<4>(k), Tensor<4>(v));
     k = call.cache->keys.array();
     v = call.cache->values.array();
     options.kv_length = call.cache->length;
   }
-  options.mask = whole_mask("multi_head_attention", call.mask.array, call.padding.array, batch,
-                            k.shape(2), options.kv_length.value_or(rows));
-  const Array mixed = mix(*this, q, k, v, options, call.training);
-  const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
-  const Array out = o_proj.forward(joined);
-  const Array result = reshape(out, {batch, rows, out.shape(1)});
+  options.mask = whole_mask(kMultiHead, call.mask.array, call.padding.array, batch, k.shape(2),
+                            options.kv_length.value_or(rows));
+  const double dropped = call.training ? layer.dropout : 0;
+  nn_detail::Weighed result = mix(q, k, v, options, dropped, with_weights);
+  result.mixed = joined_heads(result.mixed, layer.o_proj);
   cache.keep();
   return result;
+}
+
+nn_detail::Weighed attend(const CrossAttention& layer, const Array& x, const Array& context,
+                          const CrossAttention::Call& call, bool with_weights) {
+  const Array tokens = tokens_of("cross_attention", "input", x, layer.q_proj);
+  const std::int64_t batch = x.shape(0);
+  const Array q =
+      split_heads(layer.q_proj.forward(tokens), batch, x.shape(1), layer.heads, layer.head_dim);
+  nn_detail::RestoreOnError cache(call.cache);
+  ContextCache computed;
+  ContextCache& seen = call.cache != nullptr ? *call.cache : computed;
+  if (!seen.keys.defined()) {
+    const Array others = tokens_of("cross_attention", "context", context, layer.k_proj);
+    if (context.shape(0) != batch) {
+      throw Error(ErrorCode::shape, "cross_attention: batches differ; got context " +
+                                        to_string(context.shape()) + " for " +
+                                        to_string(x.shape()) + ", expected one for each");
+    }
+    const auto split = [&](const Linear& projection) {
+      return split_heads(projection.forward(others), batch, context.shape(1), layer.kv_heads,
+                         layer.head_dim);
+    };
+    seen = {Tensor<4>(split(layer.k_proj)), Tensor<4>(split(layer.v_proj))};
+  }
+  AttentionOptions options;
+  const std::int64_t length = seen.keys.shape()[2];
+  options.mask =
+      whole_mask("cross_attention", call.mask.array, call.padding.array, batch, length, length);
+  options.bias = call.bias;
+  options.lengths = call.lengths;
+  require_counts("cross_attention", "lengths", call.lengths, batch);
+  if (layer.quiet_softmax) options.sinks = quiet_sinks(layer.heads, q);
+  nn_detail::Weighed result = mix(q, seen.keys.array(), seen.values.array(), options,
+                                  call.training ? layer.dropout : 0, with_weights);
+  result.mixed = joined_heads(result.mixed, layer.o_proj);
+  cache.keep();
+  return result;
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(std::int64_t dim, std::int64_t head_count,
+                                       const Options& options) try
+    : heads(head_count),
+      kv_heads(options.kv_heads),
+      head_dim(options.head_dim),
+      dropout(options.dropout),
+      quiet_softmax(options.quiet_softmax),
+      window(options.window),
+      softcap(options.softcap),
+      scale(options.scale) {
+  settle_heads("multi_head_attention", dim, heads, &kv_heads, &head_dim, dropout);
+  if (options.rope_base) {
+    if (head_dim % 2 != 0) {
+      fail(kMultiHead, "rotary positions need an even head_dim; got " + std::to_string(head_dim) +
+                           ", expected an even number");
+    }
+    require_in_range(*options.rope_base > 0 && std::isfinite(*options.rope_base), kMultiHead,
+                     "rope_base", *options.rope_base, "a finite number > 0");
+    rope = nn_detail::rope_options(kMultiHead, head_dim,
+                                   {.base = *options.rope_base,
+                                    .interleaved = false,
+                                    .dims = options.rope_dims,
+                                    .scaling = options.rope_scaling});
+  }
+  require_in_range(window >= 0, kMultiHead, "window", window, "a number >= 0");
+  require_in_range(softcap >= 0 && std::isfinite(softcap), kMultiHead, "softcap", softcap,
+                   "a finite number >= 0");
+  require_in_range(!scale || std::isfinite(*scale), kMultiHead, "scale", scale.value_or(0),
+                   "a finite number");
+  if (quiet_softmax && options.sinks) {
+    fail("multi_head_attention",
+         "quiet_softmax beside sinks; got both, expected one: sinks of 0 are a quiet softmax");
+  }
+  const auto linear = [&](std::int64_t in, std::int64_t out, std::optional<bool> bias,
+                          const Initializer& initializer) {
+    return Linear(in, out, {bias.value_or(options.bias), initializer, options.parameters});
+  };
+  q_proj = linear(dim, heads * head_dim, options.query_bias, options.initializer);
+  k_proj = linear(dim, kv_heads * head_dim, options.key_bias, options.initializer);
+  v_proj = linear(dim, kv_heads * head_dim, options.value_bias, options.initializer);
+  o_proj = linear(heads * head_dim, dim, options.output_bias,
+                  options.output_initializer.value_or(options.initializer));
+  if (options.sinks) {
+    sinks = Tensor<1>(Initializer::zeros().make({heads}, heads, heads, options.parameters));
+  }
+} catch (const Error& error) {
+  throw_as("multi_head_attention", error);
+}
+
+Array MultiHeadAttention::forward(const Array& query, const Array& key, const Array& value,
+                                  const Call& call) const try {
+  return attend(*this, query, key, value, call, false).mixed;
+} catch (const Error& error) {
+  throw_as("multi_head_attention", error);
+}
+
+AttentionResult MultiHeadAttention::forward_with_weights(const Array& query, const Array& key,
+                                                         const Array& value, const Call& call) const
+    try {
+  const auto [mixed, weights] = attend(*this, query, key, value, call, true);
+  return {Tensor<3>(mixed), Tensor<4>(weights)};
 } catch (const Error& error) {
   throw_as("multi_head_attention", error);
 }
@@ -272,75 +314,17 @@ CrossAttention::CrossAttention(std::int64_t dim, std::int64_t head_count,
 }
 
 Array CrossAttention::forward(const Array& x, const Array& context, const Call& call) const try {
-  const Array tokens = tokens_of("cross_attention", "input", x, q_proj);
-  const std::int64_t batch = x.shape(0);
-  const std::int64_t rows = x.shape(1);
-  const Array q = split_heads(q_proj.forward(tokens), batch, rows, heads, head_dim);
-  nn_detail::RestoreOnError cache(call.cache);
-  ContextCache computed;
-  ContextCache& seen = call.cache != nullptr ? *call.cache : computed;
-  if (!seen.keys.defined()) {
-    const Array others = tokens_of("cross_attention", "context", context, k_proj);
-    if (context.shape(0) != batch) {
-      throw Error(ErrorCode::shape, "cross_attention: batches differ; got context " +
-                                        to_string(context.shape()) + " for " +
-                                        to_string(x.shape()) + ", expected one for each");
-    }
-    const std::int64_t length = context.shape(1);
-    const Array k = split_heads(k_proj.forward(others), batch, length, kv_heads, head_dim);
-    const Array v = split_heads(v_proj.forward(others), batch, length, kv_heads, head_dim);
-    seen = {Tensor<4>(k), Tensor<4>(v)};
-  }
-  AttentionOptions options;
-  const std::int64_t length = seen.keys.shape()[2];
-  options.mask =
-      whole_mask("cross_attention", call.mask.array, call.padding.array, batch, length, length);
-  const Array mixed = mix(*this, q, seen.keys.array(), seen.values.array(), options, call.training);
-  const Array joined = reshape(permute(mixed, {0, 2, 1, 3}), {batch * rows, heads * head_dim});
-  const Array out = o_proj.forward(joined);
-  const Array result = reshape(out, {batch, rows, out.shape(1)});
-  cache.keep();
-  return result;
+  return attend(*this, x, context, call, false).mixed;
 } catch (const Error& error) {
   throw_as("cross_attention", error);
 }
 
-Tensor<3, Bool> generate_autoregressive_mask(std::int64_t batch, std::int64_t length,
-                                             Device device) try {
-  return Tensor<3, Bool>(expand(tril_mask(length, length, 0, device), {batch, length, length}));
+AttentionResult CrossAttention::forward_with_weights(const Array& x, const Array& context,
+                                                     const Call& call) const try {
+  const auto [mixed, weights] = attend(*this, x, context, call, true);
+  return {Tensor<3>(mixed), Tensor<4>(weights)};
 } catch (const Error& error) {
-  throw_as("generate_autoregressive_mask", error);
-}
-
-PaddedTokens generate_padding_mask(std::int64_t pad,
-                                   const std::vector<std::vector<std::int64_t>>& sequences,
-                                   std::optional<std::int64_t> longest, bool fixed, Device device) {
-  if (longest.value_or(0) < 0 || (fixed && !longest)) {
-    throw Error(ErrorCode::invalid_argument,
-                "generate_padding_mask: no length; got " +
-                    (longest ? std::to_string(*longest) : std::string("fixed without one")) +
-                    ", expected one of 0 or more");
-  }
-  std::int64_t length = fixed ? *longest : 0;
-  for (const auto& tokens : sequences) {
-    if (!fixed) length = std::max(length, static_cast<std::int64_t>(tokens.size()));
-  }
-  if (longest) length = std::min(length, *longest);
-  const Shape shape = {static_cast<std::int64_t>(sequences.size()), length};
-  std::int64_t count = 0;
-  if (__builtin_mul_overflow(shape[0], length, &count) || count > kMaxTokens) {
-    throw Error(ErrorCode::invalid_argument, "generate_padding_mask: too long; got " +
-                                                 to_string(shape) + ", expected at most " +
-                                                 std::to_string(kMaxTokens) + " tokens in all");
-  }
-  std::vector<std::int64_t> padded;
-  for (const auto& tokens : sequences) {
-    const auto kept = std::min(length, static_cast<std::int64_t>(tokens.size()));
-    padded.insert(padded.end(), tokens.begin(), tokens.begin() + kept);
-    padded.insert(padded.end(), static_cast<std::size_t>(length - kept), pad);
-  }
-  const Array tokens = Array::from_data(padded, shape, device);
-  return {Tensor<2, Int>(tokens), Tensor<2, Bool>(equal(tokens, pad))};
+  throw_as("cross_attention", error);
 }
 
 }  // namespace nn

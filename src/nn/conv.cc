@@ -37,6 +37,14 @@ void require_window(const char* layer, const Options& options, int axes) {
   nn_detail::require_per_axis(layer, "dilation", options.dilation, axes, 1);
 }
 
+void require_padding_or_same(const ConvOptions& options) {
+  if (!options.same || (options.padding.empty() && options.padding_end.empty())) return;
+  throw Error(ErrorCode::invalid_argument,
+              "conv: padding beside same; got " +
+                  to_string(options.padding.empty() ? options.padding_end : options.padding) +
+                  ", expected one of them");
+}
+
 // Weights [first, second, kernel...]; the fans are what the initializer is told.
 template <int Rank>
 void make(Tensor<Rank>* weight, Tensor<1>* bias, std::int64_t first, std::int64_t second,
@@ -59,7 +67,7 @@ Conv<Axes>::Conv(std::int64_t in, std::int64_t out, const Kernel<Axes>& kernel,
   const Dims extents(kernel.extents);
   require_channels("conv", in, out, extents, options.groups);
   require_window("conv", options, Axes);
-
+  require_padding_or_same(options);
   const std::int64_t taps = element_count(extents), groups = options.groups;
   make(&weight, &bias, out, in / groups, extents, out, in / groups * taps, out / groups * taps,
        parameters);
@@ -69,7 +77,8 @@ Conv<Axes>::Conv(std::int64_t in, std::int64_t out, const Kernel<Axes>& kernel,
 
 template <int Axes>
 Array Conv<Axes>::forward(const Array& x) const {
-  return conv(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x), window);
+  return conv(x, nn_detail::as_dtype_of("conv", weight, x), nn_detail::as_dtype_of("conv", bias, x),
+              window);
 }
 
 template <int Axes>
@@ -91,8 +100,8 @@ ConvTranspose<Axes>::ConvTranspose(std::int64_t in, std::int64_t out, const Kern
 
 template <int Axes>
 Array ConvTranspose<Axes>::forward(const Array& x) const {
-  return conv_transpose(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x),
-                        window);
+  return conv_transpose(x, nn_detail::as_dtype_of("conv_transpose", weight, x),
+                        nn_detail::as_dtype_of("conv_transpose", bias, x), window);
 }
 
 template struct Conv<1>;

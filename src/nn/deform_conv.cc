@@ -43,8 +43,8 @@ DeformConv2d::DeformConv2d(std::int64_t in, std::int64_t out, const Kernel<2>& k
 }
 
 Array DeformConv2d::forward(const Array& x, const Array& offset, const Array& mask) const {
-  return deform_conv2d(x, offset, nn_detail::as_dtype_of(weight, x), mask,
-                       nn_detail::as_dtype_of(bias, x), window);
+  return deform_conv2d(x, offset, nn_detail::as_dtype_of("deform_conv2d", weight, x), mask,
+                       nn_detail::as_dtype_of("deform_conv2d", bias, x), window);
 }
 
 }  // namespace nn

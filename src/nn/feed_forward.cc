@@ -21,11 +21,14 @@ FeedForward::FeedForward(std::int64_t dim, std::int64_t hidden, const Options& o
 }
 
 Array FeedForward::forward(const Array& x) const try {
-  // One row a token: that way the projections share what they read.
-  const Array tokens = x.rank() > 2 ? flatten(x, 0, -2) : x;
+  // One row a token: that way the projections share what they read. What does not fit stays as it
+  // is, for the error to say.
+  const bool is_flattened =
+      x.rank() > 2 && gate_proj.weight.defined() && x.shape(-1) == gate_proj.weight.shape()[1];
+  const Array tokens = is_flattened ? flatten(x, 0, -2) : x;
   const Array out =
       down_proj.forward(activate(activation, gate_proj.forward(tokens)) * up_proj.forward(tokens));
-  if (x.rank() <= 2) return out;
+  if (!is_flattened) return out;
   Shape shape = x.shape();
   shape[x.rank() - 1] = out.shape(1);
   return reshape(out, shape);

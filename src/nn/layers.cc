@@ -33,7 +33,8 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Options& options) try {
 }
 
 Array Linear::forward(const Array& x) const {
-  return linear(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x));
+  return linear(x, nn_detail::as_dtype_of("linear", weight, x),
+                nn_detail::as_dtype_of("linear", bias, x));
 }
 
 Embedding::Embedding(std::int64_t entries, std::int64_t dim, const Options& options) try {
@@ -54,7 +55,7 @@ RmsNorm::RmsNorm(std::int64_t dim, double eps, const ParameterOptions& options) 
 }
 
 Array RmsNorm::forward(const Array& x) const {
-  return rms_norm(x, nn_detail::as_dtype_of(weight, x), epsilon);
+  return rms_norm(x, nn_detail::as_dtype_of("rms_norm", weight, x), epsilon);
 }
 
 LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias,
@@ -69,7 +70,8 @@ LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias,
 }
 
 Array LayerNorm::forward(const Array& x) const {
-  return layer_norm(x, nn_detail::as_dtype_of(weight, x), nn_detail::as_dtype_of(bias, x), epsilon);
+  return layer_norm(x, nn_detail::as_dtype_of("layer_norm", weight, x),
+                    nn_detail::as_dtype_of("layer_norm", bias, x), epsilon);
 }
 
 Array Dropout::forward(const Array& x, bool training, Generator* source) const {

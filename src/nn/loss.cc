@@ -12,11 +12,12 @@ namespace nn {
 
 namespace loss_detail {
 
-Reduction reducing(Reduction reduction) {
+Reduction reducing(const char* loss, Reduction reduction) {
   if (reduction != Reduction::none) return reduction;
   throw Error(ErrorCode::invalid_argument,
-              "forward: no reduction; got Reduction::none, expected another one: "
-              "forward_no_reduction() gives the losses");
+              std::string(loss) +
+                  ": no reduction; got Reduction::none, expected another one: "
+                  "forward_no_reduction() gives the losses");
 }
 
 Tensor<1> one_number(const Array& loss) { return Tensor<1>(reshape(loss, {1})); }
@@ -42,6 +43,12 @@ Array class_weights(const char* loss, const std::vector<double>& weights, std::i
                                       std::to_string(classes));
   }
   return cast(Array::from_data(weights, {count}, x.device()), x.dtype());
+}
+
+Shape without_last(const Shape& shape) {
+  Shape rest;
+  for (int i = 0; i + 1 < shape.rank(); ++i) rest.push_back(shape[i]);
+  return rest;
 }
 
 bool is_index(const Array& x) { return x.dtype() == DType::i64 || x.dtype() == DType::i32; }
@@ -114,15 +121,15 @@ Array CrossEntropyLoss::losses(const Array& x, const Array& targets, Reduction r
   const char* loss = "cross_entropy";
   require_share(loss, smoothing);
   if (!x.defined() || !targets.defined() || !is_float(x.dtype()) || !is_index(targets) ||
-      x.rank() != 2 || targets.shape() != Shape{x.shape()[0]}) {
+      x.rank() < 1 || targets.shape() != without_last(x.shape())) {
     throw Error(
         ErrorCode::shape,
         "cross_entropy: predictions and targets do not fit; got " +
             (x.defined() ? to_string(x.shape()) : std::string("an undefined array")) + " and " +
             (targets.defined() ? to_string(targets.shape()) : std::string("an undefined array")) +
-            ", expected floats [batch, classes] and indices [batch]");
+            ", expected floats [..., classes] and indices [...]");
   }
-  const std::int64_t classes = x.shape()[1];
+  const std::int64_t classes = x.shape().back();
   const Array values = to_f32_at_least(x), ids = cast(targets, DType::i64);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   if (classes == 0) {
@@ -136,17 +143,17 @@ Array CrossEntropyLoss::losses(const Array& x, const Array& targets, Reduction r
   }
   const Array padded = equal(counts, std::int64_t{0});
   const Array safe = where(valid, ids, std::int64_t{0});
-  const Array logs = logits ? log_softmax(values, 1) : log(values);
-  Array each = squeeze(gather(logs, unsqueeze(safe, {1}), 1), {1});
+  const Array logs = logits ? log_softmax(values, -1) : log(values);
+  Array each = squeeze(gather(logs, unsqueeze(safe, {-1}), -1), {-1});
   Array divisor;
   if (weights.empty()) {
-    if (smoothing > 0) each = add(mul(each, 1 - smoothing), mul(mean(logs, {1}), smoothing));
+    if (smoothing > 0) each = add(mul(each, 1 - smoothing), mul(mean(logs, {-1}), smoothing));
   } else {
     const Array weight = class_weights(loss, weights, classes, values);
-    const Array own = where(valid, select(weight, safe, 0), 0.0);
+    const Array own = where(valid, reshape(select(weight, flatten(safe), 0), safe.shape()), 0.0);
     each = mul(each, own);
     if (smoothing > 0) {
-      each = add(mul(each, 1 - smoothing), mul(mean(mul(logs, weight), {1}), smoothing));
+      each = add(mul(each, 1 - smoothing), mul(mean(mul(logs, weight), {-1}), smoothing));
     }
     divisor = sum(own);
   }
@@ -155,6 +162,9 @@ Array CrossEntropyLoss::losses(const Array& x, const Array& targets, Reduction r
   if (reduction == Reduction::none) return each;
   if (reduction == Reduction::sum) return sum(each);
   if (reduction == Reduction::mean && divisor.defined()) return div(sum(each), divisor);
+  if (reduction == Reduction::batch_mean && each.rank() > 1) {
+    return div(sum(each), static_cast<double>(each.shape(0)));
+  }
   return mean(each);
 } catch (const Error& error) {
   throw_as("cross_entropy", error);
@@ -162,7 +172,8 @@ Array CrossEntropyLoss::losses(const Array& x, const Array& targets, Reduction r
 
 Array GaussianNllLoss::forward(const Array& x, const Array& targets, const Array& variance,
                                Reduction reduction) const {
-  return gaussian_nll_loss(x, targets, variance, full, epsilon, reducing(reduction));
+  return gaussian_nll_loss(x, targets, variance, full, epsilon,
+                           reducing("gaussian_nll_loss", reduction));
 }
 Array GaussianNllLoss::forward_no_reduction(const Array& x, const Array& targets,
                                             const Array& variance) const {
@@ -171,7 +182,7 @@ Array GaussianNllLoss::forward_no_reduction(const Array& x, const Array& targets
 
 Array MarginRankingLoss::forward(const Array& a, const Array& b, const Array& targets,
                                  Reduction reduction) const {
-  return margin_ranking_loss(a, b, targets, margin, reducing(reduction));
+  return margin_ranking_loss(a, b, targets, margin, reducing("margin_ranking_loss", reduction));
 }
 Array MarginRankingLoss::forward_no_reduction(const Array& a, const Array& b,
                                               const Array& targets) const {
@@ -180,7 +191,7 @@ Array MarginRankingLoss::forward_no_reduction(const Array& a, const Array& b,
 
 Array CosineEmbeddingLoss::forward(const Array& a, const Array& b, const Array& targets,
                                    Reduction reduction) const {
-  return cosine_embedding_loss(a, b, targets, margin, reducing(reduction));
+  return cosine_embedding_loss(a, b, targets, margin, reducing("cosine_embedding_loss", reduction));
 }
 Array CosineEmbeddingLoss::forward_no_reduction(const Array& a, const Array& b,
                                                 const Array& targets) const {
@@ -201,7 +212,7 @@ Array multi_margin(const MultiMarginLoss& loss, const Array& x, const Array& tar
 }  // namespace
 
 Array MultiMarginLoss::forward(const Array& x, const Array& targets, Reduction reduction) const {
-  return multi_margin(*this, x, targets, reducing(reduction));
+  return multi_margin(*this, x, targets, reducing("multi_margin_loss", reduction));
 }
 Array MultiMarginLoss::forward_no_reduction(const Array& x, const Array& targets) const {
   return multi_margin(*this, x, targets, Reduction::none);
@@ -210,7 +221,7 @@ Array MultiMarginLoss::forward_no_reduction(const Array& x, const Array& targets
 Array TripletMarginLoss::forward(const Array& anchor, const Array& positive, const Array& negative,
                                  Reduction reduction) const {
   return triplet_margin_loss(anchor, positive, negative, margin, p, swap, epsilon,
-                             reducing(reduction));
+                             reducing("triplet_margin_loss", reduction));
 }
 Array TripletMarginLoss::forward_no_reduction(const Array& anchor, const Array& positive,
                                               const Array& negative) const {
@@ -219,8 +230,8 @@ Array TripletMarginLoss::forward_no_reduction(const Array& anchor, const Array& 
 
 Array CtcLoss::forward(const Array& log_probs, const Array& targets, const Array& input_lengths,
                        const Array& target_lengths, Reduction reduction) const {
-  return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reducing(reduction),
-                  zero_infinity);
+  return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank,
+                  reducing("ctc_loss", reduction), zero_infinity);
 }
 Array CtcLoss::forward_no_reduction(const Array& log_probs, const Array& targets,
                                     const Array& input_lengths, const Array& target_lengths) const {
@@ -231,7 +242,7 @@ Array CtcLoss::forward_no_reduction(const Array& log_probs, const Array& targets
 Array RnntLoss::forward(const Array& x, const Array& targets, const Array& input_lengths,
                         const Array& target_lengths, Reduction reduction) const try {
   return rnnt_loss(logits ? log_softmax(x, -1) : x, targets, input_lengths, target_lengths, blank,
-                   reducing(reduction));
+                   reducing("rnnt_loss", reduction));
 } catch (const Error& error) {
   throw_as("rnnt_loss", error);
 }

@@ -6,6 +6,7 @@
 #include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "nn/rope_options.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -55,23 +56,39 @@ PositionalEncoding::PositionalEncoding(std::int64_t dim, std::int64_t longest, d
 
 Array PositionalEncoding::forward(const Array& x, std::int64_t start) const try {
   require_rows("positional_encoding", x, start, table.shape(0), table.shape(1));
-  return x + cast(dynamic_slice(table, {start, 0}, {x.shape(-2), table.shape(1)}), x.dtype());
+  const Array rows = dynamic_slice(table, {start, 0}, {x.shape(-2), table.shape(1)});
+  return x + cast(to_device(rows, x.device()), x.dtype());
 } catch (const Error& error) {
   throw_as("positional_encoding", error);
 }
 
-RotaryEncoding::RotaryEncoding(std::int64_t its_longest, std::int64_t its_dim, double its_base,
-                               bool is_interleaved)
-    : longest(its_longest), dim(its_dim), base(its_base), interleaved(is_interleaved) {
-  require_positions("rotary_encoding", longest, dim, base);
-  if (dim % 2 == 0) return;
-  throw Error(ErrorCode::invalid_argument,
-              "rotary_encoding: odd dim; got " + std::to_string(dim) + ", expected an even number");
+RotaryEncoding::RotaryEncoding(std::int64_t its_longest, std::int64_t its_dim,
+                               const Options& options) try
+    : longest(its_longest), dim(its_dim) {
+  require_positions("rotary_encoding", longest, dim, options.base);
+  if (dim % 2 != 0) {
+    throw Error(ErrorCode::invalid_argument, "rotary_encoding: odd dim; got " +
+                                                 std::to_string(dim) + ", expected an even number");
+  }
+  rope = nn_detail::rope_options("rotary_encoding", dim, options);
+} catch (const Error& error) {
+  throw_as("rotary_encoding", error);
 }
 
 Array RotaryEncoding::forward(const Array& x, std::int64_t start) const try {
   require_rows("rotary_encoding", x, start, longest, dim);
-  return rope(x, {base, interleaved, start});
+  return nn_detail::turned(x, rope, start, Array());
+} catch (const Error& error) {
+  throw_as("rotary_encoding", error);
+}
+
+Array RotaryEncoding::forward(const Array& x, const Array& positions) const try {
+  require_rows("rotary_encoding", x, 0, longest, dim);
+  if (!positions.defined()) {
+    throw Error(ErrorCode::invalid_argument,
+                "rotary_encoding: no positions; got an array without a value, expected integers");
+  }
+  return nn_detail::turned(x, rope, 0, positions);
 } catch (const Error& error) {
   throw_as("rotary_encoding", error);
 }

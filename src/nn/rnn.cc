@@ -20,7 +20,7 @@ class Pass {
  public:
   Pass(const char* layer, const RecurrentParameters& parameters, const RecurrentOptions& options,
        const Array& x)
-      : options_(options), parameters_(parameters) {
+      : layer_(layer), options_(options), parameters_(parameters) {
     const Array& weight = parameters.weight_hh.array();
     if (x.rank() != 3 || !weight.defined() || x.shape(2) != parameters.weight_ih.shape()[1]) {
       throw Error(ErrorCode::shape,
@@ -31,8 +31,8 @@ class Pass {
                       (weight.defined() ? to_string(parameters.weight_ih.shape()) : "[none]"));
     }
     by_row_ = options.batch_first ? swap_axes(x, 0, 1) : x;
-    weight_ = nn_detail::as_dtype_of(parameters.weight_hh, x);
-    bias_ = nn_detail::as_dtype_of(parameters.bias_hh, x);
+    weight_ = nn_detail::as_dtype_of(layer, parameters.weight_hh, x);
+    bias_ = nn_detail::as_dtype_of(layer, parameters.bias_hh, x);
   }
 
   std::int64_t rows() const { return by_row_.shape(0); }
@@ -44,8 +44,8 @@ class Pass {
     const Shape shape = {batch(), hidden()};
     if (!given.defined()) return zeros(shape, by_row_.dtype(), by_row_.device());
     if (given.shape() == shape) return given;
-    throw Error(ErrorCode::shape, "state: does not fit; got " + to_string(given.shape()) +
-                                      ", expected " + to_string(shape));
+    throw Error(ErrorCode::shape, std::string(layer_) + ": state does not fit; got " +
+                                      to_string(given.shape()) + ", expected " + to_string(shape));
   }
   // What the state gives all gates, or gates first to last of them.
   Array of_state(const Array& state) const { return linear(state, weight_, bias_); }
@@ -66,8 +66,9 @@ class Pass {
   template <class Step>
   Tensor<3> run(Step step) const {
     // One product for all rows.
-    const Array of_input = linear(by_row_, nn_detail::as_dtype_of(parameters_.weight_ih, by_row_),
-                                  nn_detail::as_dtype_of(parameters_.bias_ih, by_row_));
+    const Array of_input =
+        linear(by_row_, nn_detail::as_dtype_of(layer_, parameters_.weight_ih, by_row_),
+               nn_detail::as_dtype_of(layer_, parameters_.bias_ih, by_row_));
     const std::int64_t count = rows();
     std::vector<Array> outputs(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
@@ -81,6 +82,7 @@ class Pass {
   }
 
  private:
+  const char* layer_;
   const RecurrentOptions& options_;
   const RecurrentParameters& parameters_;
   Array by_row_;  // [rows, batch, in]

@@ -2,6 +2,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "hearth/grad.h"
+#include "hearth/ops.h"
 #include "hearth/parameter.h"
 
 namespace hearth {
@@ -92,6 +94,18 @@ void unfreeze(const std::vector<Parameter>& parameters) {
     if (is_new) leaf->second = array.is_require_grad() ? array : array.require_grad();
     array = leaf->second;
   }
+}
+
+void to_device(const std::vector<Parameter>& parameters, Device device) {
+  const NoGrad no_grad;
+  std::unordered_map<const void*, Array> moved;
+  std::vector<Array> values;
+  for (const Parameter& parameter : parameters) {
+    const auto [value, is_new] = moved.try_emplace(parameter.array->identity());
+    if (is_new) value->second = to_device(parameter.array->detach(), device);
+    values.push_back(value->second);
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) parameters[i].array->assign(values[i]);
 }
 
 void load_state_dict(const std::vector<Parameter>& parameters, const NamedArrays& values,

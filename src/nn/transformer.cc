@@ -25,7 +25,6 @@ void require_caches(const char* layer, std::size_t caches, std::size_t layers) {
 MultiHeadAttention attention_of(std::int64_t dim, std::int64_t heads,
                                 const TransformerOptions& options) {
   MultiHeadAttention::Options of_it;
-  of_it.bias = true;
   of_it.dropout = options.dropout;
   of_it.quiet_softmax = options.quiet_softmax;
   of_it.initializer = options.initializer;

@@ -116,20 +116,24 @@ ParameterMeans::ParameterMeans(double decay) : decay_(decay) {
 void ParameterMeans::update(const NamedArrays& parameters, CallSite site) {
   located(site, [&] {
     const NoGrad no_grad;
+    // A tensor by itself has no name.
+    const auto called = [](const std::string& name) {
+      return name.empty() ? std::string("the tensor") : name;
+    };
     NamedArrays next;
     std::vector<DType> dtypes;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const auto& [name, value] = parameters[i];
       if (!means_.empty() && (parameters.size() != means_.size() || means_[i].name != name)) {
         throw Error(ErrorCode::invalid_argument,
-                    "parameter_means: other parameters than before; got " + name + " of " +
+                    "parameter_means: other parameters than before; got " + called(name) + " of " +
                         std::to_string(parameters.size()) + ", expected the same " +
                         std::to_string(means_.size()) + " in the same order");
       }
       if (!means_.empty() && !(means_[i].array.shape() == value.shape())) {
-        throw Error(ErrorCode::shape, "parameter_means: " + name + " has another shape; got " +
-                                          to_string(value.shape()) + ", expected " +
-                                          to_string(means_[i].array.shape()));
+        throw Error(ErrorCode::shape, "parameter_means: " + called(name) +
+                                          " has another shape; got " + to_string(value.shape()) +
+                                          ", expected " + to_string(means_[i].array.shape()));
       }
       dtypes.push_back(value.dtype());
       if (!is_float(value.dtype())) {

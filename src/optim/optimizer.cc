@@ -137,7 +137,8 @@ void Optimizer::give_loaded(std::vector<Change>& changes) const {
 }
 
 // Records the new value and the new state of a parameter.
-void Optimizer::record(Change& change, Array gradient, double learning_rate) const {
+void Optimizer::record(Change& change, Array gradient, double learning_rate,
+                       const std::vector<double>& group_rates) const {
   const Array& parameter = *change.parameter->array;
   const DType dtype = parameter.dtype();
   const DType compute = compute_dtype(dtype);
@@ -147,11 +148,15 @@ void Optimizer::record(Change& change, Array gradient, double learning_rate) con
   Array value = parameter.detach();
   if (dtype != compute) value = cast(value, compute);
   std::optional<double> weight_decay;
-  for (const Group& group : groups_) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const Group& group = groups_[i];
     if (!group.holds(*change.parameter)) continue;
-    learning_rate *= group.rate;
+    learning_rate = (group.schedule ? group_rates[i] : learning_rate) * group.rate;
     weight_decay = group.weight_decay;
     break;
+  }
+  for (Array& slot : change.slots.arrays) {
+    if (slot.defined()) slot = to_device(slot, parameter.device());
   }
   const double most = compute == DType::f32 ? std::numeric_limits<float>::max()
                                             : std::numeric_limits<double>::max();
@@ -204,8 +209,13 @@ void Optimizer::step(const std::vector<Parameter>& parameters, Gradients gradien
                       std::to_string(gradients.size()) +
                       ", expected all leaves of the loss among them: members() names each member");
     }
+    std::vector<double> group_rates;
+    for (const Group& group : groups_) {
+      group_rates.push_back(group.schedule ? group.schedule(steps_) : learning_rate);
+      require_non_negative("step", "learning rate", group_rates.back());
+    }
     for (Change& change : changes) {
-      record(change, gradients.take(*change.parameter->array), learning_rate);
+      record(change, gradients.take(*change.parameter->array), learning_rate, group_rates);
     }
     // The last handles of old values, old state and gradients are gone when the plan is submitted.
     commit(std::move(changes));

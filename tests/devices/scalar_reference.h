@@ -184,6 +184,7 @@ inline Scalar evaluate(const std::string& op, DType dtype, DType work, bool exac
   if (op == "less_equal") return {0, !nan && !less(x[1], x[0])};
   if (op == "greater") return {0, less(x[1], x[0])};
   if (op == "greater_equal") return {0, !nan && !less(x[0], x[1])};
+  if (op == "signbit") return {0, real ? std::signbit(x[0].f) : less(x[0], {})};
   if (op == "is_nan") return {0, real && std::isnan(x[0].f)};
   if (op == "logical_and") return {0, x[0].i & x[1].i};
   if (op == "logical_or") return {0, x[0].i | x[1].i};

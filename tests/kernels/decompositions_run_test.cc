@@ -177,7 +177,7 @@ TEST_P(DecompositionsRun, Triangles) {
                                            : tril(full_like(x, 1.0), unit ? -1 : 0));
           const Array given = where(greater(other, 0.5), kNan, x);
           Array y;
-          expect_library("triangle", [&] {
+          expect_library("triangular_solve", [&] {
             y = triangular_solve(given, b, upper, unit);
             y.eval();
           });

@@ -130,9 +130,9 @@ TEST(FftLengths, FollowMemoryAndRegisters) {
   EXPECT_EQ(large.points(7), 2048);
   EXPECT_EQ(wide.points(2), 4096);
   EXPECT_EQ(small.points(2), 2048);
-  EXPECT_EQ(Length(8192, large).method, Method::lines);
+  EXPECT_EQ(Length(8192, large).method, Method::mixed_radix);
   EXPECT_EQ(Length(8192, small).method, Method::passes);
-  EXPECT_EQ(Length(4093, large).method, Method::convolution);
+  EXPECT_EQ(Length(4093, large).method, Method::bluestein);
   EXPECT_EQ(Length(4093, large).padded, 8192);
   for (const std::int64_t n : {5000, 7168, 1 << 20, 30000}) {
     const Length length(n, large);

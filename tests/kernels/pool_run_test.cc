@@ -49,6 +49,14 @@ const std::vector<Window>& windows() {
          auto [values, indices] = max_pool_with_indices(x, {3}, {.stride = {2}, .padding = {1}});
          return std::vector{values, indices, max_pool(x, {2, 3}, {.stride = {1}})};
        }},
+      {"uneven padding",
+       [](const Array& x) {
+         const AvgPoolOptions options = {
+             .stride = {2}, .padding = {0, 1}, .padding_end = {2, 0}, .count_include_pad = false};
+         auto [values, indices] = max_pool_with_indices(x, {4}, {.stride = {1}, .same = true});
+         return std::vector{values, indices, avg_pool(x, {3}, options),
+                            avg_pool(x, {2, 4}, {.stride = {1}, .same = true})};
+       }},
       {"bilinear",
        [](const Array& x) {
          return std::vector{interpolate(x, {17, 9}, InterpolateMode::linear, false),

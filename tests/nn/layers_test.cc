@@ -253,6 +253,7 @@ nn::MultiHeadAttention make_attention(std::int64_t kv_heads) {
   nn::MultiHeadAttention::Options options;
   options.kv_heads = kv_heads;
   options.rope_base = 10000;
+  options.dropout = 0;
   return nn::MultiHeadAttention(16, 4, options);
 }
 

@@ -71,8 +71,8 @@ TEST(ActivationLayers, ByNameAreTheFunctions) {
   }
   EXPECT_EQ(nn::name(nn::Activation::softsign), "softsign");
   EXPECT_EQ(nn::activate(nn::Activation::softsign, x).to_doubles(), softsign(x).to_doubles());
-  EXPECT_EQ(nn::name(static_cast<nn::Activation>(15)), "");
-  EXPECT_THROW((void)nn::activate(static_cast<nn::Activation>(15), x), Error);
+  EXPECT_EQ(nn::name(static_cast<nn::Activation>(25)), "");
+  EXPECT_THROW((void)nn::activate(static_cast<nn::Activation>(25), x), Error);
 }
 
 TEST(ActivationLayers, ErrorsNameThemAndTheLine) {
@@ -177,6 +177,65 @@ TEST(Sequential, AppliesInOrderAndNamesByIndex) {
   EXPECT_EQ(nn::Sequential<>().forward(x).array().identity(), x.array().identity());
 }
 
+TEST(Sequential, SaysWhichLayerFailed) {
+  const auto ends_in = [](const auto& call, const std::string& expected) {
+    const std::string text = check::error_of(call);
+    EXPECT_NE(text.find(expected + " at " + __FILE__ ":"), std::string::npos) << text;
+    EXPECT_EQ(text.find(".h:"), std::string::npos) << text;
+  };
+  const nn::Sequential images(nn::Conv2d(1, 2, 3), nn::Relu(), nn::Conv2d(3, 2, 3));
+  const auto x = Tensor<4>::ones({1, 1, 6, 6});
+  EXPECT_LOCATED(images.forward(x));
+  EXPECT_LOCATED(images.evaluate(x));
+  EXPECT_LOCATED(images.forward(x.array()));
+  ends_in([&] { (void)images.forward(x); }, ", in layer 2");
+  ends_in([&] { (void)images.evaluate(x); }, ", in layer 2");
+  const nn::Sequential noisy(nn::Dropout{.probability = 2}, nn::Interpolate2d());
+  ends_in([&] { (void)noisy.forward(x); }, ", in layer 0");
+  const nn::Sequential sized(nn::Identity(), nn::Interpolate2d{});
+  ends_in([&] { (void)sized.forward(x); }, ", in layer 1");
+  const nn::Sequential outer(nn::Relu(), nn::Sequential(nn::Linear(6, 2), nn::Linear(3, 1)));
+  ends_in([&] { (void)outer.forward(x); }, ", in layer 1, in layer 1");
+}
+
+// Takes a number where others take `training`.
+TEST(Sequential, TakesTrainingForNothingElse) {
+  const nn::PositionalEncoding positions(6, 4);
+  const nn::Sequential model{positions};
+  const auto x = Tensor<3>::ones({1, 4, 6});
+  EXPECT_EQ(model.forward(x).array().to_doubles(), positions.forward(x).array().to_doubles());
+}
+
+TEST(Sequential, LeadsFromImagesToClasses) {
+  const nn::Sequential model(nn::Conv2d(1, 4, 3), nn::Relu(), nn::AdaptiveMaxPool2d{{2, 3}},
+                             nn::Flatten(), nn::Linear(24, 5));
+  const Tensor<2> scores = model.forward(Tensor<4>::ones({3, 1, 8, 8}));
+  EXPECT_EQ(scores.shape(), (Shape{3, 5}));
+  std::vector<std::string> names;
+  visit(model, [&](const std::string& name, const Array&) { names.push_back(name); });
+  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "4.weight", "4.bias"}));
+}
+
+TEST(Flatten, KeepsTheAxesInFront) {
+  const auto x = Tensor<4>(random_normal({2, 3, 4, 5}));
+  const Tensor<2> rows = nn::Flatten().forward(x);
+  EXPECT_EQ(rows.shape(), (Shape{2, 60}));
+  EXPECT_EQ(rows.array().to_doubles(), x.array().to_doubles());
+  const Tensor<3> kept = nn::Flatten<2>().forward(x);
+  EXPECT_EQ(kept.shape(), (Shape{2, 3, 20}));
+  EXPECT_EQ(nn::Flatten<0>().forward(x.array()).shape(), (Shape{120}));
+  EXPECT_EQ(nn::Flatten().forward(zeros({2, 3})).shape(), (Shape{2, 3}));
+}
+
+TEST(AdaptiveMaxPool, IsTheFunction) {
+  const auto x = Tensor<5>(random_normal({2, 3, 6, 7, 8}));
+  const nn::AdaptiveMaxPool3d layer{{2, 3, 4}};
+  EXPECT_EQ(layer.forward(x).array().to_doubles(),
+            adaptive_max_pool(x.array(), {2, 3, 4}).to_doubles());
+  EXPECT_EQ(nn::AdaptiveMaxPool1d{2}.forward(Tensor<3>::ones({1, 2, 9})).shape(), (Shape{1, 2, 2}));
+  EXPECT_LOCATED(layer.forward(Tensor<5>::ones({1, 1, 0, 2, 2})));
+}
+
 TEST(Positions, AreSinesAndCosines) {
   const nn::PositionalEncoding layer(6, 50);
   const auto table = layer.table.to_doubles();
@@ -225,6 +284,53 @@ TEST(Positions, RotaryTurnsNeighbours) {
   expect_refused(
       ErrorCode::invalid_argument, [] { nn::RotaryEncoding(10, 3); },
       "rotary_encoding: odd dim; got 3");
+}
+
+TEST(Positions, RotaryOptionsAreThoseOfRope) {
+  const Array x = random_normal({2, 3, 4, 8});
+  const auto same = [](const Array& a, const Array& b) { EXPECT_EQ(largest_difference(a, b), 0); };
+  // The first columns of Llama's pairs.
+  const nn::RotaryEncoding partial(10, 8, {.base = 100, .interleaved = false, .dims = 4});
+  same(partial.forward(x, 2), rope(x, {.base = 100, .offset = 2, .dims = 4}));
+  same(narrow(partial.forward(x, 2), 3, 4, 4), narrow(x, 3, 4, 4));
+  const RopeScaling linear = {.kind = RopeScalingKind::linear, .factor = 4};
+  const nn::RotaryEncoding slower(40, 8, {.scaling = linear});
+  EXPECT_LT(largest_difference(narrow(slower.forward(x, 8), 2, 0, 1),
+                               narrow(nn::RotaryEncoding(40, 8).forward(x, 2), 2, 0, 1)),
+            1e-6);
+  const RopeScaling yarn = {
+      .kind = RopeScalingKind::yarn, .factor = 8, .original_length = 16, .beta_fast = 4};
+  same(nn::RotaryEncoding(128, 8, {.scaling = yarn}).forward(x, 100),
+       rope(x, {.interleaved = true,
+                .offset = 100,
+                .frequencies = rope_frequencies(8, 10000, yarn),
+                .magnitude = rope_magnitude(8)}));
+  same(nn::RotaryEncoding(128, 8, {.scaling = yarn, .magnitude = 1}).forward(x),
+       rope(x, {.interleaved = true, .frequencies = rope_frequencies(8, 10000, yarn)}));
+  // Rows at places of their own.
+  const Tensor<2, Int> places = {{0, 1, 2, 3}, {5, 5, 9, 0}};
+  const nn::RotaryEncoding layer(10, 8);
+  const Array moved = layer.forward(Tensor<4>(x), places).array();
+  same(narrow(moved, 0, 0, 1), narrow(layer.forward(x), 0, 0, 1));
+  const Array one = narrow(narrow(x, 0, 1, 1), 2, 2, 1);
+  same(narrow(narrow(moved, 0, 1, 1), 2, 2, 1), layer.forward(one, 9));
+  // Attention takes the same.
+  nn::MultiHeadAttention::Options options;
+  options.rope_base = 100;
+  options.rope_scaling = linear;
+  options.rope_dims = 4;
+  const nn::MultiHeadAttention attention(8, 1, options);
+  EXPECT_EQ(attention.rope->dims, 4);
+  EXPECT_EQ(attention.rope->frequencies.shape(), Shape({2, 2}));
+  for (const std::int64_t bad : {-2, 3, 10}) {
+    expect_refused(
+        ErrorCode::invalid_argument, [&] { nn::RotaryEncoding(10, 8, {.dims = bad}); },
+        "rotary_encoding: dims out of range");
+  }
+  const RopeScaling shrunk = {.kind = RopeScalingKind::linear, .factor = 0};
+  expect_refused(
+      ErrorCode::invalid_argument, [&] { nn::RotaryEncoding(10, 8, {.scaling = shrunk}); },
+      "rotary_encoding: ");
 }
 
 TEST(Initializer, OrthogonalRowsOrColumns) {

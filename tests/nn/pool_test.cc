@@ -23,6 +23,23 @@ TEST(PoolLayers, StepByTheirKernelUnlessTold) {
   EXPECT_EQ(nn::AvgPool3d{2}.forward(zeros({1, 1, 2, 4, 4})).shape(), (Shape{1, 1, 1, 2, 2}));
 }
 
+TEST(PoolLayers, ExtentsStayTheSame) {
+  const Array x = check::random_array({1, 2, 5, 6}, DType::f32);
+  const nn::MaxPool2d largest{2, {.stride = {1}, .same = true}};
+  EXPECT_EQ(largest.forward(x).shape(), x.shape());
+  const nn::AvgPool2d mean{{3, 2}, {.stride = {1}, .padding = {1, 0}, .padding_end = {1, 1}}};
+  EXPECT_EQ(mean.forward(x).shape(), x.shape());
+  const nn::Conv2d conv(2, 4, {4, 3}, {.stride = {2, 1}, .same = true});
+  EXPECT_EQ(conv.forward(x).shape(), (Shape{1, 4, 3, 6}));
+  const Array padded = pad(x, {0, 0, 1, 1}, {0, 0, 2, 1});
+  EXPECT_EQ(conv.forward(x).to_doubles(),
+            hearth::conv(padded, conv.weight.array(), conv.bias.array(), {.stride = {2, 1}})
+                .to_doubles());
+  check::expect_error(ErrorCode::invalid_argument, [] {
+    static_cast<void>(nn::Conv2d(2, 4, 3, {.padding = {1}, .same = true}));
+  });
+}
+
 TEST(PoolLayers, ImagesGetSizesOrFactors) {
   const Array x = check::random_array({1, 2, 4, 6});
   const nn::Interpolate2d sized{.sizes = {{8, 3}}, .mode = InterpolateMode::linear};

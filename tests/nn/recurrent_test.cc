@@ -146,7 +146,7 @@ TEST(Recurrent, RefusesByName) {
       "lstm: input does not fit; got [2, 5, 4], expected [batch, rows, in]");
   expect(
       ErrorCode::shape, [&] { (void)gru.forward(x, Tensor<2>::ones({1, 4})); },
-      "gru: does not fit; got [1, 4], expected [2, 4]");
+      "gru: state does not fit; got [1, 4], expected [2, 4]");
   expect(ErrorCode::shape, [&] { (void)nn::Rnn().forward(x); }, "rnn: input does not fit");
   expect(ErrorCode::invalid_argument, [] { nn::Gru(-1, 4); }, "gru: sizes out of range; got -1");
   expect(ErrorCode::invalid_argument, [] { nn::Rnn(1, INT64_MAX); }, "rnn: sizes out of range");

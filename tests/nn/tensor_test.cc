@@ -102,6 +102,7 @@ TEST(Tensor, ShapesAndParts) {
   EXPECT_EQ(values(x.slice({{0, 2}, {0, std::nullopt, -2}})), (Values{3, 1, 6, 4}));
   EXPECT_EQ(values(x.slice_dim(1, {1, 2})), (Values{2, 5}));
   EXPECT_EQ(values(x.slice_fill({{0, 1}, {0, 2}}, 9)), (Values{9, 9, 3, 4, 5, 6}));
+  EXPECT_EQ(values(x.slice_fill({{0, 2}, {0, 3, -2}}, 9)), (Values{9, 2, 9, 9, 5, 9}));
   EXPECT_EQ(values(x.narrow(1, 1, 2)), (Values{2, 3, 5, 6}));
   EXPECT_EQ(x.chunk(2, 1).size(), 2u);
   EXPECT_EQ(x.split(2, 1)[1].dims(), (std::array<std::int64_t, 2>{2, 1}));

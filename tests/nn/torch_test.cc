@@ -86,6 +86,38 @@ TEST(TorchLayers, RecurrentBothWays) {
   expect_as_torch<nn::BiGru, nn::BiGru::State>("bigru");
 }
 
+TEST(TorchLayers, ConvOfSameExtents) {
+  const LayerCase golden("conv_same");
+  nn::Conv2d layer(2, 3, {4, 3}, {.dilation = {1, 2}, .same = true},
+                   {.parameters = {.dtype = DType::f64}});
+  load_state_dict(layer, golden.with(""), true);
+  const Array x = golden["x"].require_grad();
+  const Array output = layer.forward(x);
+  expect_like(output, golden["output"], kTolerance, "output");
+  const Gradients gradients = backward(sum(square(output)));
+  expect_like(gradients.get(x), golden["gradient.x"], kTolerance, "x");
+  expect_like(gradients.get(layer.weight.array()), golden["gradient.weight"], kTolerance, "weight");
+}
+
+TEST(TorchLayers, MultiHeadAttention) {
+  const LayerCase golden("multi_head_attention");
+  nn::MultiHeadAttention layer(8, 2, {.dropout = 0, .parameters = {.dtype = DType::f64}});
+  load_state_dict(layer, golden.with("weight."));
+  const auto leaf = [&](const char* key) { return golden[key].require_grad(); };
+  const Array query = leaf("query"), key = leaf("key"), value = leaf("value");
+  const nn::MultiHeadAttention::Call call{
+      .mask = not_equal(golden["mask"], 0.0),
+      .padding = reshape(greater_equal(arange(0, 10), 8), {2, 5})};
+  const auto [output, weights] = layer.forward_with_weights(query, key, value, call);
+  expect_like(output.array(), golden["output"], kTolerance, "output");
+  expect_like(weights.array(), golden["weights"], kTolerance, "weights");
+  expect_like(layer.forward(query, key, value, call), golden["output"], kTolerance, "alone");
+  const Gradients gradients = backward(sum(square(output.array())) + sum(square(weights.array())));
+  expect_like(gradients.get(query), golden["gradient.query"], kTolerance, "query");
+  expect_like(gradients.get(key), golden["gradient.key"], kTolerance, "key");
+  expect_like(gradients.get(value), golden["gradient.value"], kTolerance, "value");
+}
+
 TEST(TorchLayers, Transformer) {
   for (const bool norm_first : {false, true}) {
     const std::string name = norm_first ? "transformer_norm_first" : "transformer";

@@ -327,7 +327,13 @@ TEST(Conv, SaysWhatDoesNotFit) {
   EXPECT_EQ(text(ErrorCode::invalid_argument, {.padding = {-1}}, x),
             "conv: padding does not fit; got [-1, -1], expected 2 numbers from 0 to 2147483647");
   EXPECT_EQ(text(ErrorCode::shape, {.groups = 2}, x),
-            "conv: channels do not fit; got 2 in, 3 out, weights of 2 and 2 groups, expected "
+            "conv: channels do not fit; got x of 2 channels, expected 4 (weight [3, 2, 3, 3], 2 "
+            "groups)");
+  EXPECT_EQ(text(ErrorCode::shape, {}, zeros({1, 5, 5, 5})),
+            "conv: channels do not fit; got x of 5 channels, expected 2 (weight [3, 2, 3, 3], 1 "
+            "group)");
+  EXPECT_EQ(text(ErrorCode::shape, {.groups = 2}, zeros({1, 4, 5, 5})),
+            "conv: channels do not fit; got 4 in, 3 out, weights of 2 and 2 groups, expected "
             "weights of in / groups, and groups that divide in and out");
 }
 

@@ -506,5 +506,19 @@ TEST(Decompositions, RunOnEveryDevice) {
   }
 }
 
+TEST(Decompositions, TypedSolversTakeAVector) {
+  const auto a = Tensor<2>(random_array({4, 4}, DType::f64));
+  const auto v = Tensor<1>(random_array({4}, DType::f64, -1, 1, 7));
+  const Tensor<1> x = solve(a, v);
+  expect_within(x.array(), solve(a.array(), v.array()), 0);
+  const Tensor<1> lower = triangular_solve(a, v, false, true);
+  expect_within(lower.array(), triangular_solve(a.array(), v.array(), false, true), 0);
+  const auto tall = Tensor<3>(random_array({2, 4, 3}, DType::f64));
+  const Tensor<2> least = lstsq(tall, v);
+  expect_within(least.array(), lstsq(tall.array(), v.array()), 0);
+  const Tensor<2> same = solve(a, a);
+  EXPECT_EQ(same.shape(), (Shape{4, 4}));
+}
+
 }  // namespace
 }  // namespace hearth

@@ -167,6 +167,23 @@ TEST(Elementwise, InfinityFiniteAndTrunc) {
   expect_error(ErrorCode::dtype, [] { (void)is_inf(array({1}, {1}, DType::i32)); });
 }
 
+TEST(Elementwise, SignBit) {
+  for (const DType dtype : kFloats) {
+    const Array x = array({-kInf, -0.0, 0, -2.5, 3, kInf}, {6}, dtype);
+    expect_values(signbit(x), {6}, {1, 1, 0, 1, 0, 0});
+    EXPECT_EQ(signbit(x).dtype(), DType::bool_);
+    const Array nan = array({std::copysign(kNan, -1.0), std::copysign(kNan, 1.0)}, {2}, dtype);
+    expect_values(signbit(nan), {2}, {1, 0});
+  }
+  for (const DType dtype : {DType::i64, DType::i32, DType::i8}) {
+    expect_values(signbit(array({-3, 0, 3}, {3}, dtype)), {3}, {1, 0, 0});
+  }
+  for (const DType dtype : {DType::u64, DType::u32, DType::u8}) {
+    expect_values(signbit(sub(array({0, 3}, {2}, dtype), std::int64_t{1})), {2}, {0, 0});
+  }
+  expect_error(ErrorCode::dtype, [] { (void)signbit(array({1}, {1}, DType::bool_)); });
+}
+
 TEST(Elementwise, AnglesAndLengths) {
   const double pi = std::acos(-1.0);
   for (const DType dtype : kFloats) {

@@ -351,5 +351,20 @@ TEST(Stft, RefusesWhatDoesNotFit) {
                [&] { (void)istft(zeros({2, 3, 5, 2}), window, {.n_fft = 8}, -1); });
 }
 
+TEST(Stft, TypedOneTakesAWindowOfEitherForm) {
+  const StftOptions options{.n_fft = 8};
+  const Array window = hann_window(8);
+  const auto x = Tensor<2>(random_array({2, 32}, DType::f32));
+  const Tensor<4> y = stft(x, window, options);
+  expect_within(y.array(), stft(x, signal::hann_window(8), options).array(), 0);
+  const Tensor<2> back = istft(y, window, options);
+  expect_within(back.array(), x.array(), 1e-6);
+  const Tensor<3> one = stft(x[0], window, options);
+  const Tensor<1> alone = istft(one, window, options, 32);
+  expect_within(alone.array(), x[0].array(), 1e-6);
+  // None stands for ones.
+  EXPECT_EQ(stft(x, Array(), options).shape(), (Shape{2, 17, 5, 2}));
+}
+
 }  // namespace
 }  // namespace hearth

@@ -66,6 +66,18 @@ TEST(Order, RepeatInterleave) {
   expect_values(repeat_interleave(ramp({1, 1, 1, 1, 1, 1, 1, 2}), 2, 7), {1, 1, 1, 1, 1, 1, 1, 4},
                 {0, 0, 1, 1});
   expect_error(ErrorCode::invalid_argument, [&] { (void)repeat_interleave(x, -1, 0); });
+  expect_values(repeat_interleave(x, {0, 3}, 0), {3, 2}, {2, 3, 2, 3, 2, 3});
+  expect_values(repeat_interleave(transpose(x), {2, 1}, -1), {2, 3}, {0, 0, 2, 1, 1, 3});
+  expect_values(repeat_interleave(x, {0, 0}, 1), {2, 0}, {});
+  expect_values(repeat_interleave(x, std::vector<std::int64_t>{2}, 1), {2, 4},
+                {0, 0, 1, 1, 2, 2, 3, 3});
+  expect_values(repeat_interleave(ramp({0, 2}), std::vector<std::int64_t>(), 0), {0, 2}, {});
+  expect_values(repeat_interleave(ramp({1, 1, 1, 1, 1, 1, 1, 2}), {1, 2}, 7),
+                {1, 1, 1, 1, 1, 1, 1, 3}, {0, 1, 1});
+  expect_values(repeat_interleave(cast(x, DType::bool_), {1, 2}, 0), {3, 2}, {0, 1, 1, 1, 1, 1});
+  expect_error(ErrorCode::invalid_argument, [&] { (void)repeat_interleave(x, {1, -1}, 0); });
+  expect_error(ErrorCode::invalid_argument, [&] { (void)repeat_interleave(x, {1, 2, 3}, 0); });
+  expect_error(ErrorCode::shape, [&] { (void)repeat_interleave(x, {INT64_MAX, 1}, 0); });
   expect_error(ErrorCode::invalid_argument, [&] { (void)repeat_interleave(x, 2, 2); });
   expect_error(ErrorCode::shape, [&] { (void)repeat_interleave(x, INT64_MAX, 0); });
 }
@@ -80,6 +92,9 @@ TEST(Order, Gradients) {
   };
   check_gradients(repeated, {x});
   check_second_gradients(repeated, {x});
+  check_second_gradients(
+      [](std::span<const Array> in) { return square(repeat_interleave(in[0], {2, 0, 1}, 1)); },
+      {x});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "devices_under_test.h"
+#include "error_text.h"
 #include "ops/pool/axis_window.h"
 
 namespace hearth {
@@ -59,6 +60,83 @@ TEST(MaxPool, FirstOfEqualsAndNaNWin) {
   check::expect_values(max_pool(x, {2}, {.stride = {1}}), {1, 1, 1, 3}, {kNan, kNan, kNan});
   const Array same = check::array({4, 4, 4, 4}, {1, 1, 2, 2});
   check::expect_values(max_pool_with_indices(same, {2}).second, {1, 1, 1, 1}, {0});
+}
+
+// What lies behind differs from what is in front: as if the input had been padded by hand.
+TEST(Pools, PaddingMayDifferAtTheEnd) {
+  const Array x = check::random_array({2, 3, 5, 7});
+  const Dims before = {0, 0, 1, 0}, after = {0, 0, 3, 2}, kernel = {3, 2};
+  const Array least = full({}, -kInf, DType::f64);
+  for (const Dims& stride : {Dims{1}, Dims{2, 3}}) {
+    for (const bool ceil_mode : {false, true}) {
+      const PoolOptions options = {
+          .stride = stride, .padding = {1, 0}, .padding_end = {3, 2}, .ceil_mode = ceil_mode};
+      const PoolOptions plain = {.stride = stride, .ceil_mode = ceil_mode};
+      const auto [values, indices] = max_pool_with_indices(x, kernel, options);
+      const Array expected =
+          max_pool(pad(x, before, after, PadMode::constant, least), kernel, plain);
+      check::expect_values(values, expected.shape(), expected.to_doubles());
+      check::expect_values(max_pool(x, kernel, options), expected.shape(), expected.to_doubles());
+      // Places are those of elements.
+      const Array flat = reshape(x, {2, 3, 35}), at = reshape(indices, {2, 3, -1});
+      const Array found = where(less(at, 0), -kInf, gather(flat, maximum(at, std::int64_t{0}), 2));
+      EXPECT_EQ(found.to_doubles(), expected.to_doubles());
+      const AvgPoolOptions counted = {
+          .stride = stride, .padding = {1, 0}, .padding_end = {3, 2}, .ceil_mode = ceil_mode};
+      const Array mean =
+          avg_pool(pad(x, before, after), kernel, {.stride = stride, .ceil_mode = ceil_mode});
+      check::expect_close(avg_pool(x, kernel, counted), mean.to_doubles(), 1e-12);
+      AvgPoolOptions uncounted = counted;
+      uncounted.count_include_pad = false;
+      const Array share = avg_pool(pad(ones({1, 1, 5, 7}, DType::f64), before, after), kernel,
+                                   {.stride = stride, .ceil_mode = ceil_mode});
+      const Array real = where(equal(share, 0.0), 0.0, mean / where(equal(share, 0.0), 1.0, share));
+      check::expect_close(avg_pool(x, kernel, uncounted), real.to_doubles(), 1e-12);
+      check::expect_close(lp_pool(x, 2, kernel, options),
+                          lp_pool(pad(x, before, after), 2, kernel, plain).to_doubles(), 1e-12);
+    }
+  }
+  // Gradients go where the elements are.
+  const Array leaf = x.require_grad(), other = x.require_grad();
+  const AvgPoolOptions options = {.stride = {1}, .padding = {1, 0}, .padding_end = {3, 2}};
+  const Array own = backward(sum(square(avg_pool(leaf, kernel, options)))).get(leaf);
+  const Array by_hand =
+      backward(sum(square(avg_pool(pad(other, before, after), kernel, {.stride = {1}}))))
+          .get(other);
+  check::expect_close(own, by_hand.to_doubles(), 1e-12);
+  const PoolOptions of_max = {.stride = {1}, .padding = {1, 0}, .padding_end = {3, 2}};
+  const Array largest = backward(sum(max_pool(leaf, kernel, of_max))).get(leaf);
+  const Array expected =
+      backward(sum(where(is_finite(max_pool(other, kernel, of_max)),
+                         max_pool(pad(other, before, after, PadMode::constant, least), kernel,
+                                  {.stride = {1}}),
+                         0.0)))
+          .get(other);
+  EXPECT_EQ(largest.to_doubles(), where(is_finite(expected), expected, 0.0).to_doubles());
+}
+
+TEST(Pools, SameKeepsExtents) {
+  const Array x = check::random_array({1, 2, 5, 6});
+  const auto shape = [&](const Dims& kernel, const PoolOptions& options) {
+    return max_pool(x, kernel, options).shape();
+  };
+  EXPECT_EQ(shape({2}, {.stride = {1}, .same = true}), (Shape{1, 2, 5, 6}));
+  EXPECT_EQ(shape({3, 4}, {.stride = {1}, .dilation = {2, 1}, .same = true}), (Shape{1, 2, 5, 6}));
+  EXPECT_EQ(shape({3}, {.stride = {2}, .same = true}), (Shape{1, 2, 3, 3}));
+  EXPECT_EQ(shape({1}, {.stride = {3}, .same = true}), (Shape{1, 2, 2, 2}));
+  // The odd element is at the end.
+  check::expect_values(
+      avg_pool(check::array({1, 2, 3}, {1, 1, 3}), {2}, {.stride = {1}, .same = true}), {1, 1, 3},
+      {1.5, 2.5, 1.5});
+  check::expect_values(avg_pool(check::array({1, 2, 3}, {1, 1, 3}), {2},
+                                {.stride = {1}, .count_include_pad = false, .same = true}),
+                       {1, 1, 3}, {1.5, 2.5, 3});
+  EXPECT_EQ(check::error_of(ErrorCode::invalid_argument,
+                            [&] { (void)shape({2}, {.padding = {1}, .same = true}); }),
+            "max_pool: padding beside same; got [1], expected one of them");
+  EXPECT_TRUE(check::error_of(ErrorCode::invalid_argument, [&] {
+                (void)avg_pool(x, {2}, {.padding_end = {-1}});
+              }).starts_with("avg_pool: padding_end does not fit; got [-1, -1]"));
 }
 
 // What a window costs follows from the elements of x that it sees, not from its padding.
@@ -176,8 +254,9 @@ TEST(Pools, AgreeWithPlainLoops) {
     const Values values = dense.to_doubles();
     Dims positions = extents;
     for (int i = 0; i < axes; ++i) {
-      positions[i] = window_positions(extents[i], kernel[i], options.stride[i], options.padding[i],
-                                      options.dilation[i], options.ceil_mode);
+      positions[i] =
+          window_positions(extents[i], kernel[i], options.stride[i], 2 * options.padding[i],
+                           options.dilation[i], options.ceil_mode);
     }
     Values largest, places, means;
     const std::int64_t plane = element_count(extents), taps = element_count(kernel);
@@ -211,8 +290,8 @@ TEST(Pools, AgreeWithPlainLoops) {
     }
     Shape result = {shape[0], shape[1]};
     for (const std::int64_t count : positions) result.push_back(count);
-    const PoolOptions window = {options.stride, options.padding, options.dilation,
-                                options.ceil_mode};
+    const PoolOptions window = {
+        options.stride, options.padding, {}, options.dilation, options.ceil_mode};
     const std::string what = "trial " + std::to_string(trial);
     const auto [most, at] = max_pool_with_indices(x, kernel, window);
     check::expect_values(most, result, largest, what);
@@ -275,7 +354,7 @@ TEST(Pools, NothingAndErrors) {
     expect_refused(code, [&] { return max_pool(x, kernel, options); });
     expect_refused(code, [&] {
       return avg_pool(x, kernel,
-                      {options.stride, options.padding, options.dilation, options.ceil_mode});
+                      {options.stride, options.padding, {}, options.dilation, options.ceil_mode});
     });
   };
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;

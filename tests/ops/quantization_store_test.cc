@@ -99,6 +99,14 @@ TEST(QuantizationStore, SchemesThatCannotBe) {
   refuses(ErrorCode::invalid_argument, q4.with_store(QuantStore::packed_native()));
   refuses(ErrorCode::invalid_argument,
           QuantScheme().with_value(QuantValue::e2m1).with_store(QuantStore::native()));
+  EXPECT_FALSE(is_quantizable(q4.with_store(QuantStore::native())));
+  EXPECT_FALSE(is_quantizable(q4.with_store(QuantStore::packed_u32(-1))));
+  EXPECT_FALSE(is_quantizable(q4.with_store(QuantStore::packed_u32(8))));
+  EXPECT_FALSE(is_quantizable(q4.per_block({4})));
+  EXPECT_FALSE(is_quantizable(q4.per_block({8}, ScaleDType::ue8m0).per_tensor()));
+  EXPECT_TRUE(is_quantizable(QuantScheme()));
+  EXPECT_TRUE(is_quantizable(q4.with_store(QuantStore::packed_u32(2))));
+  EXPECT_TRUE(is_quantizable(q4.per_block({5, 8}, ScaleDType::ue4m3).per_tensor()));
   refuses(ErrorCode::shape, q4.with_store(QuantStore::packed_u32(2)));
   refuses(ErrorCode::shape, q4.with_store(QuantStore::packed_u32(-1)));
   refuses(ErrorCode::shape, q4.per_block({5, 8}));

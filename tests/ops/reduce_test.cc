@@ -121,6 +121,17 @@ TEST(Reduce, AnyAndAllTakeNanAsTrue) {
   EXPECT_EQ(any(x).dtype(), DType::bool_);
 }
 
+// Sums of f32 end at 2^24, counts of truths do not.
+TEST(Reduce, AnyAndAllOfMoreThanF32Counts) {
+  constexpr std::int64_t kCount = (std::int64_t{1} << 24) + 2;
+  const Array one = slice_assign(zeros({kCount}), {{kCount - 1}}, 1.0).eval();
+  EXPECT_TRUE(any(one).item<bool>());
+  EXPECT_FALSE(any(sub(one, one)).item<bool>());
+  const Array most = sub(1.0, one).eval();
+  EXPECT_FALSE(all(most).item<bool>());
+  EXPECT_TRUE(all(add(most, 1.0)).item<bool>());
+}
+
 TEST(Reduce, ExtremesOfLongRows) {
   const std::int64_t n = 1111;
   for (const DType dtype : {DType::f32, DType::f64}) {

@@ -89,6 +89,14 @@ TEST_P(Softmax, LargeAndInfiniteInputs) {
   expect_close(logsumexp(array({kInf, 0, kNan, 0}, {2, 2})), {kInf, kNan}, 0);
 }
 
+TEST_P(Softmax, OtherForms) {
+  const Array x = array({0, std::log(2.0), std::log(5.0)}, {1, 3});
+  expect_values(softmin(x), {1, 3}, {10.0 / 17, 5.0 / 17, 2.0 / 17});
+  expect_values(quiet_softmax(x), {1, 3}, {1.0 / 9, 2.0 / 9, 5.0 / 9});
+  expect_values(quiet_softmax(full({2, 1}, -kInf, DType::f64), 0), {2, 1}, {0, 0});
+  expect_values(quiet_softmax(array({}, {0, 2}), 1), {0, 2}, {});
+}
+
 TEST_P(Softmax, Empty) {
   EXPECT_EQ(softmax(random_array({3, 0})).shape(), (Shape{3, 0}));
   EXPECT_EQ(softmax(random_array({0, 3})).shape(), (Shape{0, 3}));

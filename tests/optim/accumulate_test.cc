@@ -61,6 +61,24 @@ TEST(LossScaler, ScalesBackAndFollowsOverflows) {
   EXPECT_GT(scaler.scale(), 0);
 }
 
+TEST(LossScaler, TakesATypedLoss) {
+  const auto w = Tensor<1>{1, 2}.require_grad();
+  optim::LossScaler scaler({.scale = 8});
+  const Tensor<1> loss = w.square().sum();
+  Gradients gradients = scaler.scaled(loss).backward();
+  expect_near(gradients.at(w).array(), {16, 32});
+  EXPECT_TRUE(scaler.unscale(gradients));
+  expect_near(gradients.at(w).array(), {2, 4});
+  EXPECT_LOCATED(scaler.scaled(Tensor<1>()));
+}
+
+TEST(ParameterMeans, NameATensorByItself) {
+  optim::ParameterMeans means;
+  means.update(Tensor<1>{1, 2});
+  const std::string text = check::error_of([&] { means.update(Tensor<1>{1, 2, 3}); });
+  EXPECT_NE(text.find("parameter_means: the tensor has another shape"), std::string::npos) << text;
+}
+
 TEST(LossScaler, KeepsWhatF16WouldLose) {
   Array w = full({2}, 1.0, DType::f16).require_grad();
   const Array tiny = full({2}, 1e-8, DType::f32);

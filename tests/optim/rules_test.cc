@@ -185,6 +185,45 @@ TEST(Rules, GroupsHaveRatesAndDecaysOfTheirOwn) {
   refused({.holds = always, .weight_decay = NAN}, "set_groups: weight decay out of range; got nan");
 }
 
+TEST(Rules, GroupsHaveSchedules) {
+  Model model;
+  std::vector<std::int64_t> asked;
+  optim::Sgd optimizer({.momentum = 0, .dampening = 0});
+  const auto schedule = [&](std::int64_t step) {
+    asked.push_back(step);
+    return 0.5 / static_cast<double>(step + 1);
+  };
+  const auto always = [](const Parameter&) { return true; };
+  optimizer.set_groups({{.holds = [](const Parameter& each) { return each.name == "b"; },
+                         .rate = 0.5,
+                         .schedule = schedule},
+                        {.holds = always}});
+  const auto slope = [&](const Array& leaf) {
+    return backward(model.loss()).get(leaf).to_doubles();
+  };
+  for (int i = 0; i < 3; ++i) {
+    const Values w = model.w.to_doubles(), b = model.b.to_doubles();
+    const Values dw = slope(model.w), db = slope(model.b);
+    optimizer.step(model, backward(model.loss()), 0.01);
+    expect_near(model.w, {w[0] - 0.01 * dw[0], w[1] - 0.01 * dw[1]}, 1e-6);
+    expect_near(model.b, {b[0] - 0.25 / (i + 1) * db[0]}, 1e-6);
+  }
+  EXPECT_EQ(asked, (std::vector<std::int64_t>{0, 1, 2}));
+  // A rate that is none changes nothing, and steps are those of a checkpoint.
+  const Values before = model.w.to_doubles();
+  optimizer.set_groups({{.holds = always, .schedule = [](std::int64_t) { return -1.0; }}});
+  EXPECT_EQ(check::error_of(ErrorCode::invalid_argument,
+                            [&] { optimizer.step(model, backward(model.loss()), 0.01); })
+                .substr(0, 38),
+            "step: learning rate out of range; got ");
+  EXPECT_EQ(model.w.to_doubles(), before);
+  optim::Sgd later({.momentum = 0, .dampening = 0});
+  later.load_state_dict(optimizer.state_dict());
+  later.set_groups({{.holds = always, .schedule = schedule}});
+  later.step(model, backward(model.loss()), 0.01);
+  EXPECT_EQ(asked.back(), 3);
+}
+
 TEST(Rules, GroupsCostNoPlans) {
   Model model;
   optim::Sgd optimizer;

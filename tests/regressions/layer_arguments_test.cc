@@ -132,5 +132,62 @@ TEST(LayerArguments, ErrorsNameTheLayer) {
   refuses("transformer_encoder", [&] { return nn::TransformerEncoder(8, -16, 2, 1); });
 }
 
+// Parameters that were rounded to the integers of the input gave zeros.
+TEST(LayerArguments, IntegersAreNoActivations) {
+  const auto refuses_integers = [](const std::string& layer, const auto& call) {
+    const std::string text = error_of(ErrorCode::dtype, call);
+    EXPECT_TRUE(text.starts_with(layer + ": ")) << text;
+    EXPECT_NE(text.find("got i64, expected f64, f32, f16 or bf16"), std::string::npos) << text;
+  };
+  const auto of = [](const Shape& shape) { return full(shape, std::int64_t{1}, DType::i64); };
+  const Array rows = of({2, 4});
+  refuses_integers("linear", [&] { (void)nn::Linear(4, 3).forward(rows); });
+  refuses_integers("linear", [&] { (void)nn::Linear(4, 3, {.bias = false}).forward(rows); });
+  refuses_integers("rms_norm", [&] { (void)nn::RmsNorm(4).forward(rows); });
+  refuses_integers("layer_norm", [&] { (void)nn::LayerNorm(4).forward(rows); });
+  refuses_integers("prelu", [&] { (void)nn::PRelu(1).forward(rows); });
+  refuses_integers("feed_forward", [&] { (void)nn::FeedForward(4, 8).forward(rows); });
+  refuses_integers("multi_head_attention",
+                   [&] { (void)nn::MultiHeadAttention(4, 2, {}).forward(of({1, 2, 4})); });
+  refuses_integers("conv", [&] { (void)nn::Conv1d(2, 3, 1).forward(of({1, 2, 4})); });
+  refuses_integers("conv_transpose",
+                   [&] { (void)nn::ConvTranspose1d(2, 3, 1).forward(of({1, 2, 4})); });
+  for (const bool training : {false, true}) {
+    const std::string text = error_of(
+        ErrorCode::dtype, [&] { (void)nn::BatchNorm(4).forward(of({2, 4, 3}), training); });
+    EXPECT_TRUE(text.starts_with("batch_norm: ")) << text;
+  }
+}
+
+// What is wrong was lost where the layer's name took the place of that of a part.
+TEST(LayerArguments, ErrorsNameTheirSubject) {
+  const auto says = [](const std::string& expected, const auto& call) {
+    const std::string text = error_of(call);
+    EXPECT_NE(text.find(expected), std::string::npos) << text;
+  };
+  const auto x = Tensor<3>::ones({2, 7, 8});
+  for (const double dropout : {0.0, 0.5}) {
+    const nn::TransformerEncoder encoder(8, 16, 4, 1, {.dropout = dropout});
+    nn::TransformerEncoder::Call call;
+    call.mask = zeros({1, 2}, DType::bool_);
+    call.training = true;
+    says(
+        "transformer_encoder: mask does not fit; got [1, 2], expected something that broadcasts "
+        "to [2, 4, 7, 7]",
+        [&] { (void)encoder.forward(x.array(), call); });
+  }
+  says("lstm: state does not fit; got [3, 4], expected [2, 4]", [&] {
+    (void)nn::Lstm(8, 4).forward(x, {Tensor<2>::ones({3, 4}), Tensor<2>::ones({3, 4})});
+  });
+  nn::KvCache cache(1, 2, 4, 4);
+  says("multi_head_attention: the cache is full; got 7 rows behind 0", [&] {
+    nn::MultiHeadAttention::Call call;
+    call.cache = &cache;
+    (void)nn::MultiHeadAttention(8, 2, {}).forward(zeros({1, 7, 8}), call);
+  });
+  says("feed_forward: operands do not fit; got x [2, 3, 4]",
+       [] { (void)nn::FeedForward(5, 8).forward(zeros({2, 3, 4})); });
+}
+
 }  // namespace
 }  // namespace hearth

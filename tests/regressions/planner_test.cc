@@ -1,6 +1,9 @@
 // Programs that were once planned wrongly.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "check.h"
 #include "devices_under_test.h"
 #include "hearth/ops.h"
 
@@ -30,6 +33,49 @@ TEST(Planner, HeldNumberWithReadersInsideThePlan) {
   EXPECT_EQ(total.item(), 18);
   EXPECT_EQ(number.to_vector<float>()[8], 2);
   EXPECT_EQ(chain.to_vector<float>()[4], 6);
+}
+
+// Two results of one region in different orders of memory: the second was written by the steps of
+// the first, beyond its end. Held results, also beside a reduction, with lines that are short.
+TEST(Planner, HeldResultsOfTwoOrders) {
+  const auto from_rows_of_channels = [](const Device& device, const Shape& shape) {
+    const int rank = shape.rank();
+    Shape memory = shape;
+    memory.erase(1);
+    memory.push_back(shape[1]);
+    Dims axes = {0, rank - 1};
+    for (int i = 1; i < rank - 1; ++i) axes.push_back(i);
+    return permute(to_device(reshape(counted(memory), memory), device).eval(), axes);
+  };
+  for (const Device device : testing::devices_under_test()) {
+    for (const Shape& shape : {Shape{1, 2, 1, 2}, Shape{2, 3, 4, 5}, Shape{2, 16, 9, 7},
+                               Shape{3, 64, 28, 28}, Shape{2, 3, 4, 5, 6}}) {
+      const Array x = from_rows_of_channels(device, shape);
+      const Array u = to_device(reshape(add(counted(shape), 1.0), shape), device).eval();
+      const Array t = mul(x, 2.0), g = mul(t, u);
+      const Array rows = sum(add(g, t), {-1}), channels = sum(sub(g, t), {1});
+      const check::Values a = x.to_doubles(), b = u.to_doubles(), doubled = t.to_doubles(),
+                          products = g.to_doubles();
+      ASSERT_EQ(products.size(), a.size());
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        ASSERT_EQ(doubled[i], 2 * a[i]) << device.name() << " " << to_string(shape) << " " << i;
+        ASSERT_EQ(products[i], static_cast<float>(2 * a[i] * b[i]))
+            << device.name() << " " << to_string(shape) << " " << i;
+      }
+      const Array again = to_device(cast(Array::from_data(products, shape), DType::f32), device);
+      const Array doubles = to_device(cast(Array::from_data(doubled, shape), DType::f32), device);
+      const auto expect_sums = [&](const Array& got, const Array& expected) {
+        const check::Values values = got.to_doubles(), wanted = expected.to_doubles();
+        ASSERT_EQ(values.size(), wanted.size());
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          ASSERT_NEAR(values[i], wanted[i], 1e-5 * std::abs(wanted[i]))
+              << device.name() << " " << i;
+        }
+      };
+      expect_sums(rows, sum(add(again, doubles), {-1}));
+      expect_sums(channels, sum(sub(again, doubles), {1}));
+    }
+  }
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ const check::Schema kFunction = {{"name", "[a-z][a-z0-9_]*"},
                                  {"summary", "null|.+"},
                                  {"doc", "text"},
                                  {"section", "text"},
+                                 {"header", "hearth/[a-z_/]+\\.h"},
+                                 {"made_of", "any"},
+                                 {"refused", "list"},
                                  {"cpp", "list"}};
 const check::Schema kParameter = {
     {"name", "[a-z][a-z_]*"}, {"type", "words"},         {"cpp", "words"},    {"optional", "bool"},
@@ -201,6 +204,15 @@ TEST(FunctionEntries, AFunctionOfSeveralOpsHasACall) {
   });
   EXPECT_NE(what.find("got unlisted, expected a line in function_calls.cc"), std::string::npos)
       << what;
+}
+
+TEST_F(FunctionDocument, WhatIsNoOpIsMadeOfOps) {
+  EXPECT_EQ(json_text(*member(function("leaky_relu"), "made_of")), R"(["greater","mul","where"])");
+  EXPECT_EQ(json_text(*member(function("exp"), "made_of")), "null");
+  EXPECT_EQ(json_text(*member(function("nonzero"), "made_of")), "null");
+  EXPECT_EQ(text(function("leaky_relu"), "header"), "hearth/ops/activation.h");
+  EXPECT_EQ(text(function("random_uniform"), "header"), "hearth/random.h");
+  EXPECT_EQ(list(function("leaky_relu"), "refused").size(), 9U);
 }
 
 std::string dtypes(const JsonValue& entry) {

@@ -35,18 +35,25 @@ const check::Schema kOp = {
     {"revision", "integer"},
     {"kind", "leaf|elementwise|reduce|view|contraction|indexed|random|opaque|sync"},
     {"formula", "none|arithmetic|comparison|logic|choice|cast"},
+    {"formulas", "list"},
+    {"made_of", "any"},
+    {"source", "null|src/ops/[a-z_/]+\\.cc"},
     {"summary", "words"},
     {"shapes", ".*-> .+"},
     {"method", "null|[a-z][a-z0-9_]*"},
     {"dtypes", "list"},
+    {"refused", "list"},
+    {"lacks", "any"},
     {"inputs", "list"},
     {"min_inputs", "integer"},
     {"max_inputs", "integer"},
     {"results", "list"},
     {"params", "list"},
     {"differentiable", "bool"},
+    {"gradients", "integer"},
     {"composite", "bool"},
     {"implementations", "any"},
+    {"needs", "any"},
     {"overwrites", "integer"}};
 const check::Schema kInput = {
     {"name", "[a-z][a-z_]*"}, {"optional", "bool"}, {"dtypes", "any"}, {"shared", "bool"}};
@@ -55,15 +62,24 @@ const check::Schema kParam = {
     {"dynamic", "bool"},      {"optional", "bool"},
     {"default?", "any"},      {"range?", "words"},
     {"dtypes?", "list"}};
+
+std::string text_of(const std::string& path) {
+  std::ostringstream file;
+  file << std::ifstream(check::source_dir() / path).rdbuf();
+  return file.str();
+}
+
 class OpDocument : public testing::Test {
  protected:
   const JsonValue document_ = op_document();
 };
 
 TEST_F(OpDocument, FollowsItsSchema) {
-  EXPECT_EQ(differences(
-                document_,
-                {{"format", "integer"}, {"ops", "list"}, {"functions", "list"}, {"types", "list"}}),
+  EXPECT_EQ(differences(document_, {{"format", "integer"},
+                                    {"devices", "list"},
+                                    {"ops", "list"},
+                                    {"functions", "list"},
+                                    {"types", "list"}}),
             "");
   for (const JsonValue& op : list(document_, "ops")) {
     SCOPED_TRACE(text(op, "name"));
@@ -82,6 +98,77 @@ TEST_F(OpDocument, FollowsItsSchema) {
   }
 }
 
+// What the table of docs/ops/ says of an op is there for each: where it comes from, what it is, and
+// in which dtypes every kind of device computes it.
+TEST_F(OpDocument, AnOpIsToldWhole) {
+  const std::string formulas = text_of("src/kernels/formulas/scalar_ops.h");
+  const std::string vocabulary = formulas.substr(0, formulas.find("template <"));
+  for (const JsonValue& op : list(document_, "ops")) {
+    const std::string& name = text(op, "name");
+    SCOPED_TRACE(name);
+    if (name.find('.') != std::string::npos) continue;
+    const std::string& source = text(op, "source");
+    const std::regex definition("\n(constinit const OpDef .*\\b" + name + "_op = |HEARTH_\\w+\\(" +
+                                name + ", )");
+    EXPECT_TRUE(std::regex_search(text_of(source), definition)) << source;
+    const bool has_formula = text(op, "kind") == "elementwise" && text(op, "formula") != "cast";
+    // Of what every target has words of its own for, the head of the texts names them.
+    const std::regex word("\n//   [^\n]*\\b" + name + "\\b");
+    const bool is_word = std::regex_search(vocabulary, word);
+    EXPECT_TRUE(has_formula ? !list(op, "formulas").empty() || is_word
+                            : list(op, "formulas").empty());
+    for (const JsonValue& formula : list(op, "formulas")) {
+      EXPECT_EQ(differences(formula, {{"elements", "any|floats|f32|f64|integers|masks"},
+                                      {"text", "words"},
+                                      {"path", "words"}}),
+                "");
+      EXPECT_TRUE(std::filesystem::exists(check::source_dir() / text(formula, "path")));
+    }
+    const bool has_composite = std::get<bool>(*member(op, "composite"));
+    EXPECT_EQ(list(op, "made_of").empty(), !has_composite);
+    EXPECT_EQ(list(op, "dtypes").size() + list(op, "refused").size(),
+              static_cast<std::size_t>(kDTypeCount));
+    for (const JsonValue& refused : list(op, "refused")) {
+      EXPECT_EQ(differences(refused, {{"dtype", kDType}, {"reason", name + ": .+"}}), "");
+    }
+  }
+}
+
+TEST_F(OpDocument, ADeviceLacksNothingButF64) {
+  std::set<std::string> without_f64;
+  for (const JsonValue& device : list(document_, "devices")) {
+    EXPECT_EQ(
+        differences(device, {{"name", "cpu|cuda|metal|sim"}, {"gpu", "bool"}, {"lacks", "list"}}),
+        "");
+    if (!list(device, "lacks").empty()) without_f64.insert(text(device, "name"));
+  }
+  EXPECT_EQ(without_f64, std::set<std::string>{"metal"});
+  for (const JsonValue& op : list(document_, "ops")) {
+    for (const auto& [device, lacks] : std::get<JsonObject>(*member(op, "lacks"))) {
+      for (const JsonValue& lack : std::get<JsonArray>(lacks)) {
+        EXPECT_EQ(text(lack, "dtype"), "f64")
+            << text(op, "name") << " on " << device << ": " << text(lack, "reason");
+        EXPECT_TRUE(without_f64.contains(device)) << text(op, "name") << " on " << device;
+      }
+    }
+  }
+}
+
+TEST_F(OpDocument, FactsOfSomeOps) {
+  const JsonArray& ops = list(document_, "ops");
+  const auto fact = [&](const char* op, const char* name) {
+    return json_text(*member(*only(ops, op), name));
+  };
+  EXPECT_EQ(fact("softmax", "made_of"), R"(["div","exp","max","sub","sum"])");
+  EXPECT_EQ(fact("softmax", "source"), R"("src/ops/activation/softmax.cc")");
+  EXPECT_EQ(fact("softmax", "gradients"), "2");
+  EXPECT_EQ(fact("argmax", "gradients"), "0");
+  EXPECT_EQ(fact("square", "formulas"), R"([{"elements":"any","text":"return x * x;","path":)"
+                                        R"("src/kernels/formulas/scalar_ops.h"}])");
+  EXPECT_NE(fact("cholesky", "needs").find(R"("library":"library")"), std::string::npos);
+  EXPECT_EQ(list(*only(ops, "remainder"), "formulas").size(), 2U);
+}
+
 TEST_F(OpDocument, ARuleNamesAllInputs) {
   for (const OpDef* op : all_ops()) {
     if (op->kind == OpKind::leaf || std::string(op->name.text).find('.') != std::string::npos)
@@ -96,7 +183,7 @@ TEST_F(OpDocument, ARuleNamesAllInputs) {
 TEST_F(OpDocument, AnOpIsAFunctionOrAPartOfOne) {
   // Recorded by the functions and rules that they are parts of.
   const std::regex part(
-      "gelu_tanh|.*_backward|attention_with_lse|causal_softmax|conv_.*_gradient|linear_scan|"
+      "gelu_tanh|(?!max_pool_).*_backward|causal_softmax|conv_.*_gradient|linear_scan|"
       "lu_factor|resample|weighted_gather|dequantize_words|nonzero_static|channel_moments|"
       "channel_sums");
   std::set<std::string> functions;

@@ -241,6 +241,14 @@ TEST_F(Tool, AFullDiskEndsInOneLine) {
 TEST_F(Tool, ListsDevicesAndOps) {
   EXPECT_NE(run({"devices"}).out.find("cpu:0"), std::string::npos);
   EXPECT_NE(run({"ops"}).out.find("rms_norm"), std::string::npos);
+  const std::string ops = run({"ops"}).out;
+  EXPECT_NE(ops.find("\nconv_transpose "), std::string::npos) << "a function made of ops";
+  EXPECT_NE(ops.find("\npad "), std::string::npos);
+  EXPECT_NE(run({"ops", "conv_transpose"}).out.find("Array conv_transpose(const Array& x"),
+            std::string::npos);
+  EXPECT_NE(run({"ops", "pad"}).out.find("Array pad(const Array& x"), std::string::npos);
+  EXPECT_NE(run({"ops", "rms_norm"}).out.find("Array rms_norm("), std::string::npos);
+  expect_refused(run({"ops", "frobnicate"}));
   const std::string json = run({"ops", "--json"}).out;
   EXPECT_EQ(json.front(), '{');
   EXPECT_NE(json.find("\"name\": \"attention\""), std::string::npos);

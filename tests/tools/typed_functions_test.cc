@@ -73,7 +73,7 @@ const std::vector<Call>& calls() {
       CALL(greater, (x, x)), CALL(greater, (x, 1)),
       CALL(greater_equal, (x, x)), CALL(greater_equal, (x, 1)),
       CALL(logical_and, (b, b)), CALL(logical_or, (b, b)), CALL(logical_xor, (b, b)),
-      CALL(logical_not, (b)), CALL(is_nan, (x)), CALL(is_inf, (x)), CALL(is_finite, (x)),
+      CALL(logical_not, (b)), CALL(signbit, (x)), CALL(is_nan, (x)), CALL(is_inf, (x)), CALL(is_finite, (x)),
       CALL(bitwise_and, (i, i)), CALL(bitwise_and, (i, 1)), CALL(bitwise_or, (i, i)),
       CALL(bitwise_or, (i, 1)), CALL(bitwise_xor, (i, i)), CALL(bitwise_xor, (i, 1)),
       CALL(bitwise_not, (i)), CALL(bitwise_left_shift, (i, i)), CALL(bitwise_left_shift, (i, 1)),
@@ -94,6 +94,7 @@ const std::vector<Call>& calls() {
       CALL(cummax_with_indices, (x, 1)), CALL(cummin_with_indices, (x, 1)),
       CALL(logcumsumexp, (x, 1)),
       CALL(softmax, (x, 1)), CALL(log_softmax, (x, 1)), CALL(logsumexp, (x, 1)),
+      CALL(softmin, (x, 1)), CALL(quiet_softmax, (x, 1)),
       CALL(reshape, (x, {4, -1, 1})), CALL(permute, (x, {1, 0})), CALL(transpose, (x)),
       CALL(swap_axes, (x, 0, 1)), CALL(expand, (x, {2, 2, 2})),
       CALL(broadcast_to, (x, {2, 2, 2})),
@@ -111,6 +112,7 @@ const std::vector<Call>& calls() {
       CALL(embedding, (x, i)), CALL(one_hot, (list, 3)),
       CALL(matmul, (x, x)), CALL(linear, (wide, x)), CALL(layer_norm, (x)), CALL(rms_norm, (x)),
       CALL(rope, (x)), CALL(attention, (wide, wide, wide)),
+      CALL(attention_with_lse, (wide, wide, wide)),
       CALL(conv, (wide, wide)), CALL(conv_transpose, (wide, wide)), CALL(cross_entropy, (x, list)),
       CALL(batch_norm, (x, line, line)), CALL(batch_norm_train, (x)), CALL(group_norm, (x, 1)),
       CALL(instance_norm, (x)), CALL(local_response_norm, (x, 3)),
@@ -125,6 +127,7 @@ const std::vector<Call>& calls() {
       CALL(l1_loss, (x, x, Reduction::none)),
       CALL(ctc_loss, (Tensor<3>(), i, list, list)), CALL(rnnt_loss, (wide, i, list, list)),
       CALL(max_pool, (wide, {2})), CALL(max_pool_with_indices, (wide, {2})),
+      CALL(max_pool_backward, (wide, Tensor<4, Int>(), {4, 4}, {2})),
       CALL(avg_pool, (wide, {2})), CALL(lp_pool, (wide, 2, {2})),
       CALL(adaptive_avg_pool, (wide, {2})), CALL(adaptive_max_pool, (wide, {2})),
       CALL(adaptive_max_pool_with_indices, (wide, {2})), CALL(interpolate, (wide, {2, 2})),
@@ -264,6 +267,8 @@ TEST(TypedFunctions, TakeArgumentsInTheOrderOfArrays) {
   same(roll(v, {1}, {1}), roll(a, {1}, {1}));
   same(rot90(v, 1, 1, 0), rot90(a, 1, 1, 0));
   same(repeat_interleave(v, 2, 1), repeat_interleave(a, 2, 1));
+  same(repeat_interleave(v, {2, 0, 1}, 1), repeat_interleave(a, {2, 0, 1}, 1));
+  same(signbit(v), signbit(a));
   same(unfold(v, 1, 2), unfold(a, 1, 2));
   same(pad(v, {1, 0}, {0, 2}), pad(a, {1, 0}, {0, 2}));
   same(pad(v, {1, 0}, {0, 2}, PadMode::constant, 7), pad(a, {1, 0}, {0, 2}, PadMode::constant, 7));

@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "hearth/call_site.h"
 #include "hearth/nn/layer.h"
@@ -15,7 +18,8 @@ inline namespace v0 {
 namespace nn {
 
 // ---- By name
-// With the defaults of the functions.
+// With the defaults of the functions. PRelu, RRelu and SwiGlu, which have parameters or noise, and
+// other options than those defaults are what AnyActivation is for.
 
 enum class Activation : std::uint8_t {
   relu,
@@ -32,7 +36,17 @@ enum class Activation : std::uint8_t {
   relu6,
   selu,
   softplus,
-  softsign
+  softsign,
+  celu,
+  glu,  // half as long along the last axis
+  hard_shrink,
+  hardtanh,
+  log_sigmoid,
+  shrink,
+  soft_shrink,
+  tanhshrink,
+  threshold,
+  thresholded_relu
 };
 HEARTH_API Array activate(Activation activation, const Array& x);
 HEARTH_API std::string_view name(Activation activation) noexcept;
@@ -221,6 +235,43 @@ struct HEARTH_API SwiGlu : Layer {
 
   Linear linear_inner;
   Linear linear_outer;
+};
+
+// ---- Chosen at run time
+
+// One of the layers above with its options, as Burn's wrapper. Parameters have the names that they
+// have in the layer.
+//
+//   nn::AnyActivation activation = nn::LeakyRelu(0.2);
+struct HEARTH_API AnyActivation : Layer {
+  using Any = std::variant<Identity, Relu, Relu6, LeakyRelu, Gelu, Silu, Mish, Elu, Celu, Selu,
+                           Sigmoid, LogSigmoid, HardSigmoid, HardSwish, Softplus, Softsign, Tanh,
+                           Tanhshrink, Hardtanh, HardShrink, SoftShrink, Shrink, Threshold,
+                           ThresholdedRelu, Glu, Softmax, LogSoftmax, PRelu, RRelu, SwiGlu>;
+
+  AnyActivation() = default;  // Identity
+  // Throws Error{invalid_argument} for none of Activation.
+  AnyActivation(Activation activation);  // NOLINT(google-explicit-constructor)
+  template <class Its>
+    requires(std::is_base_of_v<Layer, Its> && std::is_constructible_v<Any, Its> &&
+             !std::is_same_v<Its, AnyActivation>)
+  AnyActivation(Its its_layer) : layer(std::move(its_layer)) {}  // NOLINT
+
+  // `training` and `source` are for RRelu.
+  Array forward(const Array& x, bool training = true, Generator* source = nullptr) const;
+  template <int R>
+  Tensor<R> forward(const Tensor<R>& x, bool training = true, Generator* source = nullptr,
+                    CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<R>(forward(x.array(), training, source)); });
+  }
+
+  template <class Self, class Visitor>
+  static void members(Self& self, Visitor&& visitor) {
+    std::visit([&](auto& each) { std::remove_cvref_t<decltype(each)>::members(each, visitor); },
+               self.layer);
+  }
+
+  Any layer;
 };
 
 }  // namespace nn

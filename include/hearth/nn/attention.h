@@ -11,6 +11,7 @@
 #include "hearth/nn/layer.h"
 #include "hearth/nn/linear.h"
 #include "hearth/nn/noise.h"
+#include "hearth/ops/attention.h"
 #include "hearth/tensor.h"
 
 namespace hearth {
@@ -29,7 +30,8 @@ struct Mask {
 };
 
 // Keys and values of the positions seen so far, in buffers of full capacity that are written in
-// place: the buffers must not be held elsewhere.
+// place: the buffers must not be held elsewhere. All sequences have the same length here, so that a
+// row is one slice of memory: shorter ones are padded in front.
 struct HEARTH_API KvCache {
   KvCache() = default;
   KvCache(std::int64_t batch, std::int64_t kv_heads, std::int64_t capacity, std::int64_t head_dim,
@@ -48,16 +50,38 @@ struct HEARTH_API KvCache {
   std::int64_t length = 0;
 };
 
-// Attention of a sequence to itself. Fewer kv_heads than heads: groups of heads share keys and
-// values.
+// What attention gives where its weights are asked for.
+struct AttentionResult {
+  Tensor<3> output;   // [batch, rows, dim]
+  Tensor<4> weights;  // [batch, heads, rows, length]: of each key, dropped ones 0
+};
+
+// Attention of a sequence to itself, or of queries to keys and values of others. Fewer kv_heads
+// than heads: groups of heads share keys and values.
+//
+// Keys that a row does not see weigh 0, and a row that sees none gives 0. That is Burn's layer with
+// its `min_float` (-1e4 in place of the hidden scores), but for rows that see nothing, where Burn
+// weighs all keys alike, so there is no such option.
 struct HEARTH_API MultiHeadAttention : Layer {
   struct Options {
-    std::int64_t kv_heads = 0;                       // 0: as many as heads
-    std::int64_t head_dim = 0;                       // 0: dim / heads
-    bool bias = false;                               // Burn's is true
-    std::optional<double> rope_base = std::nullopt;  // rotary positions with this base
-    double dropout = 0;                              // of the weights while training; Burn's is 0.1
+    std::int64_t kv_heads = 0;                      // 0: as many as heads
+    std::int64_t head_dim = 0;                      // 0: dim / heads
+    bool bias = true;                               // of all four projections
+    std::optional<bool> query_bias = std::nullopt;  // of one of them, in place of `bias`
+    std::optional<bool> key_bias = std::nullopt;
+    std::optional<bool> value_bias = std::nullopt;
+    std::optional<bool> output_bias = std::nullopt;
+    std::optional<double> rope_base = std::nullopt;  // rotary positions with this base, as Llama's
+    RopeScaling rope_scaling = {};                   // of those, as RotaryEncoding has it
+    std::int64_t rope_dims = 0;                      // the first columns of a head turn; 0: all
+    // Of the weights, while training. Burn's drops scores, before softmax(); PyTorch's default is
+    // 0.
+    double dropout = 0.1;
     bool quiet_softmax = false;  // weights e^s / (1 + sum e^s): a row may see nothing
+    bool sinks = false;          // a parameter in place of that 1: e^sink, of each head
+    std::int64_t window = 0;     // > 0: a row sees no key this far before its own, or farther
+    double softcap = 0;          // > 0: scores become softcap * tanh(score / softcap)
+    std::optional<double> scale = std::nullopt;  // of scores; default 1 / sqrt(head_dim)
     Initializer initializer = Initializer::kaiming_uniform();
     std::optional<Initializer> output_initializer = std::nullopt;
     ParameterOptions parameters = {};
@@ -77,15 +101,53 @@ struct HEARTH_API MultiHeadAttention : Layer {
     // then holds or of its capacity, as a mask is.
     Mask padding = {};
     bool training = true;  // for dropout
+    Array bias = {};       // added to the scores; broadcasts as a mask does
+    // Integers [batch]: where the keys of a sequence end and begin, as in AttentionOptions, so rows
+    // in causal order are aligned with its last key. Sequences of different lengths in one batch
+    // have their padding in front, for which `starts` is enough.
+    Array lengths = {};
+    Array starts = {};
+    // Integers [rows] or [batch, rows]: of x for rotary positions, in place of those after the
+    // cache; with padding behind or in between, say.
+    Array positions = {};
   };
   // x [batch, rows, dim] to the same shape. On an error the cache is as before.
-  Array forward(const Array& x, const Call& call) const;
+  Array forward(const Array& x, const Call& call) const { return forward(x, x, x, call); }
   Array forward(const Array& x) const { return forward(x, Call()); }
   Tensor<3> forward(const Tensor<3>& x, const Call& call, CallSite site = CallSite::here()) const {
     return located(site, [&] { return Tensor<3>(forward(x.array(), call)); });
   }
   Tensor<3> forward(const Tensor<3>& x, CallSite site = CallSite::here()) const {
     return forward(x, Call(), site);
+  }
+  // query [batch, rows, dim], key and value [batch, length, dim]. With a cache key and value stand
+  // after what it holds; rotary positions are those of x, and of keys as if they were its rows.
+  Array forward(const Array& query, const Array& key, const Array& value, const Call& call) const;
+  Tensor<3> forward(const Tensor<3>& query, const Tensor<3>& key, const Tensor<3>& value,
+                    const Call& call, CallSite site = CallSite::here()) const {
+    return located(
+        site, [&] { return Tensor<3>(forward(query.array(), key.array(), value.array(), call)); });
+  }
+  Tensor<3> forward(const Tensor<3>& query, const Tensor<3>& key, const Tensor<3>& value,
+                    CallSite site = CallSite::here()) const {
+    return forward(query, key, value, Call(), site);
+  }
+  // The same with the weights, for which all of them are kept in memory.
+  AttentionResult forward_with_weights(const Array& query, const Array& key, const Array& value,
+                                       const Call& call) const;
+  AttentionResult forward_with_weights(const Tensor<3>& query, const Tensor<3>& key,
+                                       const Tensor<3>& value, const Call& call,
+                                       CallSite site = CallSite::here()) const {
+    return located(site, [&] {
+      return forward_with_weights(query.array(), key.array(), value.array(), call);
+    });
+  }
+  AttentionResult forward_with_weights(const Array& x, const Call& call) const {
+    return forward_with_weights(x, x, x, call);
+  }
+  AttentionResult forward_with_weights(const Tensor<3>& x, const Call& call,
+                                       CallSite site = CallSite::here()) const {
+    return located(site, [&] { return forward_with_weights(x.array(), call); });
   }
 
   template <class Self, class Visitor>
@@ -94,18 +156,23 @@ struct HEARTH_API MultiHeadAttention : Layer {
     visitor("k_proj", self.k_proj);
     visitor("v_proj", self.v_proj);
     visitor("o_proj", self.o_proj);
+    visitor("sinks", self.sinks);
   }
 
   Linear q_proj;  // dim to heads * head_dim
   Linear k_proj;  // dim to kv_heads * head_dim
   Linear v_proj;
-  Linear o_proj;  // heads * head_dim to dim
+  Linear o_proj;    // heads * head_dim to dim
+  Tensor<1> sinks;  // [heads], zeros at first, or without a value
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
   std::int64_t head_dim = 0;
-  std::optional<double> rope_base;
+  std::optional<RopeOptions> rope;  // of each call, but for its positions
   double dropout = 0;
   bool quiet_softmax = false;
+  std::int64_t window = 0;
+  double softcap = 0;
+  std::optional<double> scale;
 };
 
 // Keys and values of a context, kept from the first call on.
@@ -138,6 +205,8 @@ struct HEARTH_API CrossAttention : Layer {
     Mask padding = {};  // bool [batch, length], true = no token: masked out for all rows
     ContextCache* cache = nullptr;  // filled by the first call; then the context is not read
     bool training = true;           // for dropout
+    Array bias = {};                // added to the scores; broadcasts as a mask does
+    Array lengths = {};             // integers [batch]: how many rows of its context a sequence has
   };
   // x [batch, rows, dim], context [batch, length, context_dim]: as x. Errors leave the cache alone.
   Array forward(const Array& x, const Array& context, const Call& call) const;
@@ -148,6 +217,13 @@ struct HEARTH_API CrossAttention : Layer {
   Tensor<3> forward(const Tensor<3>& x, const Tensor<3>& context,
                     CallSite site = CallSite::here()) const {
     return forward(x, context, Call(), site);
+  }
+  // The same with the weights, for which all of them are kept in memory.
+  AttentionResult forward_with_weights(const Array& x, const Array& context,
+                                       const Call& call) const;
+  AttentionResult forward_with_weights(const Tensor<3>& x, const Tensor<3>& context,
+                                       const Call& call, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return forward_with_weights(x.array(), context.array(), call); });
   }
 
   template <class Self, class Visitor>

@@ -35,6 +35,7 @@ struct ConvParameters {
 // conv() with parameters: x [batch, in, spatial...] to [batch, out, positions...].
 //
 //   nn::Conv2d layer(3, 16, 3, {.stride = {2}, .padding = {1}});
+//   nn::Conv2d keeping(3, 16, 4, {.same = true});  // extents stay: 1 zero in front, 2 behind
 template <int Axes>
 struct HEARTH_API Conv {
   Conv() = default;

@@ -38,6 +38,25 @@ struct Identity : Plain<Identity> {
   Array apply(const Array& x) const { return x; }
 };
 
+// x [batch..., features...] to [batch..., all features], features beginning at axis Start: behind
+// one axis of a batch unless said.
+//
+//   nn::Sequential model(nn::Conv2d(1, 8, 3), nn::Relu(), nn::Flatten(), nn::Linear(5408, 10));
+template <int Start = 1>
+struct Flatten : Layer {
+  static_assert(Start >= 0);
+
+  Array forward(const Array& x) const { return flatten(x, Start, -1); }
+  template <int R>
+    requires(R > Start)
+  Tensor<Start + 1> forward(const Tensor<R>& x, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<Start + 1>(forward(x.array())); });
+  }
+
+  template <class Self, class Visitor>
+  static void members(Self&, Visitor&&) {}
+};
+
 }  // namespace nn
 }  // namespace v0
 }  // namespace hearth

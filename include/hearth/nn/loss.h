@@ -17,17 +17,17 @@ namespace nn {
 namespace loss_detail {
 
 // Throws Error{invalid_argument} for Reduction::none, whose result is no one number.
-HEARTH_API Reduction reducing(Reduction reduction);
+HEARTH_API Reduction reducing(const char* loss, Reduction reduction);
 HEARTH_API Tensor<1> one_number(const Array& loss);
 
 }  // namespace loss_detail
 
 // forward() and forward_no_reduction() of a prediction and its targets, from
 //   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-#define HEARTH_NN_LOSS_OF_PAIRS(TargetKind)                                                      \
+#define HEARTH_NN_LOSS_OF_PAIRS(name, TargetKind)                                                \
   Array forward(const Array& x, const Array& targets, Reduction reduction = Reduction::mean)     \
       const {                                                                                    \
-    return losses(x, targets, loss_detail::reducing(reduction));                                 \
+    return losses(x, targets, loss_detail::reducing(name, reduction));                           \
   }                                                                                              \
   Array forward_no_reduction(const Array& x, const Array& targets) const {                       \
     return losses(x, targets, Reduction::none);                                                  \
@@ -55,7 +55,7 @@ HEARTH_API Tensor<1> one_number(const Array& loss);
 // Targets are 0 or 1.
 struct HEARTH_API BinaryCrossEntropyLoss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Int)
+  HEARTH_NN_LOSS_OF_PAIRS("binary_cross_entropy", Int)
 
   // One for each class, the last axis of x; of x [batch], for the targets 0 and 1.
   std::vector<double> weights = {};
@@ -67,7 +67,7 @@ struct HEARTH_API BinaryCrossEntropyLoss {
 // |x - t|^p: the mean absolute error for p = 1, the mean squared one for 2.
 struct HEARTH_API LpLoss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Float)
+  HEARTH_NN_LOSS_OF_PAIRS("lp_loss", Float)
 
   double p = 2;
 };
@@ -75,13 +75,13 @@ struct HEARTH_API LpLoss {
 // (x - t)^2.
 struct HEARTH_API MseLoss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Float)
+  HEARTH_NN_LOSS_OF_PAIRS("mse_loss", Float)
 };
 
 // huber_loss().
 struct HEARTH_API HuberLoss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Float)
+  HEARTH_NN_LOSS_OF_PAIRS("huber_loss", Float)
 
   double delta = 1;
 };
@@ -89,7 +89,7 @@ struct HEARTH_API HuberLoss {
 // smooth_l1_loss().
 struct HEARTH_API SmoothL1Loss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Float)
+  HEARTH_NN_LOSS_OF_PAIRS("smooth_l1_loss", Float)
 
   double beta = 1;
 };
@@ -97,7 +97,7 @@ struct HEARTH_API SmoothL1Loss {
 // kl_div() of log-probabilities.
 struct HEARTH_API KlDivLoss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Float)
+  HEARTH_NN_LOSS_OF_PAIRS("kl_div", Float)
 
   bool log_target = false;
 };
@@ -105,7 +105,7 @@ struct HEARTH_API KlDivLoss {
 // poisson_nll_loss().
 struct HEARTH_API PoissonNllLoss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Float)
+  HEARTH_NN_LOSS_OF_PAIRS("poisson_nll_loss", Float)
 
   bool log_input = true;
   bool full = false;
@@ -115,7 +115,7 @@ struct HEARTH_API PoissonNllLoss {
 // hinge_embedding_loss() of targets 1 and -1.
 struct HEARTH_API HingeEmbeddingLoss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Int)
+  HEARTH_NN_LOSS_OF_PAIRS("hinge_embedding_loss", Int)
 
   double margin = 1;
 };
@@ -123,30 +123,34 @@ struct HEARTH_API HingeEmbeddingLoss {
 // soft_margin_loss() of targets 1 and -1.
 struct HEARTH_API SoftMarginLoss {
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
-  HEARTH_NN_LOSS_OF_PAIRS(Int)
+  HEARTH_NN_LOSS_OF_PAIRS("soft_margin_loss", Int)
 };
 
-// -log of the probability of the target's class: x [batch, classes], targets [batch].
+// -log of the probability of the target's class: x [..., classes], targets [...].
 struct HEARTH_API CrossEntropyLoss {
   // A mean is the sum over rows divided by their number, or, with weights, by the sum of those of
   // the targets. As in Burn, rows whose target is a pad token give 0 but count.
   Array losses(const Array& x, const Array& targets, Reduction reduction) const;
   Array forward(const Array& x, const Array& targets, Reduction reduction = Reduction::mean) const {
-    return losses(x, targets, loss_detail::reducing(reduction));
+    return losses(x, targets, loss_detail::reducing("cross_entropy", reduction));
   }
   Array forward_no_reduction(const Array& x, const Array& targets) const {
     return losses(x, targets, Reduction::none);
   }
-  Tensor<1> forward(const Tensor<2>& x, const Tensor<1, Int>& targets,
+  template <int R>
+    requires(R >= 2)
+  Tensor<1> forward(const Tensor<R>& x, const Tensor<R - 1, Int>& targets,
                     Reduction reduction = Reduction::mean, CallSite site = CallSite::here()) const {
     return located(site, [&] {
       return loss_detail::one_number(forward(x.array(), targets.array(), reduction));
     });
   }
-  Tensor<1> forward_no_reduction(const Tensor<2>& x, const Tensor<1, Int>& targets,
-                                 CallSite site = CallSite::here()) const {
+  template <int R>
+    requires(R >= 2)
+  Tensor<R - 1> forward_no_reduction(const Tensor<R>& x, const Tensor<R - 1, Int>& targets,
+                                     CallSite site = CallSite::here()) const {
     return located(site,
-                   [&] { return Tensor<1>(forward_no_reduction(x.array(), targets.array())); });
+                   [&] { return Tensor<R - 1>(forward_no_reduction(x.array(), targets.array())); });
   }
   HEARTH_NN_NO_MEMBERS
 

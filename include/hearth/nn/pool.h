@@ -19,6 +19,7 @@ namespace nn {
 //
 //   nn::MaxPool2d layer{2};
 //   nn::MaxPool2d overlapping{3, {.stride = {2}, .padding = {1}}};
+//   nn::MaxPool2d keeping{2, {.stride = {1}, .same = true}};  // extents stay
 template <int Axes>
 struct MaxPool {
   Kernel<Axes> kernel;
@@ -52,6 +53,19 @@ struct AdaptiveAvgPool {
   Kernel<Axes> sizes;
 
   Array forward(const Array& x) const { return adaptive_avg_pool(x, Dims(sizes.extents)); }
+  Tensor<Axes + 2> forward(const Tensor<Axes + 2>& x, CallSite site = CallSite::here()) const {
+    return located(site, [&] { return Tensor<Axes + 2>(forward(x.array())); });
+  }
+  template <class Self, class Visitor>
+  static void members(Self&, Visitor&&) {}
+};
+
+// adaptive_max_pool() of x [batch, channels, spatial...] to the extents `sizes`.
+template <int Axes>
+struct AdaptiveMaxPool {
+  Kernel<Axes> sizes;
+
+  Array forward(const Array& x) const { return adaptive_max_pool(x, Dims(sizes.extents)); }
   Tensor<Axes + 2> forward(const Tensor<Axes + 2>& x, CallSite site = CallSite::here()) const {
     return located(site, [&] { return Tensor<Axes + 2>(forward(x.array())); });
   }
@@ -143,6 +157,9 @@ using AvgPool3d = AvgPool<3>;
 using AdaptiveAvgPool1d = AdaptiveAvgPool<1>;
 using AdaptiveAvgPool2d = AdaptiveAvgPool<2>;
 using AdaptiveAvgPool3d = AdaptiveAvgPool<3>;
+using AdaptiveMaxPool1d = AdaptiveMaxPool<1>;
+using AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
+using AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
 using Interpolate1d = Interpolate<1>;
 using Interpolate2d = Interpolate<2>;
 using Interpolate3d = Interpolate<3>;

@@ -1,6 +1,7 @@
 // Layers one after another. Rules for all layers: hearth/nn.h.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <tuple>
@@ -14,7 +15,7 @@ inline namespace v0 {
 namespace nn {
 
 // Applies layers in order; parameters are named "0.weight", "2.weight"... Ranks are checked when it
-// is compiled.
+// is compiled. Errors of a layer end in its number, `..., in layer 2`.
 //
 //   nn::Sequential model(nn::Linear(2, 32), nn::Relu(), nn::Dropout{0.1}, nn::Linear(32, 2));
 //   auto scores = model.forward(x);
@@ -60,26 +61,65 @@ struct Sequential : Layer {
   std::tuple<Layers...> layers;
 
  private:
+  // Becomes a bool and no other number, so that no position or size is taken for `training`.
+  struct OnlyBool {
+    template <std::same_as<bool> B>
+    operator B() const {  // NOLINT(google-explicit-constructor)
+      return false;
+    }
+  };
+
   template <std::size_t I, class All, class X>
   static auto after(All& all, const X& x, bool training) {
     if constexpr (I == sizeof...(Layers)) {
       return x;
-    } else if constexpr (requires { std::get<I>(all).forward(x, training); }) {
-      return after<I + 1>(all, std::get<I>(all).forward(x, training), training);
     } else {
-      return after<I + 1>(all, std::get<I>(all).forward(x), training);
+      return after<I + 1>(all, in_layer(I, [&] { return one(std::get<I>(all), x, training); }),
+                          training);
     }
   }
   template <std::size_t I, class X>
   auto evaluated(const X& x) const {
     if constexpr (I == sizeof...(Layers)) {
       return x;
-    } else if constexpr (requires { std::get<I>(layers).evaluate(x); }) {
-      return evaluated<I + 1>(std::get<I>(layers).evaluate(x));
-    } else if constexpr (requires { std::get<I>(layers).forward(x, false); }) {
-      return evaluated<I + 1>(std::get<I>(layers).forward(x, false));
     } else {
-      return evaluated<I + 1>(std::get<I>(layers).forward(x));
+      return evaluated<I + 1>(in_layer(I, [&] { return evaluated_one(std::get<I>(layers), x); }));
+    }
+  }
+
+  // A layer by itself. Its errors say no line of this header: forward() has the caller's.
+  template <class One, class X>
+  static auto one(One& layer, const X& x, bool training) {
+    constexpr CallSite kNone = CallSite::none();
+    if constexpr (requires { layer.forward(x, OnlyBool(), kNone); }) {
+      return layer.forward(x, training, kNone);
+    } else if constexpr (requires { layer.forward(x, OnlyBool(), nullptr, kNone); }) {
+      return layer.forward(x, training, nullptr, kNone);
+    } else if constexpr (requires { layer.forward(x, OnlyBool()); }) {
+      return layer.forward(x, training);
+    } else if constexpr (requires { layer.forward(x, kNone); }) {
+      return layer.forward(x, kNone);
+    } else {
+      return layer.forward(x);
+    }
+  }
+  template <class One, class X>
+  static auto evaluated_one(const One& layer, const X& x) {
+    if constexpr (requires { layer.evaluate(x, CallSite::none()); }) {
+      return layer.evaluate(x, CallSite::none());
+    } else if constexpr (requires { layer.evaluate(x); }) {
+      return layer.evaluate(x);
+    } else {
+      return one(layer, x, false);
+    }
+  }
+  // What `record()` returns; its Errors say the layer, by the number that its parameters have.
+  template <class F>
+  static auto in_layer(std::size_t index, F&& record) {
+    try {
+      return record();
+    } catch (const Error& error) {
+      throw_in(error, "layer " + std::to_string(index));
     }
   }
 };

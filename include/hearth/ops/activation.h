@@ -53,6 +53,9 @@ HEARTH_API Array tanhshrink(const Array& x);  // x - tanh(x)
 HEARTH_API Array softmax(const Array& x, std::int64_t axis = -1);
 HEARTH_API Array log_softmax(const Array& x, std::int64_t axis = -1);
 HEARTH_API Array logsumexp(const Array& x, std::int64_t axis = -1, bool keepdim = false);
+HEARTH_API Array softmin(const Array& x, std::int64_t axis = -1);  // softmax(-x)
+// e^x / (1 + the sum of e^x): softmax beside one more 0, so that all may be small.
+HEARTH_API Array quiet_softmax(const Array& x, std::int64_t axis = -1);
 
 }  // namespace v0
 }  // namespace hearth

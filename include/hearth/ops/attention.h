@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "hearth/array.h"
 
@@ -18,10 +19,13 @@ struct RopeOptions {
   std::int64_t offset = 0;   // position of the first row; may change without a new plan
   std::int64_t dims = 0;     // the first `dims` columns turn, the others stay; 0: all
   Array positions = {};      // integers, in place of 0, 1, ...: [sequence] or [batch, sequence]
-  Array frequencies = {};  // in place of base: f32 [dims / 2], or [2, dims / 2], which is added up
-  double magnitude = 1;    // cosines and sines times this
+  // In place of base: f32 [dims / 2], or [2, dims / 2], whose two rows are summed (high and low
+  // parts).
+  Array frequencies = {};
+  double magnitude = 1;  // cosines and sines times this
   // Pairs that take their position from the first, second... of up to 4; positions have an axis of
-  // them in front. Mixed: pair i from i % count where i < count * that size, else from the first.
+  // them in front. Mixed: pair i takes position axis a = i % count if i < count * sections[a], else
+  // axis 0.
   Dims sections = {};
   bool mixed_sections = false;
 };
@@ -66,17 +70,22 @@ struct AttentionOptions {
   std::int64_t window = 0;  // > 0: row r sees no column up to r + length - q_length - window
   Array sinks = {};  // [heads], q's dtype: scores that take part in the softmax and weigh nothing
 };
-// softmax(q k^T * scale) v for q [batch, heads, q_length, d], k [batch, kv_heads, length, d] and
-// v [batch, kv_heads, length, dv]; heads is a multiple of kv_heads. Keys from kv_length or lengths
+// softmax(q k^T * scale) v for q [batch, heads, q_length, d], k [batch, kv_heads, length, d] and v
+// [batch, kv_heads, length, dv]; heads is a multiple of kv_heads. Keys from kv_length or lengths
 // on, or before starts, do not exist: their values are never used. All three may change without a
-// new plan; lengths and starts outside [0, kv_length] count as its ends. `length` in causal order
-// and window is the sequence's own, so that rows are aligned with its last keys; with causal order,
-// a row sees `window` keys at most, its own among them. Scale, softcap, mask, causal, window, bias,
-// sinks, in this order; a row that sees no key gives 0. Keys that mask, causal order or window hide
-// weigh 0, which makes values there that are not finite NaN (0 * inf) or leaves them unused.
-// Lengths and starts have no gradient.
+// new plan; lengths and starts outside [0, kv_length] count as its ends. With `lengths`, causal
+// order and window count from each sequence's own length: its last row is aligned with its last
+// key. With causal order, a row sees `window` keys at most, its own among them. Scale, softcap,
+// mask, causal, window, bias, sinks, in this order; a row that sees no key gives 0. Keys that mask,
+// causal order or window hide weigh 0, which makes values there that are not finite NaN (0 * inf)
+// or leaves them unused. Lengths and starts have no gradient.
 HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
                            const AttentionOptions& options = {});
+// And the logarithm of the sum of e^score of each row, [batch, heads, q_length], of halves in f32:
+// 0 where the row sees no key. Differentiable in both.
+HEARTH_API std::pair<Array, Array> attention_with_lse(const Array& q, const Array& k,
+                                                      const Array& v,
+                                                      const AttentionOptions& options = {});
 
 }  // namespace v0
 }  // namespace hearth

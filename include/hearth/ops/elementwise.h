@@ -85,7 +85,8 @@ HEARTH_API Array less(const Array& a, const Array& b);
 HEARTH_API Array less_equal(const Array& a, const Array& b);
 HEARTH_API Array greater(const Array& a, const Array& b);
 HEARTH_API Array greater_equal(const Array& a, const Array& b);
-HEARTH_API Array is_nan(const Array& x);  // float dtypes only, as is_inf and is_finite
+HEARTH_API Array signbit(const Array& x);  // x < 0, and for -0 and a NaN with the sign minus
+HEARTH_API Array is_nan(const Array& x);   // float dtypes only, as is_inf and is_finite
 HEARTH_API Array is_inf(const Array& x);
 HEARTH_API Array is_finite(const Array& x);  // neither infinite nor NaN
 

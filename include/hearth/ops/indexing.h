@@ -43,11 +43,17 @@ HEARTH_API Array one_hot_fill(const Array& indices, std::int64_t classes, double
 
 // ---- Updates by index
 // What becomes of an element x that a value v addresses: v, x + v, x * v, or the smaller or larger
-// of both. Where an element is addressed several times, `add` adds all in order; what the others
-// make of it is undefined. Numeric dtypes; bool for `assign` and, as or, `add`.
+// of both, as minimum() and maximum() have it. Values that address one element are taken one after
+// the other, in index order: the last one stays of `assign`, the others combine x and all of them.
+// Sums and products of f16 and bf16 are kept in f32 and rounded once. Of bool `add` and `max` are
+// or, `mul` and `min` are and.
+// Gradients: of `assign` to the value that stays, of `min` and `max` in equal parts to all that are
+// the result. That of `mul` is exact where factors are zero; a second one takes zeros among several
+// values of one element for constants.
 
 enum class IndexingUpdateOp : std::uint8_t { assign, add, mul, min, max };
 // x with values[..i..] brought to [..indices[..i..]..] along `axis`: scatter_add with any update.
+// indices and values have one shape.
 HEARTH_API Array scatter(const Array& x, const Array& indices, const Array& values,
                          std::int64_t axis, IndexingUpdateOp update);
 // x with slice i of `values` along `axis` brought to slice indices[i]: select_add with any update.
@@ -56,7 +62,8 @@ HEARTH_API Array select_assign(const Array& x, const Array& indices, const Array
 // indices [..., k] address the first k axes of x [k extents, rest]; the result is [..., rest]. Any
 // dtype.
 HEARTH_API Array gather_nd(const Array& x, const Array& indices);
-// x with values [..., rest] brought to where indices [..., k] address it, as gather_nd reads.
+// x with values [..., rest] brought to where indices [..., k] address it, as gather_nd reads, in
+// the order of the lists of indices.
 HEARTH_API Array scatter_nd(const Array& x, const Array& indices, const Array& values,
                             IndexingUpdateOp update = IndexingUpdateOp::assign);
 

@@ -11,8 +11,8 @@ inline namespace v0 {
 // ---- Losses
 
 // What is made of the losses of elements, rows or samples: nothing, one number, or (batch_mean)
-// their sum divided by the first extent.
-enum class Reduction : std::uint8_t { none, mean, sum, batch_mean };
+// their sum divided by the first extent. `auto_` is Burn's Auto, which is the mean everywhere.
+enum class Reduction : std::uint8_t { none, mean, sum, batch_mean, auto_ = mean };
 // -log softmax(logits)[target] in nats: logits [..., classes], index targets [...]. Rows whose
 // target is `ignore_index` give 0 and do not count in the mean. Half logits give f32. A target out
 // of range gives NaN. `label_smoothing` (0 to 1) of the target is spread evenly over all classes.

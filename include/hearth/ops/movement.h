@@ -84,7 +84,10 @@ HEARTH_API Array roll(const Array& x, const Dims& shifts, const Dims& axes);
 // Turned by `times` quarters from axis `first` towards axis `second`.
 HEARTH_API Array rot90(const Array& x, std::int64_t times = 1, std::int64_t first = 0,
                        std::int64_t second = 1);
-// Each element of `axis` `times` times in a row; Error{invalid_argument} for a negative count.
+// Element i of `axis` times[i] times in a row; one number is that of all elements.
+// Error{invalid_argument} for a negative number, and unless there are one or as many as elements.
+HEARTH_API Array repeat_interleave(const Array& x, const std::vector<std::int64_t>& times,
+                                   std::int64_t axis);
 HEARTH_API Array repeat_interleave(const Array& x, std::int64_t times, std::int64_t axis);
 // Windows of `size` elements along `axis`, from every step-th element: the axis becomes their
 // number, max(0, floor((extent - size) / step) + 1), and `size` the new last axis. A view.

@@ -13,15 +13,18 @@ inline namespace v0 {
 
 // x is [batch, channels, spatial...] with one to three spatial axes of at least one element; the
 // result [batch, channels, positions...]. Lists have one number for each spatial axis, or one for
-// all of them. Along an axis there are floor((extent + 2 * padding - dilation * (kernel - 1) - 1) /
-// stride) + 1 positions; `ceil_mode` rounds the quotient up, also where the last window then begins
-// behind the input, as in Burn. Error{shape} where the kernel does not fit into the padded input.
+// all of them. Along an axis there are floor((extent + padding + padding_end - dilation * (kernel -
+// 1) - 1) / stride) + 1 positions; `ceil_mode` rounds the quotient up, also where the last window
+// then begins behind the input, as in Burn. Error{shape} where the kernel does not fit into the
+// padded input. `same` is that of conv().
 
 struct PoolOptions {
-  Dims stride = {};    // between windows; empty: the kernel, side by side
-  Dims padding = {};   // in front of the input and after it; empty: none
-  Dims dilation = {};  // between elements of a window; empty: 1
+  Dims stride = {};       // between windows; empty: the kernel, side by side
+  Dims padding = {};      // in front of the input and after it; empty: none
+  Dims padding_end = {};  // after it, where they differ; empty: as padding
+  Dims dilation = {};     // between elements of a window; empty: 1
   bool ceil_mode = false;
+  bool same = false;  // in place of padding: what makes ceil(extent / stride) positions
 };
 // The largest element of each window; NaN wins. Padding is smaller than everything: windows without
 // an element give -inf, of integers the least. Numeric dtypes.
@@ -31,13 +34,20 @@ HEARTH_API Array max_pool(const Array& x, const Dims& kernel, const PoolOptions&
 // goes to the element that its index names. What is not kept is not computed.
 HEARTH_API std::pair<Array, Array> max_pool_with_indices(const Array& x, const Dims& kernel,
                                                          const PoolOptions& options = {});
+// The gradient of x of max_pool_with_indices(x, kernel, options), from that of its values and the
+// indices that it gave: each element of `grad` is added where its index names one of `extents`, the
+// spatial extents of x. Float dtypes.
+HEARTH_API Array max_pool_backward(const Array& grad, const Array& indices, const Dims& extents,
+                                   const Dims& kernel, const PoolOptions& options = {});
 
 struct AvgPoolOptions {
   Dims stride = {};
   Dims padding = {};
+  Dims padding_end = {};
   Dims dilation = {};
   bool ceil_mode = false;
   bool count_include_pad = true;  // the mean counts padding as zeros; beyond it nothing counts
+  bool same = false;
 };
 // The mean of each window; 0 in windows without an element. Float dtypes, halves summed in f32.
 // Along an axis windows have up to 2^26 elements, counted in each.

@@ -79,7 +79,7 @@ struct StftOptions {
 };
 // signal [batch, samples] or [samples], window [win_length] or undefined for ones: the transform
 // of each frame, [batch, frames, frequencies, 2] or [frames, frequencies, 2], real parts before
-// imaginary ones.
+// imaginary ones. PyTorch's has [frequencies, frames].
 HEARTH_API Array stft(const Array& signal, const Array& window, const StftOptions& options);
 // Undoes stft: the sum of overlapping frames, divided by that of squares of the window, 0 where
 // that is 0. [batch, samples] or [samples] of `length` samples, or of all that the frames hold.

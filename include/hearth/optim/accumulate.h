@@ -10,6 +10,7 @@
 #include "hearth/call_site.h"
 #include "hearth/grad.h"
 #include "hearth/parameter.h"
+#include "hearth/tensor.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -36,7 +37,7 @@ class HEARTH_API GradientsAccumulator {
 // Keeps gradients in f16 within its range: the loss is multiplied by a scale that halves when a
 // gradient is not finite and doubles after enough steps where all are (Micikevicius et al. 2018).
 //
-//   Gradients gradients = backward(scaler.scaled(loss));
+//   Gradients gradients = scaler.scaled(loss).backward();
 //   if (scaler.unscale(gradients)) optimizer.step(model, std::move(gradients), rate);
 class HEARTH_API LossScaler {
  public:
@@ -52,6 +53,10 @@ class HEARTH_API LossScaler {
 
   double scale() const noexcept { return scale_; }
   Array scaled(const Array& loss, CallSite site = CallSite::here()) const;
+  template <int R>
+  Tensor<R> scaled(const Tensor<R>& loss, CallSite site = CallSite::here()) const {
+    return Tensor<R>(scaled(loss.array(), site));
+  }
   // Divides the gradients by the scale and sets the next one; false where a gradient is not finite,
   // and the step is to be left out. Gradients of half dtypes become f32, which holds them. Waits
   // for the gradients.

@@ -14,6 +14,7 @@
 #include "hearth/array.h"
 #include "hearth/call_site.h"
 #include "hearth/grad.h"
+#include "hearth/optim/schedule.h"
 #include "hearth/parameter.h"
 
 namespace hearth {
@@ -51,10 +52,10 @@ class HEARTH_API Optimizer {
   // (f32 for half dtypes, else the parameter's), and Error{invalid_argument} for a parameter
   // without an array. On an error nothing has changed.
   //
-  // New values are written over old ones, so a step whose evaluation fails, as where memory is
-  // short, loses the parameters and the state concerned: reading them, and backward() of what is
-  // made of them, throws what it failed with. Gradients that are evaluated before the step fail
-  // before anything is lost.
+  // State follows its parameter to another device. New values are written over old ones, so a step
+  // whose evaluation fails, as where memory is short, loses the parameters and the state concerned:
+  // reading them, and backward() of what is made of them, throws what it failed with. Gradients
+  // that are evaluated before the step fail before anything is lost.
   //
   // A tensor on its own is a module, and several are step({w, b}, gradients, rate).
   void step(const std::vector<Parameter>& parameters, Gradients gradients, double learning_rate,
@@ -88,10 +89,14 @@ class HEARTH_API Optimizer {
     std::function<bool(const Parameter&)> holds;        // asked in every step
     double rate = 1;                                    // times the learning rate
     std::optional<double> weight_decay = std::nullopt;  // in place of the optimizer's
+    // The learning rate in place of that of step(), asked once in every step: its step is steps(),
+    // which goes on where a checkpoint was loaded. Of Burn's ModuleLrScheduler.
+    Schedule schedule = nullptr;
   };
-  // Of several groups the first that holds a parameter counts; tied ones go by their first name.
-  // Groups are no part of the state. Throws Error{invalid_argument} for a group without `holds`
-  // and for numbers that are negative or not finite.
+  // Of several groups the first that holds a parameter counts (Burn's last); tied ones go by their
+  // first name. Groups are no part of the state. Throws Error{invalid_argument} for a group without
+  // `holds` and for numbers that are negative or not finite; step() does for such rates of a
+  // schedule.
   //
   //   optimizer.set_groups({{.holds = [](const Parameter& each) { return each.array->rank() < 2; },
   //                          .weight_decay = 0}});
@@ -156,7 +161,8 @@ class HEARTH_API Optimizer {
   std::vector<Change> changes_of(const std::vector<Parameter>& parameters,
                                  const Gradients& gradients) const;
   void give_loaded(std::vector<Change>& changes) const;
-  void record(Change& change, Array gradient, double learning_rate) const;
+  void record(Change& change, Array gradient, double learning_rate,
+              const std::vector<double>& group_rates) const;
   void commit(std::vector<Change> changes);
   std::map<std::string, const Slots*> by_name() const;
 

@@ -13,7 +13,8 @@ class HEARTH_API Sgd : public Optimizer {
  public:
   struct Options {
     double momentum = 0;
-    double dampening = 0.1;  // Burn's; PyTorch's is 0, and must be with nesterov
+    // Burn's. PyTorch's default is 0; with nesterov PyTorch permits only 0, Hearth any.
+    double dampening = 0.1;
     bool nesterov = false;
     double weight_decay = 0;
   };

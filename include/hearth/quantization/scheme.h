@@ -102,6 +102,8 @@ HEARTH_API double largest_of(ScaleDType dtype) noexcept;
 // within a word of packed codes. Throws Error{shape} where `shape` is not of whole blocks, or lacks
 // the axis of the store.
 HEARTH_API void check_scheme(const QuantScheme& scheme, const Shape& shape);
+// Whether arrays can be quantized by it: those of a shape that check_scheme() takes.
+HEARTH_API bool is_quantizable(const QuantScheme& scheme);
 // One scale for each block: the number of blocks along each axis; [1] without blocks.
 HEARTH_API Shape scales_shape(const QuantScheme& scheme, const Shape& shape);
 // Bytes of an array of this shape: codes as they are packed, scales, and the tensor's scale over

@@ -105,6 +105,7 @@ Tensor<R - 1> eigvalsh(const Tensor<R>& x, CallSite site = CallSite::here())
   return located(site, [&] { return Tensor<R - 1>(hearth::eigvalsh(x.array())); });
 }
 
+// Of right-hand sides [..., n, k], or of one vector b [n].
 template <int R>
 Tensor<R> triangular_solve(const Tensor<R>& a, const Tensor<R>& b, bool upper = false,
                            bool unit_diagonal = false, CallSite site = CallSite::here())
@@ -115,10 +116,25 @@ Tensor<R> triangular_solve(const Tensor<R>& a, const Tensor<R>& b, bool upper = 
   });
 }
 template <int R>
+Tensor<R - 1> triangular_solve(const Tensor<R>& a, const Tensor<1>& b, bool upper = false,
+                               bool unit_diagonal = false, CallSite site = CallSite::here())
+  requires(R >= 2)
+{
+  return located(site, [&] {
+    return Tensor<R - 1>(hearth::triangular_solve(a.array(), b.array(), upper, unit_diagonal));
+  });
+}
+template <int R>
 Tensor<R> solve(const Tensor<R>& a, const Tensor<R>& b, CallSite site = CallSite::here())
   requires(R >= 2)
 {
   return located(site, [&] { return Tensor<R>(hearth::solve(a.array(), b.array())); });
+}
+template <int R>
+Tensor<R - 1> solve(const Tensor<R>& a, const Tensor<1>& b, CallSite site = CallSite::here())
+  requires(R >= 2)
+{
+  return located(site, [&] { return Tensor<R - 1>(hearth::solve(a.array(), b.array())); });
 }
 template <int R>
 Tensor<R> inverse(const Tensor<R>& x, CallSite site = CallSite::here())
@@ -139,6 +155,14 @@ Tensor<R> lstsq(const Tensor<R>& a, const Tensor<R>& b,
   requires(R >= 2)
 {
   return located(site, [&] { return Tensor<R>(hearth::lstsq(a.array(), b.array(), relative)); });
+}
+template <int R>
+Tensor<R - 1> lstsq(const Tensor<R>& a, const Tensor<1>& b,
+                    std::optional<double> relative = std::nullopt, CallSite site = CallSite::here())
+  requires(R >= 2)
+{
+  return located(site,
+                 [&] { return Tensor<R - 1>(hearth::lstsq(a.array(), b.array(), relative)); });
 }
 template <int R, NumericKind K>
 Tensor<R, K> matrix_power(const Tensor<R, K>& x, std::int64_t power,

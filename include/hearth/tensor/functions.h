@@ -515,6 +515,11 @@ Tensor<R, K> repeat_interleave(const Tensor<R, K>& x, std::int64_t times, std::i
   return x.repeat_interleave(times, dim, site);
 }
 template <int R, TensorKind K>
+Tensor<R, K> repeat_interleave(const Tensor<R, K>& x, const std::vector<std::int64_t>& times,
+                               std::int64_t dim, CallSite site = CallSite::here()) {
+  return x.repeat_interleave(times, dim, site);
+}
+template <int R, TensorKind K>
 Tensor<R + 1, K> unfold(const Tensor<R, K>& x, std::int64_t dim, std::int64_t size,
                         std::int64_t step = 1, CallSite site = CallSite::here()) {
   return x.unfold(dim, size, step, site);
@@ -660,6 +665,15 @@ inline Tensor<4> attention(const Tensor<4>& q, const Tensor<4>& k, const Tensor<
                            const AttentionOptions& options = {}, CallSite site = CallSite::here()) {
   return located(
       site, [&] { return Tensor<4>(hearth::attention(q.array(), k.array(), v.array(), options)); });
+}
+inline std::pair<Tensor<4>, Tensor<3>> attention_with_lse(const Tensor<4>& q, const Tensor<4>& k,
+                                                          const Tensor<4>& v,
+                                                          const AttentionOptions& options = {},
+                                                          CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    auto both = hearth::attention_with_lse(q.array(), k.array(), v.array(), options);
+    return std::pair(Tensor<4>(std::move(both.first)), Tensor<3>(std::move(both.second)));
+  });
 }
 template <int R>
   requires(R >= 3 && R <= 5)

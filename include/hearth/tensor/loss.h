@@ -1,6 +1,6 @@
 // Functions of typed tensors for losses, and Burn's modules loss and module have them too. A loss
-// is one number, Tensor<1>; the losses of elements and rows are what hearth/nn/loss.h gives by
-// forward_no_reduction(). `site` is the caller's line.
+// is one number, Tensor<1>; the losses of elements and rows themselves are what the functions in
+// `_losses` give. `site` is the caller's line.
 #pragma once
 
 #include <concepts>
@@ -17,6 +17,10 @@ namespace hearth {
 inline namespace v0 {
 namespace tensor_detail {
 
+// The name of the function that gives the losses: "mse_losses" of "mse_loss".
+inline std::string name_of_losses(const std::string& op) {
+  return op + (op.ends_with("_loss") ? "es" : "_losses");
+}
 // What f() gives by `reduction`, which must leave one number.
 template <class F>
 Tensor<1> one_loss(const char* op, Reduction reduction, CallSite site, F f) {
@@ -24,7 +28,8 @@ Tensor<1> one_loss(const char* op, Reduction reduction, CallSite site, F f) {
     if (reduction == Reduction::none) {
       throw Error(ErrorCode::invalid_argument, std::string(op) +
                                                    ": no reduction; got Reduction::none, expected "
-                                                   "one that leaves one number");
+                                                   "one that leaves one number: " +
+                                                   name_of_losses(op) + "() gives the losses");
     }
     return Tensor<1>(hearth::reshape(f(), {1}));
   });
@@ -200,6 +205,156 @@ Tensor<1> triplet_margin_loss(const Tensor<R>& anchor, const Tensor<R>& positive
   return tensor_detail::one_loss("triplet_margin_loss", reduction, site, [&] {
     return hearth::triplet_margin_loss(anchor.array(), positive.array(), negative.array(), margin,
                                        p, swap, epsilon, reduction);
+  });
+}
+
+// ---- The losses themselves: of elements [...] as x, of rows [batch]
+
+// [...] of logits [..., classes].
+template <int R>
+Tensor<R - 1> cross_entropy_losses(const Tensor<R>& logits, const Tensor<R - 1, Int>& targets,
+                                   std::int64_t ignore_index = -100, double label_smoothing = 0,
+                                   CallSite site = CallSite::here())
+  requires(R >= 2)
+{
+  return located(site, [&] {
+    return Tensor<R - 1>(hearth::cross_entropy(logits.array(), targets.array(), Reduction::none,
+                                               ignore_index, label_smoothing));
+  });
+}
+template <int R, TensorKind K>
+Tensor<R> binary_cross_entropy_losses(
+    const Tensor<R>& x, const Tensor<R, K>& targets,
+    const std::optional<std::type_identity_t<Tensor<R>>>& weight = std::nullopt,
+    CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::binary_cross_entropy(
+        x.array(), targets.array(), weight ? weight->array() : Array(), Reduction::none));
+  });
+}
+template <int R, TensorKind K>
+Tensor<R> binary_cross_entropy_with_logits_losses(
+    const Tensor<R>& x, const Tensor<R, K>& targets,
+    const std::optional<std::type_identity_t<Tensor<R>>>& weight = std::nullopt,
+    CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::binary_cross_entropy_with_logits(
+        x.array(), targets.array(), weight ? weight->array() : Array(), Reduction::none));
+  });
+}
+template <int R>
+Tensor<R> l1_losses(const Tensor<R>& x, const Tensor<R>& targets,
+                    CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::l1_loss(x.array(), targets.array(), Reduction::none));
+  });
+}
+template <int R>
+Tensor<R> mse_losses(const Tensor<R>& x, const Tensor<R>& targets,
+                     CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::mse_loss(x.array(), targets.array(), Reduction::none));
+  });
+}
+template <int R>
+Tensor<R> lp_losses(const Tensor<R>& x, const Tensor<R>& targets, double p,
+                    CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::lp_loss(x.array(), targets.array(), p, Reduction::none));
+  });
+}
+template <int R>
+Tensor<R> huber_losses(const Tensor<R>& x, const Tensor<R>& targets, double delta = 1,
+                       CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::huber_loss(x.array(), targets.array(), delta, Reduction::none));
+  });
+}
+template <int R>
+Tensor<R> smooth_l1_losses(const Tensor<R>& x, const Tensor<R>& targets, double beta = 1,
+                           CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::smooth_l1_loss(x.array(), targets.array(), beta, Reduction::none));
+  });
+}
+template <int R>
+Tensor<R> kl_div_losses(const Tensor<R>& x, const Tensor<R>& targets, bool log_target = false,
+                        CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::kl_div(x.array(), targets.array(), log_target, Reduction::none));
+  });
+}
+template <int R>
+Tensor<R> gaussian_nll_losses(const Tensor<R>& x, const Tensor<R>& targets,
+                              const Tensor<R>& variance, bool full = false, double epsilon = 1e-6,
+                              CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::gaussian_nll_loss(x.array(), targets.array(), variance.array(), full,
+                                               epsilon, Reduction::none));
+  });
+}
+template <int R>
+Tensor<R> poisson_nll_losses(const Tensor<R>& x, const Tensor<R>& targets, bool log_input = true,
+                             bool full = false, double epsilon = 1e-8,
+                             CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::poisson_nll_loss(x.array(), targets.array(), log_input, full, epsilon,
+                                              Reduction::none));
+  });
+}
+template <int R, TensorKind K>
+Tensor<R> hinge_embedding_losses(const Tensor<R>& x, const Tensor<R, K>& targets, double margin = 1,
+                                 CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(
+        hearth::hinge_embedding_loss(x.array(), targets.array(), margin, Reduction::none));
+  });
+}
+template <int R, TensorKind K>
+Tensor<R> soft_margin_losses(const Tensor<R>& x, const Tensor<R, K>& targets,
+                             CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::soft_margin_loss(x.array(), targets.array(), Reduction::none));
+  });
+}
+template <int R, TensorKind K>
+Tensor<R> margin_ranking_losses(const Tensor<R>& a, const Tensor<R>& b, const Tensor<R, K>& targets,
+                                double margin = 0, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(hearth::margin_ranking_loss(a.array(), b.array(), targets.array(), margin,
+                                                 Reduction::none));
+  });
+}
+template <TensorKind K>
+Tensor<1> cosine_embedding_losses(const Tensor<2>& a, const Tensor<2>& b,
+                                  const Tensor<1, K>& targets, double margin = 0,
+                                  CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<1>(hearth::cosine_embedding_loss(a.array(), b.array(), targets.array(), margin,
+                                                   Reduction::none));
+  });
+}
+inline Tensor<1> multi_margin_losses(const Tensor<2>& x, const Tensor<1, Int>& targets,
+                                     double margin = 1, std::int64_t p = 1,
+                                     const std::optional<Tensor<1>>& weight = std::nullopt,
+                                     CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<1>(hearth::multi_margin_loss(x.array(), targets.array(), margin, p,
+                                               weight ? weight->array() : Array(),
+                                               Reduction::none));
+  });
+}
+template <int R>
+Tensor<R - 1> triplet_margin_losses(const Tensor<R>& anchor, const Tensor<R>& positive,
+                                    const Tensor<R>& negative, double margin = 1, double p = 2,
+                                    bool swap = false, double epsilon = 1e-6,
+                                    CallSite site = CallSite::here())
+  requires(R >= 2)
+{
+  return located(site, [&] {
+    return Tensor<R - 1>(hearth::triplet_margin_loss(anchor.array(), positive.array(),
+                                                     negative.array(), margin, p, swap, epsilon,
+                                                     Reduction::none));
   });
 }
 

@@ -835,6 +835,12 @@ class Methods {
   {
     return located_as("bool_not", site, [&] { return typed<K>(hearth::logical_not(array())); });
   }
+  // Whether the sign of x is minus: of -0 and of a NaN as well.
+  Tensor<Rank, Bool> signbit(CallSite site = CallSite::here()) const
+    requires NumericKind<K>
+  {
+    return located(site, [&] { return typed<Bool>(hearth::signbit(array())); });
+  }
   // Whether x is not a number.
   Tensor<Rank, Bool> is_nan(CallSite site = CallSite::here()) const
     requires std::same_as<K, Float>
@@ -1771,6 +1777,10 @@ Tensor<R, Bool> logical_xor(N number, const Tensor<R, Bool>& x, CallSite site = 
 template <int R>
 Tensor<R, Bool> logical_not(const Tensor<R, Bool>& x, CallSite site = CallSite::here()) {
   return located_as("logical_not", site, [&] { return x.bool_not(); });
+}
+template <int R, NumericKind K>
+Tensor<R, Bool> signbit(const Tensor<R, K>& x, CallSite site = CallSite::here()) {
+  return x.signbit(site);
 }
 template <int R, TensorKind K>
 Tensor<R, Bool> is_nan(const Tensor<R, K>& x, CallSite site = CallSite::here()) {

@@ -33,6 +33,16 @@ std::pair<Tensor<R, K>, Tensor<R, Int>> max_pool_with_indices(const Tensor<R, K>
 }
 template <int R>
   requires(R >= 3 && R <= 5)
+Tensor<R> max_pool_backward(const Tensor<R>& grad, const Tensor<R, Int>& indices,
+                            const Dims& extents, const Dims& kernel,
+                            const PoolOptions& options = {}, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<R>(
+        hearth::max_pool_backward(grad.array(), indices.array(), extents, kernel, options));
+  });
+}
+template <int R>
+  requires(R >= 3 && R <= 5)
 Tensor<R> avg_pool(const Tensor<R>& x, const Dims& kernel, const AvgPoolOptions& options = {},
                    CallSite site = CallSite::here()) {
   return located(site, [&] { return Tensor<R>(hearth::avg_pool(x.array(), kernel, options)); });

@@ -223,6 +223,11 @@ class Shaping {
     return located(site,
                    [&] { return made<Self>(hearth::repeat_interleave(array(), times, dim)); });
   }
+  Self repeat_interleave(const std::vector<std::int64_t>& times, std::int64_t dim,
+                         CallSite site = CallSite::here()) const {
+    return located(site,
+                   [&] { return made<Self>(hearth::repeat_interleave(array(), times, dim)); });
+  }
   // Windows of `size` elements along `dim`, which becomes their number; `size` is the new last one.
   Tensor<Rank + 1, K> unfold(std::int64_t dim, std::int64_t size, std::int64_t step = 1,
                              CallSite site = CallSite::here()) const

@@ -100,7 +100,8 @@ Tensor<R, K> ifftshift(const Tensor<R, K>& x, const Dims& dims, CallSite site = 
   return located(site, [&] { return Tensor<R, K>(hearth::ifftshift(x.array(), dims)); });
 }
 
-// signal [batch, samples], window [win_length]: [batch, frames, frequencies, 2].
+// signal [batch, samples], window [win_length]: [batch, frames, frequencies, 2]. PyTorch's
+// has [frequencies, frames].
 inline Tensor<4> stft(const Tensor<2>& signal, const Tensor<1>& window, const StftOptions& options,
                       CallSite site = CallSite::here()) {
   return located(site,
@@ -129,6 +130,27 @@ inline Tensor<1> istft(const Tensor<3>& spectrum, const Tensor<1>& window,
   return located(site, [&] {
     return Tensor<1>(hearth::istft(spectrum.array(), window.array(), options, length));
   });
+}
+// The same with the window as an array, as hann_window() gives it.
+inline Tensor<4> stft(const Tensor<2>& signal, const Array& window, const StftOptions& options,
+                      CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<4>(hearth::stft(signal.array(), window, options)); });
+}
+inline Tensor<3> stft(const Tensor<1>& signal, const Array& window, const StftOptions& options,
+                      CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<3>(hearth::stft(signal.array(), window, options)); });
+}
+inline Tensor<2> istft(const Tensor<4>& spectrum, const Array& window, const StftOptions& options,
+                       std::optional<std::int64_t> length = std::nullopt,
+                       CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<2>(hearth::istft(spectrum.array(), window, options, length)); });
+}
+inline Tensor<1> istft(const Tensor<3>& spectrum, const Array& window, const StftOptions& options,
+                       std::optional<std::int64_t> length = std::nullopt,
+                       CallSite site = CallSite::here()) {
+  return located(
+      site, [&] { return Tensor<1>(hearth::istft(spectrum.array(), window, options, length)); });
 }
 
 namespace signal {

@@ -160,25 +160,20 @@ Tensor<R, Int> categorical(const Tensor<R>& weights, std::int64_t count,
   return weights.categorical(count, source, site);
 }
 
-namespace activation {
-// softmax(-x), along `dim`.
+// ---- Softmax of other forms
+
 template <int R>
 Tensor<R> softmin(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return located_as("softmin", site, [&] { return x.neg().softmax(dim); });
+  return located(site, [&] { return Tensor<R>(hearth::softmin(x.array(), dim)); });
 }
-// e^x / (1 + the sum of e^x along `dim`): softmax beside one more 0, so that all may be small.
 template <int R>
 Tensor<R> quiet_softmax(const Tensor<R>& x, std::int64_t dim, CallSite site = CallSite::here()) {
-  return located_as("quiet_softmax", site, [&] {
-    const int at = normalize_axis("quiet_softmax", dim, R);
-    Shape one = x.array().shape();
-    const std::int64_t extent = one[at];
-    one[at] = 1;
-    const Array zero = hearth::zeros(one, x.array().dtype(), x.array().device());
-    const Array all = hearth::softmax(hearth::cat({x.array(), zero}, at), at);
-    return Tensor<R>(hearth::narrow(all, at, 0, extent));
-  });
+  return located(site, [&] { return Tensor<R>(hearth::quiet_softmax(x.array(), dim)); });
 }
+
+namespace activation {
+using hearth::quiet_softmax;
+using hearth::softmin;
 }  // namespace activation
 
 }  // namespace v0

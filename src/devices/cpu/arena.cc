@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/integer_math.h"
 #include "runtime/memory/buffer_pool.h"
 
 namespace hearth::cpu {
@@ -12,9 +13,7 @@ namespace {
 
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 
-std::int64_t whole_pages(std::int64_t bytes) {
-  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
-}
+std::int64_t whole_pages(std::int64_t bytes) { return round_up(bytes, kHugePage); }
 
 std::byte* map(std::int64_t bytes, int protection, int more_flags) noexcept {
   void* raw = mmap(nullptr, static_cast<std::size_t>(bytes), protection,

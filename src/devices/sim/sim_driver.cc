@@ -135,7 +135,7 @@ SimDriver::SimDriver(const SimOptions& options)
   properties_.processor_memory = 60 * 1024;
   properties_.max_threads = Threadgroup::kMaxThreads;
   properties_.cache_bytes = std::int64_t{1} << 20;
-  properties_.has_f64 = true;
+  properties_.has_f64 = gpu::has_f64(gpu::Target::host);
   properties_.has_tile_products = true;
   properties_.has_simdgroup_matrix = true;
 }

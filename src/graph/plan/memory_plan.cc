@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <map>
 
+#include "core/integer_math.h"
 #include "graph/plan/region_builder.h"
 
 namespace hearth {
 namespace {
 
 std::int64_t aligned(std::int64_t bytes) {
-  return (std::clamp<std::int64_t>(bytes, 1, kMaxBytes) + kPadding + kAlignment - 1) / kAlignment *
-         kAlignment;
+  return round_up(std::clamp<std::int64_t>(bytes, 1, kMaxBytes) + kPadding, kAlignment);
 }
 
 // Whether two arrays of the shape that begin at one address have each element in one place.

@@ -119,7 +119,8 @@ Saves wanted_saves(const Inference& inference) {
     const Array* input = inference.inputs[i];
     if (is_given(input) && grad_of(*input) != nullptr) needs |= 1u << i;
   }
-  return op.saves_for != nullptr ? op.saves_for(needs) : op.saves;
+  if (op.saves_for == nullptr) return op.saves;
+  return op.saves_for(needs, ParamReader(inference.params.statics().span()));
 }
 
 GradRecord* track(const Inference& inference, DeviceImpl& device, Node* output) {

@@ -294,6 +294,14 @@ bool Tape::is_empty() noexcept {
   return empty;
 }
 
+std::vector<const OpDef*> Tape::ops() {
+  std::vector<const OpDef*> all;
+  lock_.lock_as_owner();
+  for (const Node* node : recording_.nodes) all.push_back(node->op);
+  lock_.unlock_as_owner();
+  return all;
+}
+
 void Tape::submit() noexcept {
   if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
     lock_.lock_as_owner();

@@ -124,6 +124,8 @@ class Tape {
   // Runs all that is recorded. Never throws: what fails marks its nodes failed.
   void submit() noexcept;
   bool is_empty() noexcept;
+  // The ops of what is recorded now, in order.
+  std::vector<const OpDef*> ops();
 
   DeviceImpl& device() noexcept { return device_; }
 

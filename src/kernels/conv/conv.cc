@@ -7,16 +7,16 @@
 namespace hearth::gpu {
 namespace {
 
-bool accepts_channels(const Signature& signature) {
-  return accepts_gathered(signature) && has_few_channels(signature);
+bool accepts_direct(const Signature& signature) {
+  return accepts_gathered(signature) && has_few_outputs(signature);
 }
 
-Prepared prepare_channels(const Signature& signature) {
-  return prepared_steps(conv_channel_steps(signature));
+Prepared prepare_direct(const Signature& signature) {
+  return prepared_steps(conv_direct_steps(signature));
 }
 
-Prepared prepare_tiles_of_conv(const Signature& signature) {
-  return prepared_steps(conv_tile_steps(signature));
+Prepared prepare_implicit_gemm(const Signature& signature) {
+  return prepared_steps(implicit_gemm_steps(signature));
 }
 
 constexpr Implementation library_of(const OpDef* op) {
@@ -30,33 +30,33 @@ constexpr Implementation library_of(const OpDef* op) {
           .wants_channels_last = wants_conv_channels_last,
           .writes_channels_last = true};
 }
-constexpr Implementation channels_of(const OpDef* op) {
-  return {.name = "channels",
+constexpr Implementation direct_of(const OpDef* op) {
+  return {.name = "direct",
           .op = op,
-          .accepts = accepts_channels,
-          .prepare = prepare_channels,
+          .accepts = accepts_direct,
+          .prepare = prepare_direct,
           .launch = launch_steps,
           .writes_channels_last = true};
 }
-constexpr Implementation tiles_of(const OpDef* op) {
-  return {.name = "tiles",
+constexpr Implementation implicit_gemm_of(const OpDef* op) {
+  return {.name = "implicit_gemm",
           .op = op,
           .accepts = accepts_gathered,
-          .prepare = prepare_tiles_of_conv,
+          .prepare = prepare_implicit_gemm,
           .launch = launch_steps,
           .writes_channels_last = true};
 }
 
 constexpr Implementation kConvFamily[] = {
     library_of(&defs::conv_op),
-    channels_of(&defs::conv_op),
-    tiles_of(&defs::conv_op),
+    direct_of(&defs::conv_op),
+    implicit_gemm_of(&defs::conv_op),
     library_of(&defs::conv_input_gradient_op),
-    channels_of(&defs::conv_input_gradient_op),
-    tiles_of(&defs::conv_input_gradient_op),
+    direct_of(&defs::conv_input_gradient_op),
+    implicit_gemm_of(&defs::conv_input_gradient_op),
     library_of(&defs::conv_weight_gradient_op),
-    channels_of(&defs::conv_weight_gradient_op),
-    tiles_of(&defs::conv_weight_gradient_op),
+    direct_of(&defs::conv_weight_gradient_op),
+    implicit_gemm_of(&defs::conv_weight_gradient_op),
 };
 
 }  // namespace

@@ -231,14 +231,14 @@ bool accepts_gathered(const Signature& signature) {
          turns <= kMost / kMaxConvShares && ceil_div(of.params.m, kTiles[1].m) <= kMaxLayers;
 }
 
-bool has_few_channels(const Signature& signature) {
+bool has_few_outputs(const Signature& signature) {
   if (element_count(signature.output.shape) == 0) return false;
   const Gathered of(signature);
   if (of.params.m > kFewOutputs) return false;
   return !of.is_weight || of.params.m * of.n() <= kFewWeights;
 }
 
-std::shared_ptr<StepPlan> conv_tile_steps(const Signature& signature) {
+std::shared_ptr<StepPlan> implicit_gemm_steps(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return plan;
   Gathered of(signature);
@@ -294,7 +294,7 @@ void add_conv_bias(StepPlan& plan, const Signature& signature) {
                     .step(plan, groups_for(of.params.count), {kThreads}, kThreads));
 }
 
-std::shared_ptr<StepPlan> conv_channel_steps(const Signature& signature) {
+std::shared_ptr<StepPlan> conv_direct_steps(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const Gathered of(signature);
   const DType dtype = signature.output.dtype;

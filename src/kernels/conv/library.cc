@@ -10,6 +10,7 @@
 #include "kernels/conv/gathered.h"
 #include "kernels/conv/problem.h"
 #include "kernels/launch/kernel_call.h"
+#include "ops/conv/conv_shapes.h"
 #include "ops/conv/window.h"
 #include "ops/definition/defs.h"
 
@@ -33,35 +34,23 @@ bool has_channels_last_operand(const Signature& signature) {
 ConvProblem problem_of(const Signature& signature) {
   ParamReader statics(signature.statics);
   const ConvWindow window(statics);
-  const Shape& first = signature.inputs[0].shape;
-  const Shape& second = signature.inputs[1].shape;
-  const Shape& out = signature.output.shape;
+  const ConvShapes of = conv_shapes(signature);
   ConvProblem problem;
-  const Shape* x = &first;
-  const Shape* weight = &second;
-  const Shape* grad = &out;
-  if (signature.op == &defs::conv_input_gradient_op) {
-    problem.kind = ConvProblem::input_gradient;
-    x = &out;
-    grad = &first;
-  } else if (signature.op == &defs::conv_weight_gradient_op) {
-    problem.kind = ConvProblem::weight_gradient;
-    weight = &out;
-    grad = &second;
-  }
+  if (signature.op == &defs::conv_input_gradient_op) problem.kind = ConvProblem::input_gradient;
+  if (signature.op == &defs::conv_weight_gradient_op) problem.kind = ConvProblem::weight_gradient;
   problem.dtype = static_cast<std::int64_t>(signature.output.dtype);
   problem.tf32 = signature.output.dtype == DType::f32 && switches().tf32 ? 1 : 0;
   problem.deterministic = switches().deterministic ? 1 : 0;
   problem.channels_last = has_channels_last_operand(signature) ? 1 : 0;
   problem.axes = window.axes();
-  problem.batch = (*x)[0];
-  problem.inputs = (*x)[1];
-  problem.outputs = (*grad)[1];
+  problem.batch = of.x[0];
+  problem.inputs = of.x[1];
+  problem.outputs = of.result[1];
   problem.groups = window.groups;
   for (int i = 0; i < window.axes(); ++i) {
-    problem.extent[i] = (*x)[i + 2];
-    problem.kernel[i] = (*weight)[i + 2];
-    problem.positions[i] = (*grad)[i + 2];
+    problem.extent[i] = of.x[i + 2];
+    problem.kernel[i] = of.weight[i + 2];
+    problem.positions[i] = of.result[i + 2];
     problem.stride[i] = window.stride[i];
     problem.dilation[i] = window.dilation[i];
     problem.before[i] = window.before[i];
@@ -132,8 +121,8 @@ Prepared prepare_conv_library(const Signature& signature) {
     add_conv_bias(*plan, signature);
   }
   // Where the library refuses the call.
-  plan->set_fallback(has_few_channels(signature) ? conv_channel_steps(signature)
-                                                 : conv_tile_steps(signature));
+  plan->set_fallback(has_few_outputs(signature) ? conv_direct_steps(signature)
+                                                : implicit_gemm_steps(signature));
   return prepared_steps(std::move(plan));
 }
 

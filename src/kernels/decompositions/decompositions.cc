@@ -101,25 +101,25 @@ class FactorSteps {
     problem_.rows = x_.rows;
     problem_.cols = x_.cols;
     problem_.rank = x_.rank();
-    problem_.room = x_.rows * x_.cols;
+    problem_.batch_stride = x_.rows * x_.cols;
   }
 
   const Matrices& x() const { return x_; }
   FactorProblem& problem() { return problem_; }
-  StepArgument room_for(std::int64_t elements) {
+  StepArgument workspace_for(std::int64_t elements) {
     return workspace(*plan_, x_.count * elements * size_of(x_.dtype));
   }
-  StepArgument room_for_info() {
+  StepArgument workspace_for_info() {
     info_ = workspace(*plan_, x_.count * size_of(DType::i32));
     return *info_;
   }
-  StepArgument room_for_pivots() {
+  StepArgument workspace_for_pivots() {
     return workspace(*plan_, x_.count * x_.rank() * size_of(DType::i64));
   }
   // A result, or where nobody wants it workspace of so many elements of each matrix.
-  StepArgument result_or_room(const Signature& signature, int output, std::int64_t elements) {
+  StepArgument result_or_workspace(const Signature& signature, int output, std::int64_t elements) {
     if (!signature.output_at(output).absent) return output_argument(signature, output);
-    return room_for(elements);
+    return workspace_for(elements);
   }
 
   // Copies those elements that `part` names. What is not finite is noted, or kept.
@@ -133,7 +133,7 @@ class FactorSteps {
         .cols = from.cols,
         .row_stride = from.row_stride,
         .col_stride = from.col_stride,
-        .room = from.operand == 0 ? problem_.room : from.rows * from.cols,
+        .batch_stride = from.operand == 0 ? problem_.batch_stride : from.rows * from.cols,
         .groups = groups,
         .x = {from.memory.base, &from.shape, &from.strides}};
     add(KernelCall("decompositions/decompositions.metal", "load_matrices",
@@ -150,7 +150,8 @@ class FactorSteps {
   void call(std::vector<StepArgument> arguments, double work) {
     const runtime::LibraryCall call = factor_call(problem_);
     const std::int64_t bytes = library_.workspace != nullptr ? library_.workspace(call) : 0;
-    if (problem_.kind != FactorProblem::triangle) arguments.push_back(workspace(*plan_, bytes));
+    if (problem_.kind != FactorProblem::triangular_solve)
+      arguments.push_back(workspace(*plan_, bytes));
     Step step;
     step.kernel = &plan_->add_library_call(call);
     step.arguments = std::move(arguments);
@@ -171,7 +172,7 @@ class FactorSteps {
   // y [rows, cols], row by row, of the library's with columns of `height` elements.
   void take(const StepArgument& from, const StepArgument& y, std::int64_t rows, std::int64_t cols,
             std::int64_t height, int part) {
-    const MatrixParams params = shape_of(rows, cols, height, problem_.room);
+    const MatrixParams params = shape_of(rows, cols, height, problem_.batch_stride);
     add(KernelCall("decompositions/decompositions.metal", "take_matrices",
                    {dtype_struct(x_.dtype), std::to_string(part)})
             .read(type_, "from", from)
@@ -187,8 +188,8 @@ class FactorSteps {
     add(KernelCall("decompositions/decompositions.metal", "order_rows",
                    {dtype_struct(x_.dtype), truth(rows != nullptr), truth(signs != nullptr)})
             .read("long", "pivots", pivots)
-            .write("long", "rows", rows != nullptr ? *rows : room_for(1))
-            .write(type_, "signs", signs != nullptr ? *signs : room_for(1))
+            .write("long", "rows", rows != nullptr ? *rows : workspace_for(1))
+            .write(type_, "signs", signs != nullptr ? *signs : workspace_for(1))
             .read("uint", "spoiled", spoiled_)
             .constants(params),
         params.groups);
@@ -214,8 +215,8 @@ class FactorSteps {
                    {dtype_struct(x_.dtype), truth(first.y != nullptr), truth(other.y != nullptr)})
             .read(type_, "from", first.from)
             .read(type_, "from_other", other.from)
-            .write(type_, "y", first.y != nullptr ? *first.y : room_for(1))
-            .write(type_, "y_other", other.y != nullptr ? *other.y : room_for(1))
+            .write(type_, "y", first.y != nullptr ? *first.y : workspace_for(1))
+            .write(type_, "y_other", other.y != nullptr ? *other.y : workspace_for(1))
             .read("uint", "spoiled", spoiled_)
             .read("int", "info", info_.value())
             .constants(params),
@@ -226,11 +227,11 @@ class FactorSteps {
 
  private:
   MatrixParams shape_of(std::int64_t rows, std::int64_t cols, std::int64_t height,
-                        std::int64_t room) const {
+                        std::int64_t batch_stride) const {
     return {.rows = rows,
             .cols = cols,
             .height = height,
-            .room = room,
+            .batch_stride = batch_stride,
             .groups = groups_of(rows * cols),
             .words = words_};
   }
@@ -259,7 +260,7 @@ Prepared prepare_cholesky(const Signature& signature) {
   const std::int64_t n = steps.x().rows;
   steps.load(steps.x(), y, kLowerTriangle, false);
   steps.problem().kind = FactorProblem::cholesky;
-  steps.call({y, steps.room_for_info()}, cube(n, n, n) / 6);
+  steps.call({y, steps.workspace_for_info()}, cube(n, n, n) / 6);
   steps.spoil(y, n, n);
   return steps.prepared();
 }
@@ -271,13 +272,13 @@ Prepared prepare_triangular_solve(const Signature& signature) {
   const StepArgument y = output_argument(signature);
   const Matrices b(signature, 1);
   const std::int64_t n = steps.x().rows;
-  const StepArgument a = steps.room_for(n * n);
+  const StepArgument a = steps.workspace_for(n * n);
   steps.load(b, y, kWholeMatrix, false, true);
   steps.load(
       steps.x(), a,
       upper ? (unit ? kAboveDiagonal : kUpperTriangle) : (unit ? kBelowDiagonal : kLowerTriangle),
       false);
-  steps.problem().kind = FactorProblem::triangle;
+  steps.problem().kind = FactorProblem::triangular_solve;
   steps.problem().cols = b.cols;
   steps.problem().upper = upper ? 1 : 0;
   steps.problem().unit_diagonal = unit ? 1 : 0;
@@ -289,11 +290,11 @@ Prepared prepare_triangular_solve(const Signature& signature) {
 Prepared prepare_lu(const Signature& signature) {
   FactorSteps steps(signature);
   const std::int64_t m = steps.x().rows, n = steps.x().cols, rank = steps.x().rank();
-  const StepArgument a = steps.room_for(m * n);
-  const StepArgument pivots = steps.room_for_pivots();
+  const StepArgument a = steps.workspace_for(m * n);
+  const StepArgument pivots = steps.workspace_for_pivots();
   steps.load(steps.x(), a, kWholeMatrix, true);
   steps.problem().kind = FactorProblem::lu;
-  steps.call({a, pivots, steps.room_for_info()}, cube(m, n, rank) / 3);
+  steps.call({a, pivots, steps.workspace_for_info()}, cube(m, n, rank) / 3);
   steps.take(a, output_argument(signature), m, n, m, kWholeMatrix);
   const bool has_rows = !signature.output_at(1).absent, has_signs = !signature.output_at(2).absent;
   if (has_rows || has_signs) {
@@ -308,10 +309,10 @@ Prepared prepare_qr(const Signature& signature) {
   FactorSteps steps(signature);
   const std::int64_t m = steps.x().rows, n = steps.x().cols, rank = steps.x().rank();
   const std::int64_t columns = signature.output.shape.back();
-  steps.problem().room = m * std::max(n, columns);
-  const StepArgument a = steps.room_for(steps.problem().room);
-  const StepArgument tau = steps.room_for(rank);
-  const StepArgument info = steps.room_for_info();
+  steps.problem().batch_stride = m * std::max(n, columns);
+  const StepArgument a = steps.workspace_for(steps.problem().batch_stride);
+  const StepArgument tau = steps.workspace_for(rank);
+  const StepArgument info = steps.workspace_for_info();
   steps.load(steps.x(), a, kWholeMatrix, true);
   steps.problem().kind = FactorProblem::qr;
   steps.call({a, tau, info}, cube(m, n, rank));
@@ -331,12 +332,12 @@ Prepared prepare_eigh(const Signature& signature) {
   FactorSteps steps(signature);
   const std::int64_t n = steps.x().rows;
   const bool vectors = !signature.output_at(1).absent;
-  const StepArgument a = steps.room_for(n * n);
-  const StepArgument w = steps.result_or_room(signature, 0, n);
+  const StepArgument a = steps.workspace_for(n * n);
+  const StepArgument w = steps.result_or_workspace(signature, 0, n);
   steps.load(steps.x(), a, kLowerTriangle, false);
   steps.problem().kind = FactorProblem::eigh;
   steps.problem().vectors = vectors ? 1 : 0;
-  steps.call({a, w, steps.room_for_info()}, cube(n, n, n) * (vectors ? 4 : 2));
+  steps.call({a, w, steps.workspace_for_info()}, cube(n, n, n) * (vectors ? 4 : 2));
   if (!signature.output.absent) steps.spoil(w, 1, n);
   if (vectors) {
     const StepArgument v = output_argument(signature, 1);
@@ -349,19 +350,19 @@ Prepared prepare_svd(const Signature& signature) {
   FactorSteps steps(signature);
   const std::int64_t m = steps.x().rows, n = steps.x().cols, rank = steps.x().rank();
   const bool has_u = !signature.output.absent, has_vh = !signature.output_at(2).absent;
-  const StepArgument a = steps.room_for(m * n);
-  const StepArgument s = steps.result_or_room(signature, 1, rank);
-  const StepArgument rights = steps.room_for(rank * n);
-  const StepArgument lefts = steps.room_for(rank * m);
+  const StepArgument a = steps.workspace_for(m * n);
+  const StepArgument s = steps.result_or_workspace(signature, 1, rank);
+  const StepArgument v = steps.workspace_for(rank * n);
+  const StepArgument u = steps.workspace_for(rank * m);
   steps.load(steps.x(), a, kWholeMatrix, false);
   steps.problem().kind = FactorProblem::svd;
-  steps.call({a, s, rights, lefts, steps.room_for_info()}, cube(m, n, rank) * 10);
+  steps.call({a, s, v, u, steps.workspace_for_info()}, cube(m, n, rank) * 10);
   if (!signature.output_at(1).absent) steps.spoil(s, 1, rank);
   if (has_u || has_vh) {
-    const StepArgument u = has_u ? output_argument(signature) : lefts;
-    const StepArgument vh = has_vh ? output_argument(signature, 2) : rights;
-    const FactorSteps::Vectors left = {lefts, has_u ? &u : nullptr, m, rank, 1};
-    const FactorSteps::Vectors right = {rights, has_vh ? &vh : nullptr, n, 1, n};
+    const StepArgument result_u = has_u ? output_argument(signature) : u;
+    const StepArgument result_vh = has_vh ? output_argument(signature, 2) : v;
+    const FactorSteps::Vectors left = {u, has_u ? &result_u : nullptr, m, rank, 1};
+    const FactorSteps::Vectors right = {v, has_vh ? &result_vh : nullptr, n, 1, n};
     steps.take_vectors(rank, m < n ? left : right, m < n ? right : left);
   }
   return steps.prepared();

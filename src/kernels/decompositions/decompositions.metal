@@ -26,7 +26,7 @@ void load_matrices(device const typename D::memory* x, device typename D::memory
   uint matrix = ctx.tg.x / uint(p.groups);
   long group = long(ctx.tg.x - matrix * uint(p.groups));
   x += offset_of<ulong, kRank>(matrix, p.x);
-  to += long(matrix) * p.room;
+  to += long(matrix) * p.batch_stride;
   long across = kByColumns ? p.rows : p.cols;
   bool bad = false;
   for (long i = group * kMatrixThreads + long(ctx.tid.x); i < p.rows * p.cols;
@@ -92,7 +92,7 @@ void take_matrices(device const typename D::memory* from, device typename D::mem
   uint matrix = ctx.tg.x / uint(p.groups);
   bool bad = is_spoiled(spoiled, matrix, p.words, ctx);
   long group = long(ctx.tg.x - matrix * uint(p.groups));
-  from += long(matrix) * p.room;
+  from += long(matrix) * p.batch_stride;
   y += long(matrix) * p.rows * p.cols;
   for (long i = group * kMatrixThreads + long(ctx.tid.x); i < p.rows * p.cols;
        i += p.groups * kMatrixThreads) {

@@ -11,15 +11,15 @@ enum { kMatrixThreads = 256 };
 template <int kRank>
 struct LoadMatrixParams {
   long rows, cols, row_stride, col_stride;
-  long room;    // elements from one matrix of the copies to the next
-  long groups;  // threadgroups of a matrix
+  long batch_stride;  // elements from one matrix of the copies to the next
+  long groups;        // threadgroups of a matrix
   Axes<kRank> x;
 };
 
 // Of a matrix; `words` say whether it has an element that is not finite.
 struct MatrixParams {
   long rows, cols;
-  long height, room;  // of the library's: from one column to the next, from one matrix to the next
+  long height, batch_stride;  // of the library's: from a column, and a matrix, to the next
   long groups, words;
 };
 

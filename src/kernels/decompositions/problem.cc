@@ -8,15 +8,15 @@ namespace hearth::gpu {
 
 runtime::LibraryCall factor_call(const FactorProblem& problem) {
   using Access = runtime::KernelParameter::Kind;
-  constexpr const char* kNames[] = {"cholesky", "lu",  "qr",      "qr_columns",
-                                    "eigh",     "svd", "triangle"};
+  constexpr const char* kNames[] = {"cholesky",        "lu", "qr", "qr_columns", "eigh", "svd",
+                                    "triangular_solve"};
   const auto dtype = static_cast<DType>(problem.dtype);
   const std::string type = dialect_type(dtype);
   runtime::LibraryCall call;
   call.function = kFactorFunction;
   call.name = "library_" + std::string(kNames[problem.kind]) + "_" + std::string(name(dtype));
-  const bool is_triangle = problem.kind == FactorProblem::triangle;
-  call.parameters = {{is_triangle ? Access::read : Access::read_write, type, "a"}};
+  const bool is_solve = problem.kind == FactorProblem::triangular_solve;
+  call.parameters = {{is_solve ? Access::read : Access::read_write, type, "a"}};
   switch (problem.kind) {
     case FactorProblem::lu:
       call.parameters.push_back({Access::write, "long", "pivots"});
@@ -31,17 +31,17 @@ runtime::LibraryCall factor_call(const FactorProblem& problem) {
       call.parameters.push_back({Access::write, type, "w"});
       break;
     case FactorProblem::svd:
-      for (const char* each : {"s", "rights", "lefts"}) {
+      for (const char* each : {"s", "v", "u"}) {
         call.parameters.push_back({Access::write, type, each});
       }
       break;
-    case FactorProblem::triangle:
+    case FactorProblem::triangular_solve:
       call.parameters.push_back({Access::read_write, type, "x"});
       break;
     default:
       break;
   }
-  if (!is_triangle) {
+  if (!is_solve) {
     call.parameters.push_back({Access::write, "int", "info"});
     call.parameters.push_back({Access::write, "uchar", "workspace"});
   }

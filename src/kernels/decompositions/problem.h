@@ -27,17 +27,17 @@ struct FactorProblem {
   //     columns.
   //   eigh: a, w [batch, rows], info, workspace. syevd of the lower triangles of row-major
   //     matrices [rows, rows]; with `vectors` each row of a is an eigenvector then.
-  //   svd: a, s [batch, rank], rights [batch, rank, cols], lefts [batch, rank, rows], info,
+  //   svd: a, s [batch, rank], v [batch, rank, cols], u [batch, rank, rows], info,
   //     workspace. gesvdj of row-major matrices [rows, cols], a row for each singular vector.
-  //   triangle: a, x. trsm of row-major triangles [rows, rows] and right sides x [rows, cols],
-  //     which become the solutions.
-  enum Kind : std::int64_t { cholesky, lu, qr, qr_columns, eigh, svd, triangle };
+  //   triangular_solve: a, x. trsm of row-major triangles [rows, rows] and right sides x
+  //     [rows, cols], which become the solutions.
+  enum Kind : std::int64_t { cholesky, lu, qr, qr_columns, eigh, svd, triangular_solve };
 
   std::int64_t kind = cholesky;
   std::int64_t dtype = 0;  // a DType: f32 or f64
   std::int64_t batch = 0, rows = 0, cols = 0, rank = 0;
-  std::int64_t room = 0;     // elements from one matrix a to the next
-  std::int64_t vectors = 0;  // of eigh: are wanted
+  std::int64_t batch_stride = 0;  // elements from one matrix a to the next
+  std::int64_t vectors = 0;       // of eigh: are wanted
   std::int64_t upper = 0, unit_diagonal = 0;
 };
 

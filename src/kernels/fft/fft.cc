@@ -1,12 +1,12 @@
 // Fourier transforms: kernels/fft/fft.metal.
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "codegen/dialect_types.h"
+#include "core/integer_math.h"
 #include "kernels/fft/lengths.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
@@ -135,7 +135,7 @@ class Steps {
     const std::int64_t half = n / 2;
     source.im_base += source.im_step;
     source.re_step = source.im_step *= 2;
-    if (Length(half, limits_).method == Method::lines) {
+    if (Length(half, limits_).method == Method::mixed_radix) {
       return add_pass(source, target, {half}, {.work = Work::real_lines}, half);
     }
     const Pair transformed = add_workspace(lines_ * half);
@@ -176,7 +176,7 @@ class Steps {
 
   void add_transform(const Source& source, const Target& target, std::int64_t n) {
     const Length length(n, limits_);
-    if (length.method != Method::convolution) return add_smooth(source, target, length, {}, n);
+    if (length.method != Method::bluestein) return add_smooth(source, target, length, {}, n);
     const Length padded(length.padded, limits_);
     const Pair filter = add_workspace(padded.points);
     const std::int64_t lines = std::exchange(lines_, 1);
@@ -184,7 +184,7 @@ class Steps {
     chirp.load = "Filter";
     add_smooth(chirp, whole_lines(filter, padded.points), padded, {}, n);
     lines_ = lines;
-    if (padded.method == Method::lines) {
+    if (padded.method == Method::mixed_radix) {
       return add_pass(source, target, {padded.points},
                       {.work = Work::convolved, .chirped = true, .filter = &filter}, n);
     }
@@ -197,7 +197,7 @@ class Steps {
   // `whole` is the length of the operands' lines, where that is another.
   void add_smooth(const Source& source, const Target& target, const Length& length,
                   const PassKernel& kernel, std::int64_t whole) {
-    if (length.method == Method::lines) {
+    if (length.method == Method::mixed_radix) {
       return add_pass(source, target, {length.points}, kernel, whole);
     }
     const Pair twiddled = add_workspace(lines_ * length.points);
@@ -231,8 +231,8 @@ class Steps {
     const std::int64_t count = lines_ * pass.split;
     const int factor = factor_of(pass.points);
     const std::int64_t most = limits_.points(factor);
-    std::int64_t points = std::max(power_of_two(pass.points), kFewPoints);
-    if (in || out) points = std::max(points, power_of_two(pass.points * kNeighbours));
+    std::int64_t points = std::max(ceil_power_of_two(pass.points), kFewPoints);
+    if (in || out) points = std::max(points, ceil_power_of_two(pass.points * kNeighbours));
     points = std::min(points, most);
     const std::int64_t lanes = ceil_div(pass.points, kFftThreadPoints);
     const std::int64_t group_lines =
@@ -310,9 +310,6 @@ class Steps {
     return shape_.back() > 1 && lines < (step < 0 ? -step : step);
   }
 
-  static std::int64_t power_of_two(std::int64_t n) {
-    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
-  }
   std::string rank() const { return std::to_string(shape_.rank()); }
   Pair add_workspace(std::int64_t count) {
     const std::int64_t bytes = count * size_of(dtype_);
@@ -351,7 +348,7 @@ bool accepts(const Signature& signature) {
   const Shape& shape =
       transform == Transform::real_inverse ? signature.output.shape : signature.inputs[0].shape;
   const std::int64_t n = shape[axis_of(signature)];
-  if (element_count(shape) == 0) return method == Method::lines;
+  if (element_count(shape) == 0) return method == Method::mixed_radix;
   const bool halved = transform != Transform::complex && n % 2 == 0;
   const Length length(halved ? n / 2 : n, Limits(*signature.device, dtype));
   return length.method == method && element_count(shape) / n < kMostLines / length.most_parts();
@@ -373,15 +370,15 @@ constexpr Implementation of_method(const char* name, const OpDef& op) {
 }
 
 constexpr Implementation kFamily[] = {
-    of_method<Transform::complex, Method::lines>("mixed_radix", defs::fft_op),
+    of_method<Transform::complex, Method::mixed_radix>("mixed_radix", defs::fft_op),
     of_method<Transform::complex, Method::passes>("passes", defs::fft_op),
-    of_method<Transform::complex, Method::convolution>("convolution", defs::fft_op),
-    of_method<Transform::real, Method::lines>("mixed_radix", defs::rfft_op),
+    of_method<Transform::complex, Method::bluestein>("bluestein", defs::fft_op),
+    of_method<Transform::real, Method::mixed_radix>("mixed_radix", defs::rfft_op),
     of_method<Transform::real, Method::passes>("passes", defs::rfft_op),
-    of_method<Transform::real, Method::convolution>("convolution", defs::rfft_op),
-    of_method<Transform::real_inverse, Method::lines>("mixed_radix", defs::irfft_op),
+    of_method<Transform::real, Method::bluestein>("bluestein", defs::rfft_op),
+    of_method<Transform::real_inverse, Method::mixed_radix>("mixed_radix", defs::irfft_op),
     of_method<Transform::real_inverse, Method::passes>("passes", defs::irfft_op),
-    of_method<Transform::real_inverse, Method::convolution>("convolution", defs::irfft_op),
+    of_method<Transform::real_inverse, Method::bluestein>("bluestein", defs::irfft_op),
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "kernels/fft/lengths.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "core/integer_math.h"
 #include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
@@ -80,7 +80,7 @@ Length::Length(std::int64_t length, const Limits& limits) : points(length) {
   if (length < 1 || length > most * most) return;
   if (factor_of(length) != 0) {
     if (limits.hold(length)) {
-      method = Method::lines;
+      method = Method::mixed_radix;
       return;
     }
     while (rows * rows < length) ++rows;
@@ -94,13 +94,13 @@ Length::Length(std::int64_t length, const Limits& limits) : points(length) {
       return;
     }
   }
-  padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * length - 1)));
+  padded = ceil_power_of_two(2 * length - 1);
   padded = std::max(padded, kLeastPadded);
-  if (padded <= most * most) method = Method::convolution;
+  if (padded <= most * most) method = Method::bluestein;
 }
 
 std::int64_t Length::most_parts() const {
-  return method == Method::convolution ? padded : std::max(rows, columns);
+  return method == Method::bluestein ? padded : std::max(rows, columns);
 }
 
 }  // namespace fourier

@@ -8,9 +8,9 @@
 namespace hearth::gpu::fourier {
 
 enum class Method : std::uint8_t {
-  lines,        // threadgroups hold lines
+  mixed_radix,  // threadgroups hold lines
   passes,       // over the columns of a matrix, then over its rows
-  convolution,  // by transforms of another length
+  bluestein,    // a convolution, by transforms of another length
   none,
 };
 

@@ -221,6 +221,14 @@ template <HEARTH_ANY(T)>
 HEARTH_FN auto greater_equal(T a, T b) {
   return a >= b;
 }
+template <HEARTH_INT(T)>
+HEARTH_FN auto signbit(T x) {
+  return x < T(0);
+}
+template <HEARTH_REAL(T)>
+HEARTH_FN auto signbit(T x) {
+  return copysign(T(1.0f), x) < T(0.0f);
+}
 template <HEARTH_ANY(T)>
 HEARTH_FN auto is_nan(T x) {
   return x != x;

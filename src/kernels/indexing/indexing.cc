@@ -118,6 +118,56 @@ Prepared prepare_slice_assign(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
+// Of ops with one value an index.
+constexpr Implementation atomics(const OpDef& op) {
+  return {.name = "atomics",
+          .op = &op,
+          .accepts = accepts_scatter_atomics,
+          .prepare = prepare_scatter_atomics,
+          .launch = launch_steps};
+}
+constexpr Implementation privatized(const OpDef& op) {
+  return {.name = "privatized",
+          .op = &op,
+          .accepts = accepts_scatter_privatized,
+          .prepare = prepare_scatter_privatized,
+          .launch = launch_steps};
+}
+constexpr Implementation bucketed(const OpDef& op) {
+  return {.name = "bucketed",
+          .op = &op,
+          .accepts = accepts_scatter_bucketed,
+          .prepare = prepare_scatter_bucketed,
+          .launch = launch_steps};
+}
+constexpr Implementation sorted(const OpDef& op) {
+  return {.name = "sorted",
+          .op = &op,
+          .accepts = accepts_scatter_sorted,
+          .fits = fits_scatter_sorted,
+          .prepare = prepare_scatter_sorted,
+          .launch = launch_steps};
+}
+constexpr Implementation serial(const OpDef& op) {
+  return {.name = "serial", .op = &op, .prepare = prepare_scatter_serial, .launch = launch_steps};
+}
+// Of ops with a slice an index; they move whole rows.
+constexpr Implementation sorted_rows(const OpDef& op) {
+  return {.name = "sorted",
+          .op = &op,
+          .accepts = accepts_select_sorted,
+          .layout = LayoutNeed::dense,
+          .prepare = prepare_select_sorted,
+          .launch = launch_steps};
+}
+constexpr Implementation serial_rows(const OpDef& op) {
+  return {.name = "serial",
+          .op = &op,
+          .layout = LayoutNeed::dense,
+          .prepare = prepare_select_serial,
+          .launch = launch_steps};
+}
+
 constexpr Implementation kIndexingFamily[] = {
     {.name = "copies", .op = &defs::cat_op, .prepare = prepare_cat, .launch = launch_copies},
     {.name = "single_element",
@@ -140,42 +190,20 @@ constexpr Implementation kIndexingFamily[] = {
      .op = &defs::select_op,
      .prepare = prepare_select_elements,
      .launch = launch_steps},
-    {.name = "atomics",
-     .op = &defs::scatter_add_op,
-     .accepts = accepts_scatter_atomics,
-     .prepare = prepare_scatter_atomics,
-     .launch = launch_steps},
-    {.name = "privatized",
-     .op = &defs::scatter_add_op,
-     .accepts = accepts_scatter_privatized,
-     .prepare = prepare_scatter_privatized,
-     .launch = launch_steps},
-    {.name = "bucketed",
-     .op = &defs::scatter_add_op,
-     .accepts = accepts_scatter_bucketed,
-     .prepare = prepare_scatter_bucketed,
-     .launch = launch_steps},
-    {.name = "sorted",
-     .op = &defs::scatter_add_op,
-     .accepts = accepts_scatter_sorted,
-     .fits = fits_scatter_sorted,
-     .prepare = prepare_scatter_sorted,
-     .launch = launch_steps},
-    {.name = "serial",
-     .op = &defs::scatter_add_op,
-     .prepare = prepare_scatter_serial,
-     .launch = launch_steps},
-    {.name = "sorted",  // sums move whole rows
-     .op = &defs::select_add_op,
-     .accepts = accepts_select_sorted,
-     .layout = LayoutNeed::dense,
-     .prepare = prepare_select_sorted,
-     .launch = launch_steps},
-    {.name = "serial",
-     .op = &defs::select_add_op,
-     .layout = LayoutNeed::dense,
-     .prepare = prepare_select_serial,
-     .launch = launch_steps},
+    atomics(defs::scatter_add_op),
+    privatized(defs::scatter_add_op),
+    bucketed(defs::scatter_add_op),
+    sorted(defs::scatter_add_op),
+    serial(defs::scatter_add_op),
+    atomics(defs::scatter_op),
+    privatized(defs::scatter_op),
+    bucketed(defs::scatter_op),
+    sorted(defs::scatter_op),
+    serial(defs::scatter_op),
+    sorted_rows(defs::select_add_op),
+    serial_rows(defs::select_add_op),
+    sorted_rows(defs::select_assign_op),
+    serial_rows(defs::select_assign_op),
 };
 
 }  // namespace

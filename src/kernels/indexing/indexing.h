@@ -30,7 +30,8 @@ Prepared prepare_scatter_privatized(const Signature& signature);
 // kernels/indexing/scatter_bucketed.metal: values are brought together by ranges of destinations.
 bool accepts_scatter_bucketed(const Signature& signature);
 Prepared prepare_scatter_bucketed(const Signature& signature);
-// kernels/indexing/scatter_atomics.metal: where the order of additions may differ.
+// kernels/indexing/scatter_atomics.metal: additions whose order may differ, of integers always and
+// of floats where equal runs may differ.
 bool accepts_scatter_atomics(const Signature& signature);
 Prepared prepare_scatter_atomics(const Signature& signature);
 // kernels/indexing/segmented_sum.metal: indices are sorted, with the elements or rows they are for.

@@ -60,7 +60,7 @@ struct RowParams {
   Axes<kRank> outer;  // in vectors
 };
 
-// The lines of scatter_add() along its axis.
+// The lines of a scatter along its axis: the constants of scatter_serial(), a part of others.
 template <int kRank>
 struct ScatterLines {
   long count;
@@ -68,13 +68,6 @@ struct ScatterLines {
   long extent;                               // of the output's axis
   long index_step, value_step, output_step;  // along the axis
   Axes<kRank> indices, values, output;       // with an extent of 1 on the axis
-};
-
-// Of scatter_add().
-template <int kRank>
-struct ScatterParams {
-  long is_or;
-  ScatterLines<kRank> lines;
 };
 
 // Of convert().

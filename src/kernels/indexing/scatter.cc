@@ -1,4 +1,4 @@
-// scatter_add and select_add: kernels/indexing/segmented_sum.metal, scatter_serial.metal and
+// Updates by index: kernels/indexing/segmented_sum.metal, scatter_serial.metal and
 // scatter_atomics.metal.
 #include "kernels/indexing/scatter.h"
 #include "kernels/indexing/indexing.h"
@@ -13,17 +13,18 @@
 #include "kernels/launch/occupancy.h"
 #include "kernels/sort/radix_sort.h"
 #include "ops/definition/defs.h"
+#include "ops/indexing/update_rule.h"
 
 namespace hearth::gpu {
 namespace {
 
 // Of kernels/indexing/segmented_sum.metal.
 constexpr std::int64_t kBlock = 32;
-// Of kernels/indexing/ordered_warp_add.metal.
+// Of kernels/indexing/ordered_warp_update.metal.
 constexpr std::int64_t kMaxPlaces = 1024;
 // Destinations of an index.
 constexpr std::int64_t kSparsest = 32;
-// Up to here a thread adds a line up sooner than its indices are sorted; or where every thread that
+// Up to here a thread takes a line sooner than its indices are sorted; or where every thread that
 // a device runs has a line.
 constexpr std::int64_t kShortLine = 32;
 constexpr std::int64_t kMaxKeys = std::int64_t{1} << 31;
@@ -45,36 +46,38 @@ void add_convert(StepPlan& plan, std::int64_t count, const char* from_type, Step
                     .step(plan, groups_for(count), {kThreads}, kThreads));
 }
 
-// scatter_add, and select_add with its list of indices seen as an array of the values' shape.
-Prepared add_serially(const Signature& signature, const TensorSpec& indices) {
+// scatter and scatter_add; select_assign and select_add with their list of indices seen as an array
+// of the values' shape.
+Prepared update_serially(const Signature& signature, const TensorSpec& indices) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& values = signature.inputs[2];
   const TensorSpec& output = signature.output;
   if (element_count(indices.shape) == 0) return prepared_steps(std::move(plan));
   const std::int64_t elements = element_count(output.shape);
-  const char* const type =
-      is_float(output.dtype) ? dialect_type(output.dtype) : storage_type(output.dtype);
-  const char* const sum = is_float(output.dtype) ? sum_type(output.dtype) : type;
-  const bool widens = std::string(type) != sum;
+  const char* const type = dialect_type(output.dtype);
+  const UpdateRule rule(signature);
+  const bool widens = rule.rounds && size_of(output.dtype) < size_of(DType::f32);
+  const char* const kept = widens ? rule.sum : type;
   const StepArgument whole = strided_operand(output, 3).argument;
   StepArgument target = whole;
   if (widens) {
     target = workspace(*plan, elements * static_cast<std::int64_t>(sizeof(float)));
-    add_convert(*plan, elements, type, whole, sum, target);
+    add_convert(*plan, elements, type, whole, kept, target);
   }
 
   const LineAxes lines(axis_of(signature), indices, values, output);
   const std::int64_t count = lines.count();
   const char* const index = dialect_type(indices.dtype);
-  plan->add_step(KernelCall("indexing/scatter_serial.metal", "scatter_add",
-                            {type, sum, index, index_type(count), lines.rank()})
-                     .read(index, "indices", lines.index.argument)
-                     .read(type, "values", lines.value.argument)
-                     .read_write(sum, "output", target)
-                     .constants(ScatterParams<kRuntimeRank>{.is_or = is_bool(output.dtype) ? 1 : 0,
-                                                            .lines = lines.params()})
-                     .step(*plan, groups_for(count), {kThreads}, kThreads));
-  if (widens) add_convert(*plan, elements, sum, target, type, whole);
+  plan->add_step(
+      KernelCall("indexing/scatter_serial.metal", "scatter_serial",
+                 {dtype_struct(output.dtype), dtype_struct(widens ? DType::f32 : output.dtype),
+                  rule.sum, rule.name, index, index_type(count), lines.rank()})
+          .read(index, "indices", lines.index.argument)
+          .read(type, "values", lines.value.argument)
+          .read_write(kept, "output", target)
+          .constants(lines.params())
+          .step(*plan, groups_for(count), {kThreads}, kThreads));
+  if (widens) add_convert(*plan, elements, kept, target, type, whole);
   return prepared_steps(std::move(plan));
 }
 
@@ -120,6 +123,7 @@ Prepared add_atomically(const Signature& signature) {
 // Rows of values, and where they go: what is left of both ops when the keys are sorted.
 struct RowSums {
   DType dtype;
+  UpdateRule rule;
   std::int64_t count = 0;         // keys
   std::int64_t destinations = 0;  // keys from there on are dropped
   std::int64_t row = 1;           // elements
@@ -138,19 +142,18 @@ struct RowSums {
   }
 };
 
-// Adds rows by their sorted keys. A variant with vectors of single elements serves unaligned
+// Combines rows by their sorted keys. A variant with vectors of single elements serves unaligned
 // addresses.
 void add_row_sums(StepPlan& plan, const RowSums& sums, const SortedPairs& sorted,
                   const StepArgument& values, const StepArgument& output) {
   const char* const memory = dialect_type(sums.dtype);
-  const char* const sum = sum_type(sums.dtype);
+  const char* const sum = sums.rule.sum;
   const StepArgument pieces =
       workspace(plan, 2 * sums.outer * sums.blocks() * sums.row * sum_bytes(sums.dtype));
   const std::int64_t widest = sums.widest();
   const auto call = [&](const char* function, std::int64_t width) {
-    return KernelCall(
-        "indexing/segmented_sum.metal", function,
-        {dtype_struct(sums.dtype), sum, std::to_string(width), truth(is_bool(sums.dtype))});
+    return KernelCall("indexing/segmented_sum.metal", function,
+                      {dtype_struct(sums.dtype), sum, sums.rule.name, std::to_string(width)});
   };
   const auto finish = [&](KernelCall& made, std::int64_t width, bool rare) {
     return made
@@ -188,6 +191,7 @@ int bits_of(std::int64_t key) { return std::bit_width(static_cast<std::uint64_t>
 
 RowSums element_sums(const Signature& signature) {
   return {.dtype = signature.output.dtype,
+          .rule = UpdateRule(signature),
           .count = element_count(signature.inputs[1].shape),
           .destinations = element_count(signature.output.shape)};
 }
@@ -197,6 +201,7 @@ RowSums row_sums(const Signature& signature) {
   const TensorSpec& output = signature.output;
   const int axis = axis_of(signature);
   RowSums sums{.dtype = output.dtype,
+               .rule = UpdateRule(signature),
                .count = element_count(values.shape) == 0 ? 0 : signature.inputs[1].shape[0],
                .destinations = output.shape[axis]};
   for (int i = 0; i < output.shape.rank(); ++i) {
@@ -208,6 +213,35 @@ RowSums row_sums(const Signature& signature) {
 }
 
 }  // namespace
+
+UpdateRule::UpdateRule(const Signature& signature) {
+  const DType dtype = signature.output.dtype;
+  sum = sum_type(dtype);
+  const bool is_long = size_of(dtype) == 8;
+  // Numbers that are compared have their sign.
+  const bool has_sign = is_int(dtype) && info(dtype).is_signed;
+  switch (update_rule(signature.statics, dtype)) {
+    case IndexingUpdateOp::assign:
+      name = "UpdateAssign";
+      break;
+    case IndexingUpdateOp::add:
+      name = "UpdateAdd";
+      rounds = is_float(dtype);
+      break;
+    case IndexingUpdateOp::mul:
+      name = "UpdateMul";
+      rounds = is_float(dtype);
+      break;
+    case IndexingUpdateOp::min:
+      name = "UpdateMin";
+      if (has_sign) sum = is_long ? "long" : "int";
+      break;
+    case IndexingUpdateOp::max:
+      name = "UpdateMax";
+      if (has_sign) sum = is_long ? "long" : "int";
+      break;
+  }
+}
 
 ScatterAxes::ScatterAxes(Shape over, const TensorSpec& indices, const TensorSpec& values,
                          const TensorSpec& output)
@@ -249,8 +283,8 @@ SummedLines::SummedLines(const Signature& signature)
       lines(length == 0 ? 0 : count / length) {}
 
 bool SummedLines::are_worth_it(const Signature& signature) const {
-  return !by_atomics(signature.output.dtype) && count > 0 && extent > 0 && count < kMaxSummed &&
-         extent <= kSparsest * length && !adds_by_thread(*signature.device, count, length);
+  return !accepts_scatter_atomics(signature) && count > 0 && extent > 0 && count < kMaxSummed &&
+         extent <= kSparsest * length && !is_for_threads(*signature.device, count, length);
 }
 
 std::int64_t sum_places(const Signature& signature, std::int64_t other) {
@@ -261,27 +295,25 @@ std::int64_t sum_places(const Signature& signature, std::int64_t other) {
   return std::min(rows * row / item, SummedLines::kSimdgroups * kMaxPlaces);
 }
 
-bool by_atomics(DType dtype) {
-  return atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);
-}
-
-bool adds_by_thread(const runtime::DeviceTraits& device, std::int64_t count, std::int64_t length) {
+bool is_for_threads(const runtime::DeviceTraits& device, std::int64_t count, std::int64_t length) {
   return length <= kShortLine || count / length >= resident_threads(device);
 }
 
 bool accepts_scatter_atomics(const Signature& signature) {
-  return by_atomics(signature.output.dtype);
+  const DType dtype = signature.output.dtype;
+  return named_update(signature.statics) == IndexingUpdateOp::add &&
+         atomic_type(dtype) != nullptr && (is_int(dtype) || !switches().deterministic);
 }
 
 Prepared prepare_scatter_atomics(const Signature& signature) { return add_atomically(signature); }
 
 Prepared prepare_scatter_serial(const Signature& signature) {
-  return add_serially(signature, signature.inputs[1]);
+  return update_serially(signature, signature.inputs[1]);
 }
 
 bool accepts_scatter_sorted(const Signature& signature) {
   const RowSums sums = element_sums(signature);
-  return sums.fits() && !adds_by_thread(*signature.device, sums.count,
+  return sums.fits() && !is_for_threads(*signature.device, sums.count,
                                         signature.inputs[1].shape[axis_of(signature)]);
 }
 
@@ -352,7 +384,7 @@ Prepared prepare_select_serial(const Signature& signature) {
   indices.dtype = list.dtype;
   indices.strides = Strides::filled(indices.shape.rank(), 0);
   indices.strides[axis] = list.strides[0];
-  return add_serially(signature, indices);
+  return update_serially(signature, indices);
 }
 
 }  // namespace hearth::gpu

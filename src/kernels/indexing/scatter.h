@@ -1,4 +1,4 @@
-// What the kernels of scatter_add have in common.
+// What the kernels of updates by index have in common.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,16 @@
 namespace hearth::gpu {
 
 #include "kernels/indexing/params.h"
+
+// What becomes of the elements: a rule of kernels/indexing/updates.metal and the type that it is
+// computed in.
+struct UpdateRule {
+  explicit UpdateRule(const Signature& signature);
+
+  const char* name;
+  const char* sum;
+  bool rounds = false;  // so that small floats are summed in f32
+};
 
 // The axes of `over`, merged, with the steps of indices, values and output over them.
 struct ScatterAxes {
@@ -60,11 +70,7 @@ struct SummedLines {
 // threads, and no more than lanes can tell apart.
 std::int64_t sum_places(const Signature& signature, std::int64_t other);
 
-// Atomic additions: of integers always, their sums do not depend on the order; of floats where
-// equal runs may differ.
-bool by_atomics(DType dtype);
-
 // Whether one thread for each line is fastest, of `count` elements in lines of `length`.
-bool adds_by_thread(const runtime::DeviceTraits& device, std::int64_t count, std::int64_t length);
+bool is_for_threads(const runtime::DeviceTraits& device, std::int64_t count, std::int64_t length);
 
 }  // namespace hearth::gpu

@@ -1,4 +1,4 @@
-// scatter_add of single elements sorted by buckets of destinations, which are called bins:
+// Updates of single elements sorted by buckets of destinations, which are called bins:
 // kernels/indexing/scatter_bucketed.metal.
 #include <algorithm>
 #include <memory>
@@ -64,7 +64,7 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
   constexpr std::int64_t kSimdgroups = BucketDivision::kSimdgroups;
   const LineAxes lines(division.axis, indices, values, output);
   const char* const memory = dialect_type(output.dtype);
-  const char* const sum = sum_type(output.dtype);
+  const UpdateRule rule(signature);
   const char* const entry = size_of(output.dtype) == 8 ? "uint4" : "uint2";
   const char* const type_of_index = dialect_type(indices.dtype);
   const std::string together = std::to_string(division.together);
@@ -116,12 +116,12 @@ Prepared prepare_scatter_bucketed(const Signature& signature) {
           .threadgroup("uint", "sums", kSimdgroups),
       tiles);
   add(KernelCall(kText, "bin_sums",
-                 {dtype_struct(output.dtype), sum, together, rank, truth(is_bool(output.dtype))})
+                 {dtype_struct(output.dtype), rule.sum, rule.name, together, rank})
           .read(entry, "entries", entries)
           .read("uint", "totals", totals)
           .read_write(memory, "output", output_argument(signature))
           .constants(params)
-          .threadgroup(sum, "sums", division.places),
+          .threadgroup(rule.sum, "sums", division.places),
       {across, static_cast<std::uint32_t>(ceil_div(division.bins, kSimdgroups))});
   return prepared_steps(std::move(plan));
 }

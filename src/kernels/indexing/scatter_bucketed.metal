@@ -1,24 +1,24 @@
-// scatter_add of single elements into lines of more destinations than
+// scatter and scatter_add of single elements into lines of more destinations than
 // kernels/indexing/scatter_privatized.metal can look through. Text of the kernel dialect.
 //
-//   y[index] += value for the elements of a line, in their order
+//   y[index] = y[index] updated by value for the elements of a line, in their order
 //
 // kLines neighbouring lines are a bundle: where lines are not contiguous, several are taken
 // together, so that memory is read in whole sectors. The destinations of a bundle are cut into
 // buckets, called bins: as many as a simdgroup can keep sums of. Elements are sorted by bins,
 // stably, in one pass: counted by tiles (bin_count), tiles and bins given their places
 // (bin_places), written there as entries of value and destination (bin_entries). Then a simdgroup a
-// bin adds up its entries (bin_sums): lanes of equal destinations take turns, lowest first, so that
-// every sum has the order of its elements, is kept in A and rounded once, whatever the schedule.
-// Bins without entries are left alone. Indices are read twice, values once, entries written and
-// read once, the output read and written once; bound by memory, and by the sectors that scattered
-// entries touch. Indices outside the axis are dropped.
+// bin combines its entries (bin_sums): lanes of equal destinations take turns, lowest first, so
+// that every sum has the order of its elements, is kept in A and rounded once, whatever the
+// schedule. Bins without entries are left alone. Indices are read twice, values once, entries
+// written and read once, the output read and written once; bound by memory, and by the sectors that
+// scattered entries touch. Indices outside the axis are dropped.
 
 #include "kernels/blocks/divisor.h"
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/match_any.h"
 #include "kernels/blocks/strided.h"
-#include "kernels/indexing/ordered_warp_add.metal"
+#include "kernels/indexing/ordered_warp_update.metal"
 #include "kernels/indexing/params.h"
 
 constexpr constant uint kMaxBins = 512u;
@@ -219,7 +219,7 @@ void bin_entries(device const X* indices, device const typename D::memory* value
   }
 }
 
-template <typename D, typename A, int kLines, int kRank, bool kOr>
+template <typename D, typename A, typename R, int kLines, int kRank>
 void bin_sums(device const typename BinEntry<int(sizeof(typename D::memory))>::packed* entries,
               device const uint* totals, device typename D::memory* output,
               constant BinParams<kRank>& p, threadgroup A* sums, Ctx ctx) {
@@ -268,15 +268,14 @@ void bin_sums(device const typename BinEntry<int(sizeof(typename D::memory))>::p
       bool here = begin + uint(u) * 32u + ctx.lane < count;
       uint word[2] = {0u, 0u};
       uint place = here ? Entry::place(entry[u], word) : 0u;
-      add_in_turn(here, place, A(D::get(word, 0)), mine, 1u, ctx);
+      update_in_turn<R>(here, place, A(D::get(word, 0)), mine, 1u, ctx);
     }
   }
 #pragma unroll 4
   for (uint place = ctx.lane; place < places; place += 32u) {
     A sum = mine[place];
     if (lane.here) {
-      output[long(place / uint(kLines)) * p.lines.output_step] =
-          D::store(typename D::value(kOr ? A(sum != A(0)) : sum));
+      output[long(place / uint(kLines)) * p.lines.output_step] = D::store(typename D::value(sum));
     }
   }
 }

@@ -1,4 +1,4 @@
-// scatter_add of single elements by shares of destinations:
+// Updates of single elements by shares of destinations:
 // kernels/indexing/scatter_privatized.metal.
 #include <algorithm>
 #include <memory>
@@ -55,7 +55,7 @@ Prepared prepare_scatter_privatized(const Signature& signature) {
   const PrivateDivision division(signature);
   const LineAxes lines(division.axis, indices, values, output);
   const char* const memory = dialect_type(output.dtype);
-  const char* const sum = sum_type(output.dtype);
+  const UpdateRule rule(signature);
   auto plan = std::make_shared<StepPlan>();
   const char* const index = dialect_type(indices.dtype);
   const std::string together = std::to_string(division.together);
@@ -63,13 +63,12 @@ Prepared prepare_scatter_privatized(const Signature& signature) {
                         static_cast<std::uint32_t>(division.ranges)};
   plan->add_step(
       KernelCall("indexing/scatter_privatized.metal", "scatter_privatized",
-                 {dtype_struct(output.dtype), sum, index, together, lines.rank(),
-                  truth(is_bool(output.dtype))})
+                 {dtype_struct(output.dtype), rule.sum, rule.name, index, together, lines.rank()})
           .read(index, "indices", lines.index.argument)
           .read(memory, "values", lines.value.argument)
           .read_write(memory, "output", output_argument(signature))
           .constants(ShareParams<kRuntimeRank>{.share = division.share, .lines = lines.params()})
-          .threadgroup(sum, "sums", division.places)
+          .threadgroup(rule.sum, "sums", division.places)
           .threadgroup("ushort", "staged", division.staged())
           .threadgroup("uint", "waiting", PrivateDivision::kSimdgroups * kWaiting)
           .step(*plan, groups, {kThreads}, kThreads));

@@ -1,12 +1,12 @@
-// scatter_add of single elements where lines along the axis are many, or short enough. Text of the
-// kernel dialect.
+// scatter and scatter_add of single elements where lines along the axis are many, or short enough.
+// Text of the kernel dialect.
 //
-//   y[index] += value for the elements of a line, in their order
+//   y[index] = y[index] updated by value for the elements of a line, in their order
 //
 // A threadgroup keeps the sums of some destinations of kLines neighbouring lines; lines that are
 // not contiguous come several at a time, so that memory is read in whole sectors. Each simdgroup
 // owns a share of one line's destinations. Indices are staged for all, and each simdgroup walks
-// them in order, keeps those of its share waiting, and adds 32 at a time: lanes of equal
+// them in order, keeps those of its share waiting, and takes 32 at a time: lanes of equal
 // destinations find each other bit by bit and take turns, lowest first. So every sum has the order
 // of its elements, is kept in A and rounded once, as one thread would, whatever the schedule.
 // Indices are read once for each range of destinations; the line is read and written once. Bound by
@@ -14,7 +14,7 @@
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
-#include "kernels/indexing/ordered_warp_add.metal"
+#include "kernels/indexing/ordered_warp_update.metal"
 #include "kernels/indexing/params.h"
 
 constexpr constant uint kShareThreads = 256u;
@@ -26,20 +26,20 @@ constexpr constant uint kStagedGap = 8u;
 constexpr constant uint kWaiting = 64u;
 constexpr constant uint kElsewhere = 0xffffu;
 
-// Adds `count` waiting elements to their sums.
-template <typename D, typename A>
-inline void add_waiting(device const typename D::memory* values, long step,
-                        threadgroup const uint* waiting, uint count, threadgroup A* sums,
-                        uint pitch, Ctx ctx) {
+// Updates their sums by `count` waiting elements.
+template <typename D, typename A, typename R>
+inline void take_waiting(device const typename D::memory* values, long step,
+                         threadgroup const uint* waiting, uint count, threadgroup A* sums,
+                         uint pitch, Ctx ctx) {
   bool here = ctx.lane < count;
   uint entry = here ? waiting[ctx.lane] : 0u;
   uint place = entry >> 16;
   A value = A(0);
   if (here) value = A(D::load(values[long(entry & 0xffffu) * step]));
-  add_in_turn(here, place, value, sums, pitch, ctx);
+  update_in_turn<R>(here, place, value, sums, pitch, ctx);
 }
 
-template <typename D, typename A, typename X, int kLines, int kRank, bool kOr>
+template <typename D, typename A, typename R, typename X, int kLines, int kRank>
 void scatter_privatized(device const X* indices, device const typename D::memory* values,
                         device typename D::memory* output, constant ShareParams<kRank>& p,
                         threadgroup A* sums, threadgroup ushort* staged, threadgroup uint* waiting,
@@ -102,23 +102,20 @@ void scatter_privatized(device const X* indices, device const typename D::memory
       count += popcount(lanes);
       simdgroup_barrier(mem_flags::mem_threadgroup);
       if (count >= 32u) {
-        add_waiting<D, A>(tile_values, p.lines.value_step, queue, 32u, mine, uint(kLines), ctx);
+        take_waiting<D, A, R>(tile_values, p.lines.value_step, queue, 32u, mine, uint(kLines), ctx);
         count -= 32u;
         if (ctx.lane < count) queue[ctx.lane] = queue[32u + ctx.lane];
         simdgroup_barrier(mem_flags::mem_threadgroup);
       }
     }
     if (count > 0u) {
-      add_waiting<D, A>(tile_values, p.lines.value_step, queue, count, mine, uint(kLines), ctx);
+      take_waiting<D, A, R>(tile_values, p.lines.value_step, queue, count, mine, uint(kLines), ctx);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 #pragma unroll 4
   for (uint place = row; place < places; place += kColumn) {
     A sum = sums[place * uint(kLines) + line];
-    if (here) {
-      output[long(place) * p.lines.output_step] =
-          D::store(typename D::value(kOr ? A(sum != A(0)) : sum));
-    }
+    if (here) output[long(place) * p.lines.output_step] = D::store(typename D::value(sum));
   }
 }

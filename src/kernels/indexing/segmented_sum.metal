@@ -1,15 +1,18 @@
-// Rows added where their indices say: scatter_add and select_add. Text of the kernel dialect.
+// Rows brought to where their indices say: scatter, scatter_add, select_assign and select_add. Text
+// of the kernel dialect.
 //
 // Indices are sorted first, stably (radix_sort.h), so that the rows of one destination follow each
 // other in the order of their indices: a segment. A thread walks kBlock neighbours in that order,
-// in one vector of columns, and adds up what belongs together; a segment that lies in one block
-// goes straight to the output, parts of longer ones to `partial`, and a second launch adds those in
-// order. Results are the same in every run, and each output row is read and written once. Bound by
-// memory: kAhead rows and output rows are in flight at a time.
+// in one vector of columns, and combines what belongs together by a rule R, the result being called
+// a sum; a segment that lies in one block goes straight to the output, parts of longer ones to
+// `pieces`, and a second launch combines those in order. Results are the same in every run, and
+// each output row is read and written once. Bound by memory: kAhead rows and output rows are in
+// flight at a time.
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
 #include "kernels/indexing/params.h"
+#include "kernels/indexing/updates.metal"
 
 // An index outside its axis becomes the key `destinations`, larger than all others.
 template <typename X>
@@ -59,24 +62,23 @@ inline ulong piece_at(Walk walk, uint block, uint piece, constant SumParams& p) 
   return (row * ulong(p.vectors) + walk.column) * uint(kWidth);
 }
 
-// A row's vector of dtype D, and sums of it in A; with kOr, elements are bools and the sum their
-// or.
-template <typename D, typename A, int kWidth, bool kOr>
+// A row's vector of dtype D, and sums of it in A.
+template <typename D, typename A, typename R, int kWidth>
 struct RowSums {
   typedef Packet<kWidth* int(sizeof(typename D::memory))> Row;
   A sum[kWidth];
 
   HEARTH_INLINE void clear() {
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) sum[i] = A(0);
+    for (int i = 0; i < kWidth; ++i) sum[i] = R::template none<A>();
   }
   HEARTH_INLINE void add(Row row) {
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) sum[i] = A(sum[i] + A(D::get(row.word, i)));
+    for (int i = 0; i < kWidth; ++i) sum[i] = R::combine(sum[i], A(D::get(row.word, i)));
   }
   HEARTH_INLINE void add_piece(device const A* piece) {
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) sum[i] = A(sum[i] + piece[i]);
+    for (int i = 0; i < kWidth; ++i) sum[i] = R::combine(sum[i], A(piece[i]));
   }
   HEARTH_INLINE void write_piece(device A* piece) const {
 #pragma unroll
@@ -85,18 +87,16 @@ struct RowSums {
   HEARTH_INLINE void write(device typename D::memory* to) const {
     Row row;
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) {
-      D::put(row.word, i, typename D::value(kOr ? A(sum[i] != A(0)) : sum[i]));
-    }
+    for (int i = 0; i < kWidth; ++i) D::put(row.word, i, typename D::value(sum[i]));
     row.write(to);
   }
 };
 
-template <typename D, typename A, int kWidth, bool kOr>
+template <typename D, typename A, typename R, int kWidth>
 void segmented_sum(device const uint* keys, device const uint* rows,
                    device const typename D::memory* values, device typename D::memory* output,
                    device A* pieces, constant SumParams& p, Ctx ctx) {
-  typedef RowSums<D, A, kWidth, kOr> Sums;
+  typedef RowSums<D, A, R, kWidth> Sums;
   if (ulong(ctx.gid.x) >= ulong(p.threads)) return;
   Walk walk = walk_of(ctx.gid.x, p);
   ulong row = ulong(p.vectors) * uint(kWidth);
@@ -148,8 +148,8 @@ void segmented_sum(device const uint* keys, device const uint* rows,
   }
 }
 
-// Adds up the parts of the segment that begins in a block and goes on after it.
-template <typename D, typename A, int kWidth, bool kOr>
+// Combines the parts of the segment that begins in a block and goes on after it.
+template <typename D, typename A, typename R, int kWidth>
 void scatter_pieces(device const uint* keys, device const A* pieces,
                     device typename D::memory* output, constant SumParams& p, Ctx ctx) {
   if (ulong(ctx.gid.x) >= ulong(p.threads)) return;
@@ -160,7 +160,7 @@ void scatter_pieces(device const uint* keys, device const A* pieces,
   uint key = keys[next];
   if (keys[next - 1u] != key || key >= uint(p.destinations)) return;
   if (first > 0u && keys[first - 1u] == key) return;
-  RowSums<D, A, kWidth, kOr> sums;
+  RowSums<D, A, R, kWidth> sums;
   sums.clear();
   sums.add_piece(pieces + piece_at<kWidth>(walk, walk.block, 1u, p));
   for (uint block = walk.block + 1u; next < uint(p.count) && keys[next] == key; ++block) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/dialect_types.h"
+#include "core/integer_math.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/sort/radix_sort.h"
@@ -127,8 +128,7 @@ Prepared prepare_block(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const SortedLines lines(signature);
   if (lines.are_unwanted()) return prepared_steps(std::move(plan));
-  const auto width = static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(lines.length, 2))));
+  const std::int64_t width = ceil_power_of_two(std::max<std::int64_t>(lines.length, 2));
   const std::int64_t places = std::max<std::int64_t>(width, 2 * kThreads);
   LineParams<kRuntimeRank> params = lines.params();
   params.width_bits = std::countr_zero(static_cast<std::uint64_t>(width));
@@ -156,8 +156,7 @@ Prepared prepare_threads(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const SortedLines lines(signature);
   if (lines.are_unwanted()) return prepared_steps(std::move(plan));
-  const auto width = static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(lines.length, kSortHeld))));
+  const std::int64_t width = ceil_power_of_two(std::max<std::int64_t>(lines.length, kSortHeld));
   const std::int64_t places = std::max<std::int64_t>(width, kSortHeld * kThreads);
   LineParams<kRuntimeRank> params = lines.params();
   params.width_bits = std::countr_zero(static_cast<std::uint64_t>(width));

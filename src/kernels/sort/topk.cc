@@ -1,13 +1,13 @@
 #include "kernels/sort/topk.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "codegen/dialect_types.h"
+#include "core/integer_math.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/sort/search.h"
@@ -27,10 +27,6 @@ constexpr std::int64_t kFewGroups = 64, kRoom = 256, kLargeRoom = 1024;
 // Positions have 32 bits.
 constexpr std::int64_t kLongestRow = std::int64_t{1} << 31;
 
-std::int64_t power_of_two(std::int64_t count) {
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
-}
-
 // A stage from rows of `length` elements to rows of the results of their parts.
 struct Stage {
   Stage(const runtime::DeviceTraits& device, std::int64_t rows, std::int64_t length, std::int64_t k,
@@ -40,7 +36,7 @@ struct Stage {
                                    least, std::max(least, kMaxPart));
     const std::int64_t parts = length <= 2 * part ? 1 : ceil_div(length, part);
     part = ceil_div(length, parts);
-    const std::int64_t together = std::max<std::int64_t>(power_of_two(2 * k), kSimdWidth);
+    const std::int64_t together = std::max<std::int64_t>(ceil_power_of_two(2 * k), kSimdWidth);
     threads = std::clamp(floor_power_of_two(part / kElementsOfThread), kMinThreads, kMaxThreads);
     threads = std::max(threads, together);
     room = together <= kFewGroups ? kRoom : kLargeRoom;

@@ -25,7 +25,8 @@ void weighted_gather(device const typename D::memory* x, device const X* indices
     V sums[kChannels];
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) sums[c] = V(0.0f);
-    for (I tap = 0; tap < I(p.taps); tap += I(kTapsAtOnce)) {
+    I taps = p.extent > 0 ? I(p.taps) : 0;
+    for (I tap = 0; tap < taps; tap += I(kTapsAtOnce)) {
       I from[kTapsAtOnce];
       V share[kTapsAtOnce];
       bool reads[kTapsAtOnce];
@@ -37,13 +38,16 @@ void weighted_gather(device const typename D::memory* x, device const X* indices
         from[t] = (reads[t] ? I(element) : I(0)) * I(p.x_step) + channel * I(p.x_channel);
         share[t] = V(W::load(weight[at * I(p.weight_tap) + point * I(p.weight_step)]));
       }
+      // What is not there is read as something that is, and left out, so that no load is a branch.
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) {
+        I plane_at = metal::min(I(c), count - 1) * I(p.x_channel);
+        V value[kTapsAtOnce];
+#pragma unroll
+        for (int t = 0; t < kTapsAtOnce; ++t) value[t] = D::load(plane[from[t] + plane_at]);
 #pragma unroll
         for (int t = 0; t < kTapsAtOnce; ++t) {
-          if (I(c) < count && reads[t]) {
-            sums[c] += share[t] * D::load(plane[from[t] + I(c) * I(p.x_channel)]);
-          }
+          sums[c] += reads[t] ? share[t] * value[t] : V(0.0f);
         }
       }
     }

@@ -254,5 +254,23 @@ Array logsumexp(const Array& x, std::int64_t axis, bool keepdim) try {
   throw_as("logsumexp", error);
 }
 
+Array softmin(const Array& x, std::int64_t axis) try {
+  require_float_array("softmin", x);
+  return softmax(neg(x), axis);
+} catch (const Error& error) {
+  throw_as("softmin", error);
+}
+
+Array quiet_softmax(const Array& x, std::int64_t axis) try {
+  require_float_array("quiet_softmax", x);
+  const int at = normalize_axis("quiet_softmax", axis, x.rank());
+  Shape one = x.shape();
+  one[at] = 1;
+  const Array all = softmax(cat({x, zeros(one, x.dtype(), x.device())}, at), at);
+  return narrow(all, at, 0, x.shape()[at]);
+} catch (const Error& error) {
+  throw_as("quiet_softmax", error);
+}
+
 }  // namespace v0
 }  // namespace hearth

@@ -1,6 +1,8 @@
 // attention: softmax(q k^T * scale) v with grouped heads, masks and a dynamic number of keys.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/throw_as.h"
 #include "ops/attention/backward.h"
@@ -189,21 +191,51 @@ constinit const OpDef defs::attention_with_lse_op = {
     .samples = attention_math::attention_samples,
 };
 
+namespace attention_math {
+namespace {
+
+// The parameters of what attention() is given.
+Params asked_params(const Array& q, const Array& k, const AttentionOptions& options) {
+  const std::int64_t d = q.rank() == 4 ? q.shape()[3] : 1;
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(d > 0 ? d : 1)));
+  const std::int64_t length = options.kv_length.value_or(k.rank() == 4 ? k.shape()[2] : 0);
+  return params_of(scale, options.softcap, options.causal, length, options.kv_length.has_value(),
+                   options.window);
+}
+
+std::array<const Array*, kInputs> asked_inputs(const Array& q, const Array& k, const Array& v,
+                                               const AttentionOptions& options) {
+  return {&q,
+          &k,
+          &v,
+          optional_input(options.mask),
+          optional_input(options.bias),
+          optional_input(options.lengths),
+          optional_input(options.starts),
+          optional_input(options.sinks)};
+}
+
+}  // namespace
+}  // namespace attention_math
+
 inline namespace v0 {
 
 Array attention(const Array& q, const Array& k, const Array& v,
                 const AttentionOptions& options) try {
-  const std::int64_t d = q.rank() == 4 ? q.shape()[3] : 1;
-  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(d > 0 ? d : 1)));
-  const std::int64_t length = options.kv_length.value_or(k.rank() == 4 ? k.shape()[2] : 0);
-  return call(defs::attention_op,
-              attention_math::params_of(scale, options.softcap, options.causal, length,
-                                        options.kv_length.has_value(), options.window),
-              {&q, &k, &v, optional_input(options.mask), optional_input(options.bias),
-               optional_input(options.lengths), optional_input(options.starts),
-               optional_input(options.sinks)});
+  return record(defs::attention_op, attention_math::asked_inputs(q, k, v, options),
+                attention_math::asked_params(q, k, options));
 } catch (const Error& error) {
   throw_as("attention", error);
+}
+
+std::pair<Array, Array> attention_with_lse(const Array& q, const Array& k, const Array& v,
+                                           const AttentionOptions& options) try {
+  std::vector<Array> both =
+      record_outputs(defs::attention_with_lse_op, attention_math::asked_inputs(q, k, v, options),
+                     attention_math::asked_params(q, k, options));
+  return {std::move(both[0]), std::move(both[1])};
+} catch (const Error& error) {
+  throw_as("attention_with_lse", error);
 }
 
 }  // namespace v0

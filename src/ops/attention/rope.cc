@@ -213,7 +213,7 @@ Array frequency_gradient(const Vjp& v, const RopeSettings& s, const Array& posit
   return v.shape(kFrequencies).rank() == 1 ? one : stack({one, one}, 0);
 }
 
-Saves saves_of_rope(std::uint32_t needs) {
+Saves saves_of_rope(std::uint32_t needs, ParamReader) {
   const Saves inputs = Saves::input1 | Saves::input2;
   return (needs & (1u << kFrequencies)) != 0 ? inputs | Saves::output : inputs;
 }

@@ -90,6 +90,15 @@ void infer_conv(Inference& inference) {
   const Shape& weight = inference.input(1).shape();
   const ConvWindow& window = Statics(ParamReader(inference.params.statics().span()), false).window;
   window.check(inference, x.rank() - 2);
+  if (x[1] % window.groups != 0 || x[1] / window.groups != weight[1]) {
+    const auto wanted =
+        static_cast<std::uint64_t>(weight[1]) * static_cast<std::uint64_t>(window.groups);
+    inference.fail(ErrorCode::shape, "channels do not fit; got x of " + std::to_string(x[1]) +
+                                         " channels, expected " + std::to_string(wanted) +
+                                         " (weight " + to_string(weight) + ", " +
+                                         std::to_string(window.groups) +
+                                         (window.groups == 1 ? " group)" : " groups)"));
+  }
   check_channels(inference, x[1], weight[0], weight[1], window.groups);
   if (inference.has(2) && inference.input(2).shape() != Shape{weight[0]}) {
     inference.fail(ErrorCode::shape, "bias does not fit; got " +
@@ -206,7 +215,7 @@ Grads weight_gradient_vjp(const Vjp& v) {
   return out;
 }
 
-Saves factors(std::uint32_t needs) {
+Saves factors(std::uint32_t needs, ParamReader) {
   Saves saves = Saves::none;
   if ((needs & 1) != 0) saves = saves | Saves::input1;
   if ((needs & 2) != 0) saves = saves | Saves::input0;
@@ -274,6 +283,8 @@ std::vector<SampleCase> conv_samples() {
   }
   const Problem plain = problems()[3];
   cases.push_back({{{plain.x}, {plain.weight}, {{4}}}, params_of(plain.window)});
+  // Channels enough for tiles of matrices.
+  cases.push_back({{{{1, 16, 5, 6}}, {{8, 16, 3, 3}}}, params_of(plain.window)});
   cases.push_back({{{plain.x}, {plain.weight}, {{3}}}, params_of(plain.window), kShapeError});
   cases.push_back({{{{2, 4, 5, 6}}, {plain.weight}}, params_of(plain.window), kShapeError});
   cases.push_back({{{{2, 3, 5}}, {plain.weight}}, params_of(plain.window), kShapeError});
@@ -312,13 +323,25 @@ std::vector<SampleCase> weight_gradient_samples() {
 template <class Options>
 ConvWindow window_of(const Options& options, const Array& x) {
   const int axes = x.defined() ? std::max(x.rank() - 2, 0) : 0;
+  const WindowPadding padding = padding_of(options.padding, options.padding_end, axes);
   ConvWindow window;
   window.stride = per_axis(options.stride, axes, 1);
-  window.before = per_axis(options.padding, axes, 0);
-  window.after =
-      options.padding_end.rank() == 0 ? window.before : per_axis(options.padding_end, axes, 0);
+  window.before = padding.before;
+  window.after = padding.after;
   window.dilation = per_axis(options.dilation, axes, 1);
   window.groups = options.groups;
+  return window;
+}
+
+ConvWindow window_of(const ConvOptions& options, const Array& x, const Array& weight) {
+  ConvWindow window = window_of(options, x);
+  require_padding_or_same("conv", options.same, options.padding, options.padding_end);
+  const bool has_axes = x.defined() && weight.defined() && x.rank() > 2 && weight.rank() > 2;
+  if (!options.same || !has_axes) return window;
+  const WindowPadding padding =
+      same_padding(spatial(x.shape()), spatial(weight.shape()), window.stride, window.dilation);
+  window.before = padding.before;
+  window.after = padding.after;
   return window;
 }
 
@@ -437,7 +460,8 @@ constinit const OpDef defs::conv_weight_gradient_op = {
 inline namespace v0 {
 
 Array conv(const Array& x, const Array& weight, const Array& bias, const ConvOptions& options) {
-  return call(defs::conv_op, params_of(window_of(options, x)), {&x, &weight, optional_input(bias)});
+  return call(defs::conv_op, params_of(window_of(options, x, weight)),
+              {&x, &weight, optional_input(bias)});
 }
 
 Array conv_transpose(const Array& x, const Array& weight, const Array& bias,

@@ -1,5 +1,6 @@
 #include "ops/conv/window.h"
 
+#include <algorithm>
 #include <string>
 
 namespace hearth {
@@ -42,6 +43,40 @@ void require_each_axis(const Inference& inference, const Dims& list, int axes, s
 Dims per_axis(const Dims& list, int axes, const Dims& otherwise) {
   if (list.rank() == 0) return otherwise;
   return list.rank() == 1 ? Dims::filled(axes, list[0]) : list;
+}
+
+WindowPadding padding_of(const Dims& padding, const Dims& padding_end, int axes) {
+  const Dims before = per_axis(padding, axes, 0);
+  return {before, padding_end.rank() == 0 ? before : per_axis(padding_end, axes, 0)};
+}
+
+WindowPadding same_padding(const Dims& extents, const Dims& kernel, const Dims& stride,
+                           const Dims& dilation) {
+  const int axes = extents.rank();
+  WindowPadding padding = {Dims::filled(axes, 0), Dims::filled(axes, 0)};
+  for (const Dims* list : {&kernel, &stride, &dilation}) {
+    if (list->rank() != axes) return padding;
+    for (const std::int64_t each : *list) {
+      if (each < 1 || each > INT32_MAX) return padding;
+    }
+  }
+  for (int i = 0; i < axes; ++i) {
+    if (extents[i] < 1 || extents[i] > INT32_MAX) continue;
+    const std::int64_t positions = (extents[i] - 1) / stride[i] + 1;
+    const std::int64_t covered = (positions - 1) * stride[i] + dilation[i] * (kernel[i] - 1) + 1;
+    const std::int64_t lacking = std::max<std::int64_t>(covered - extents[i], 0);
+    padding.before[i] = lacking / 2;
+    padding.after[i] = lacking - lacking / 2;
+  }
+  return padding;
+}
+
+void require_padding_or_same(const char* op, bool same, const Dims& padding,
+                             const Dims& padding_end) {
+  if (!same || (padding.empty() && padding_end.empty())) return;
+  throw Error(ErrorCode::invalid_argument, std::string(op) + ": padding beside same; got " +
+                                               to_string(padding.empty() ? padding_end : padding) +
+                                               ", expected one of them");
 }
 
 Dims spatial(const Shape& shape) {

@@ -47,6 +47,18 @@ inline Dims per_axis(const Dims& list, int axes, std::int64_t otherwise) {
   return per_axis(list, axes, Dims::filled(axes, otherwise));
 }
 
+struct WindowPadding {
+  Dims before, after;  // the input
+};
+// Of options as they are written.
+WindowPadding padding_of(const Dims& padding, const Dims& padding_end, int axes);
+// What makes ceil(extent / stride) positions, an odd element at the end. Lists that make no windows
+// give no padding: the op refuses them.
+WindowPadding same_padding(const Dims& extents, const Dims& kernel, const Dims& stride,
+                           const Dims& dilation);
+// Throws Error{invalid_argument} for options that say both.
+void require_padding_or_same(const char* op, bool same, const Dims& padding,
+                             const Dims& padding_end);
 // Throws Error{invalid_argument} unless `list`, which is named `what`, has a number for each of
 // `axes` axes, from `least` to INT32_MAX.
 void require_each_axis(const Inference& inference, const Dims& list, int axes, std::int64_t least,

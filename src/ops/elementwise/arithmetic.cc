@@ -203,7 +203,7 @@ constinit const OpDef mul_op = elementwise({
         },
     .saves = Saves::input0 | Saves::input1,
     .saves_for =
-        [](std::uint32_t needs) {
+        [](std::uint32_t needs, ParamReader) {
           return ((needs & kFirst) != 0 ? Saves::input1 : Saves::none) |
                  ((needs & kSecond) != 0 ? Saves::input0 : Saves::none);
         },
@@ -221,7 +221,7 @@ constinit const OpDef div_op = elementwise({
         },
     .saves = Saves::input1 | Saves::output,
     .saves_for =
-        [](std::uint32_t needs) {
+        [](std::uint32_t needs, ParamReader) {
           return Saves::input1 | ((needs & kSecond) != 0 ? Saves::output : Saves::none);
         },
     .accepts_dtype = numeric_dtype,
@@ -240,7 +240,7 @@ constinit const OpDef pow_op = elementwise({
         },
     .saves = Saves::input0 | Saves::input1 | Saves::output,
     .saves_for =
-        [](std::uint32_t needs) {
+        [](std::uint32_t needs, ParamReader) {
           return Saves::input0 | Saves::input1 |
                  ((needs & kSecond) != 0 ? Saves::output : Saves::none);
         },
@@ -261,7 +261,7 @@ constinit const OpDef remainder_op = elementwise({
         },
     .saves = Saves::input0 | Saves::input1,
     .saves_for =
-        [](std::uint32_t needs) {
+        [](std::uint32_t needs, ParamReader) {
           return (needs & kSecond) != 0 ? Saves::input0 | Saves::input1 : Saves::none;
         },
     .accepts_dtype = numeric_dtype,
@@ -281,7 +281,7 @@ constinit const OpDef fmod_op = elementwise({
         },
     .saves = Saves::input0 | Saves::input1,
     .saves_for =
-        [](std::uint32_t needs) {
+        [](std::uint32_t needs, ParamReader) {
           return (needs & kSecond) != 0 ? Saves::input0 | Saves::input1 : Saves::none;
         },
     .accepts_dtype = numeric_dtype,

@@ -309,6 +309,15 @@ constinit const OpDef logical_not_op = elementwise({
     .accepts_dtype = is_bool,
 });
 
+constinit const OpDef signbit_op = elementwise({
+    .name = "signbit",
+    .summary = "Whether the sign of x is minus: of -0 and of a NaN as well.",
+    .infer = infer_elementwise_bool,
+    .formula = Formula::comparison,
+    .differentiable = false,
+    .accepts_dtype = numeric_dtype,
+});
+
 #define HEARTH_FLOAT_TEST(token, text)             \
   constinit const OpDef token##_op = elementwise({ \
       .name = #token,                              \
@@ -366,6 +375,7 @@ Array gelu(const Array& x, bool approximate) try {
 }
 Array silu(const Array& x) { return unary(defs::silu_op, x); }
 Array logical_not(const Array& x) { return unary(defs::logical_not_op, x); }
+Array signbit(const Array& x) { return unary(defs::signbit_op, x); }
 Array is_nan(const Array& x) { return unary(defs::is_nan_op, x); }
 Array is_inf(const Array& x) { return unary(defs::is_inf_op, x); }
 Array is_finite(const Array& x) { return unary(defs::is_finite_op, x); }

@@ -42,7 +42,7 @@ Window window_over(const std::string& op, const Dims& sizes, const Dims& kernel,
   check(window.dilation, 1, "dilation");
   for (int i = 0; i < 2; ++i) {
     window.positions[i] = window_positions(sizes[i], window.kernel[i], window.stride[i],
-                                           window.padding[i], window.dilation[i], false);
+                                           2 * window.padding[i], window.dilation[i], false);
     if (window.positions[i] > 0) continue;
     throw Error(ErrorCode::shape, op + ": kernel does not fit into the padded image; got kernel " +
                                       to_string(window.kernel) + ", dilation " +

@@ -70,7 +70,9 @@ void infer(Inference& inference) {
                                                     to_string(resampling.extents) + ", expected " +
                                                     std::to_string(axes));
   }
-  resampling.window.check(inference, resampling.extents);
+  // Only a mean that counts padding asks for its end.
+  const bool counts_padding = resampling.rule == ResampleRule::mean && resampling.flag;
+  resampling.window.check(inference, resampling.extents, counts_padding);
   if (resampling.inputs() != spatial(x.shape())) {
     inference.fail(ErrorCode::shape, "x does not fit; got " + to_string(x.shape()) +
                                          ", expected spatial extents " +
@@ -185,7 +187,9 @@ std::vector<SampleCase> samples() {
   add(windows);
   windows.rule = ResampleRule::sum;
   add(windows);
-  windows.window.positions = {3, 5};
+  windows.window.positions = {3, 5};  // padding behind, none in front
+  add(windows);
+  windows.window.positions = {3, 3};
   add(windows, kArgumentError);
   windows.window.positions = {3, 4};
   windows.window.stride = {2, 0};

@@ -5,8 +5,11 @@
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 #include "ops/definition/slices.h"
+#include "ops/indexing/rules.h"
 
 namespace hearth {
+
+using indexing::by_index;
 
 namespace {
 
@@ -139,7 +142,25 @@ void infer_gather(Inference& inference) {
   set_result(inference, inference.input(1).shape());
 }
 
-void infer_scatter_add(Inference& inference) {
+// The shape of what `indices` selects from x.
+Shape infer_selection(Inference& inference) {
+  const int axis = axis_of(inference);
+  require_indices(inference, 1, "indices");
+  require_rank(inference, 1, 1, "indices");
+  Shape shape = inference.input(0).shape();
+  shape[axis] = inference.input(1).shape()[0];
+  if (element_count(shape) != 0) check_not_nothing(inference, axis, shape[axis]);
+  check_shape(inference.op.name.text, shape);
+  return shape;
+}
+
+void infer_select(Inference& inference) { set_result(inference, infer_selection(inference)); }
+
+}  // namespace
+
+namespace indexing {
+
+void infer_scatter(Inference& inference) {
   const int axis = axis_of(inference);
   require_indices(inference, 1, "indices");
   require_rank(inference, 1, inference.input(0).rank(), "indices");
@@ -156,21 +177,7 @@ void infer_scatter_add(Inference& inference) {
   set_result(inference, inference.input(0).shape());
 }
 
-// The shape of what `indices` selects from x.
-Shape infer_selection(Inference& inference) {
-  const int axis = axis_of(inference);
-  require_indices(inference, 1, "indices");
-  require_rank(inference, 1, 1, "indices");
-  Shape shape = inference.input(0).shape();
-  shape[axis] = inference.input(1).shape()[0];
-  if (element_count(shape) != 0) check_not_nothing(inference, axis, shape[axis]);
-  check_shape(inference.op.name.text, shape);
-  return shape;
-}
-
-void infer_select(Inference& inference) { set_result(inference, infer_selection(inference)); }
-
-void infer_select_add(Inference& inference) {
+void infer_select_update(Inference& inference) {
   const Shape selection = infer_selection(inference);
   require_same_dtype(inference, 0, 2);
   if (inference.input(2).shape() != selection) {
@@ -199,6 +206,21 @@ Array by_index(const OpDef& op, const Array& x, const Array& indices, const Arra
 } catch (const Error& error) {
   throw_as(op.name.text, error);
 }
+
+Array by_index(const OpDef& op, const Array& x, const Array& indices, const Array& values,
+               std::int64_t axis, IndexingUpdateOp update) try {
+  const int along = normalize_axis(op.name.text, axis, x.rank());
+  Array result =
+      call(op, Params().i64(along).i64(static_cast<int>(update)), {&x, &indices, &values});
+  require_indices(op, indices, x.shape()[along]);
+  return result;
+} catch (const Error& error) {
+  throw_as(op.name.text, error);
+}
+
+}  // namespace indexing
+
+namespace {
 
 // Of a reading op: the gradient is added where it was read.
 Grads reading_vjp(const Vjp& v, const OpDef& adding) {
@@ -328,7 +350,7 @@ constinit const OpDef defs::scatter_add_op = {
     .params = kAxis,
     .min_inputs = 3,
     .max_inputs = 3,
-    .infer = infer_scatter_add,
+    .infer = indexing::infer_scatter,
     .vjp = scatter_add_vjp,
     .saves = Saves::input1,
     .overwrites = 0,
@@ -359,7 +381,7 @@ constinit const OpDef defs::select_add_op = {
     .params = kAxis,
     .min_inputs = 3,
     .max_inputs = 3,
-    .infer = infer_select_add,
+    .infer = indexing::infer_select_update,
     .vjp = select_add_vjp,
     .saves = Saves::input1,
     .overwrites = 0,

@@ -1,212 +1,275 @@
-// Indexing made of other ops: take, one_hot_fill, updates that are no sums, and indices that
-// address several axes at once.
+// scatter and select_assign: any update by index. What only adds is in indexing.cc.
 #include <string>
 
 #include "core/throw_as.h"
-#include "hearth/ops.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
+#include "ops/indexing/rules.h"
+#include "ops/indexing/update_rule.h"
 
 namespace hearth {
 namespace {
 
-Array combined(const Array& x, const Array& value, IndexingUpdateOp update) {
-  switch (update) {
+using indexing::by_index;
+
+constexpr ParamSpec kUpdate[] = {
+    {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"},
+    {.name = "update", .type = ParamType::i64, .range = "assign 0, add 1, mul 2, min 3, max 4"}};
+
+void require_update(const Inference& inference) {
+  ParamReader statics(inference.params.statics().span());
+  (void)statics.i64();
+  const std::int64_t update = statics.i64();
+  if (update >= 0 && update <= static_cast<int>(IndexingUpdateOp::max)) return;
+  inference.fail(ErrorCode::invalid_argument, "no such update; got " + std::to_string(update) +
+                                                  ", expected one of IndexingUpdateOp");
+}
+void infer_any_scatter(Inference& inference) {
+  require_update(inference);
+  indexing::infer_scatter(inference);
+}
+void infer_select_assign(Inference& inference) {
+  require_update(inference);
+  indexing::infer_select_update(inference);
+}
+
+// ---- Gradients
+
+// An op of this file with those that read and add by the same indices.
+struct Update {
+  const Vjp& v;
+  const OpDef& op;
+  const OpDef& reading;
+  const OpDef& adding;
+  std::int64_t axis = v.statics().i64();
+
+  Array read(const Array& x) const { return by_index(reading, x, v.input(1), axis); }
+  Array added(const Array& x, const Array& values) const {
+    return by_index(adding, x, v.input(1), values, axis);
+  }
+  Array updated(const Array& x, const Array& values, IndexingUpdateOp update) const {
+    return by_index(op, x, v.input(1), values, axis, update);
+  }
+  Array of_x(double value, DType dtype) const {
+    return full(v.shape(0), value, dtype, v.grad.device());
+  }
+  Array of_values(double value) const {
+    return full(v.shape(2), value, v.dtype(2), v.grad.device());
+  }
+};
+
+// Whether each value is the last one that goes to its element: what the elements get of the
+// positions of the values is read again. A list of indices needs one number for a slice.
+Array is_last(const Update& u) {
+  const Array& indices = u.v.input(1);
+  const bool is_list = &u.reading == &defs::select_op;
+  const auto axis = static_cast<int>(u.axis);
+  const Shape& values = u.v.shape(2);
+  Shape beside = Shape::filled(values.rank(), 1);
+  beside[axis] = values[axis];
+  const Array positions = arange(0, values[axis], 1, DType::i64, indices.device());
+  if (is_list) {
+    const Array none = zeros({u.v.shape(0)[axis]}, DType::i64, indices.device());
+    const Array last = by_index(u.op, none, indices, positions, 0, IndexingUpdateOp::assign);
+    return reshape(equal(by_index(u.reading, last, indices, 0), positions), beside);
+  }
+  const Array each = expand(reshape(positions, beside), values);
+  return equal(u.read(u.updated(u.of_x(0, DType::i64), each, IndexingUpdateOp::assign)), each);
+}
+
+Grads assign_vjp(const Update& u) {
+  Grads result(3);
+  const Array& grad = u.v.grad;
+  if (u.v.needs(0)) result[0] = u.updated(grad, u.of_values(0), IndexingUpdateOp::assign);
+  if (u.v.needs(2)) result[2] = where(is_last(u), u.read(grad), 0.0);
+  return result;
+}
+
+Grads add_vjp(const Update& u) {
+  Grads result(3);
+  if (u.v.needs(0)) result[0] = u.v.grad;
+  if (u.v.needs(2)) result[2] = u.read(u.v.grad);
+  return result;
+}
+
+// x gets the product of the values that go there. A value gets x times the product of the other
+// values: that of all those that are not zero over its own, unless another one is zero.
+Grads mul_vjp(const Update& u) {
+  Grads result(3);
+  const Array& grad = u.v.grad;
+  const Array& values = u.v.input(2);
+  const Array one = u.of_x(1, grad.dtype());
+  if (u.v.needs(0)) {
+    result[0] = mul(grad, u.updated(one, values, IndexingUpdateOp::mul));
+  }
+  if (u.v.needs(2)) {
+    const Array is_zero = equal(values, 0.0);
+    const Array factors = where(is_zero, 1.0, values);
+    const Array zero_count = cast(is_zero, DType::i32);
+    const Array zero_counts = u.read(u.added(u.of_x(0, DType::i32), zero_count));
+    const Array products = u.read(u.updated(one, factors, IndexingUpdateOp::mul));
+    const Array others = where(equal(zero_counts, zero_count), div(products, factors), 0.0);
+    result[2] = mul(u.read(mul(grad, u.v.input(0))), others);
+  }
+  return result;
+}
+
+// In equal parts to everything that is the result; a NaN always is.
+Grads extreme_vjp(const Update& u) {
+  Grads result(3);
+  const Array& out = u.v.out;
+  const Array& x = u.v.input(0);
+  const Array& values = u.v.input(2);
+  const Array x_is_it = logical_or(equal(x, out), is_nan(x));
+  const Array value_is_it = logical_or(equal(values, u.read(out)), is_nan(values));
+  const Array count = u.added(cast(x_is_it, DType::i32), cast(value_is_it, DType::i32));
+  const Array part = div(u.v.grad, cast(count, u.v.grad.dtype()));
+  if (u.v.needs(0)) result[0] = where(x_is_it, part, 0.0);
+  if (u.v.needs(2)) result[2] = where(value_is_it, u.read(part), 0.0);
+  return result;
+}
+
+Grads update_vjp(const Update& u) {
+  ParamReader statics = u.v.statics();
+  (void)statics.i64();
+  switch (static_cast<IndexingUpdateOp>(statics.i64())) {
     case IndexingUpdateOp::assign:
-      return value;
+      return assign_vjp(u);
     case IndexingUpdateOp::add:
-      return add(x, value);
+      return add_vjp(u);
     case IndexingUpdateOp::mul:
-      return mul(x, value);
+      return mul_vjp(u);
     case IndexingUpdateOp::min:
-      return minimum(x, value);
     case IndexingUpdateOp::max:
-      return maximum(x, value);
+      break;
   }
-  throw Error(ErrorCode::invalid_argument, ": no such update; got " +
-                                               std::to_string(static_cast<int>(update)) +
-                                               ", expected one of IndexingUpdateOp");
+  return extreme_vjp(u);
+}
+Grads scatter_vjp(const Vjp& v) {
+  return update_vjp({v, defs::scatter_op, defs::gather_op, defs::scatter_add_op});
+}
+Grads select_assign_vjp(const Vjp& v) {
+  return update_vjp({v, defs::select_assign_op, defs::select_op, defs::select_add_op});
 }
 
-void require_updatable(const Array& x, IndexingUpdateOp update) {
-  if (update == IndexingUpdateOp::assign || !is_bool(x.dtype())) return;
-  throw Error(ErrorCode::dtype, ": bool has no such update; got bool, expected a numeric dtype");
+constexpr Saves kMostSaves = Saves::input0 | Saves::input1 | Saves::input2 | Saves::output;
+
+Saves saves_of_update(std::uint32_t needs, ParamReader statics) {
+  (void)statics.i64();
+  switch (static_cast<IndexingUpdateOp>(statics.i64())) {
+    case IndexingUpdateOp::assign:
+    case IndexingUpdateOp::add:
+      return Saves::input1;
+    case IndexingUpdateOp::mul:
+      return (needs & 4) != 0 ? Saves::input0 | Saves::input1 | Saves::input2
+                              : Saves::input1 | Saves::input2;
+    case IndexingUpdateOp::min:
+    case IndexingUpdateOp::max:
+      break;
+  }
+  return kMostSaves;
 }
 
-// Of sums of 1 + the numbers of the values that go to each place: the number of the only one. Where
-// none or several go it is some number in range.
-Array value_numbers(const Array& sums, std::int64_t count) {
-  return clamp(sub(sums, std::int64_t{1}), std::int64_t{0}, count - 1);
+// ---- Samples
+
+constexpr IndexingUpdateOp kUpdates[] = {IndexingUpdateOp::assign, IndexingUpdateOp::add,
+                                         IndexingUpdateOp::mul, IndexingUpdateOp::min,
+                                         IndexingUpdateOp::max};
+
+Params update_params(std::int64_t axis, std::int64_t update) {
+  Params params;
+  params.i64(axis).i64(update);
+  return params;
+}
+// Elements whose products no dtype is too small for.
+SampleInput factors(const Shape& shape) { return {shape, -1.4, 1.4}; }
+
+std::vector<SampleCase> scatter_samples() {
+  const SampleInput along_rows = {{4, 7}, 0, 4, kI64}, along_columns = {{6, 3}, 0, 3, kI32};
+  std::vector<SampleCase> samples;
+  for (const IndexingUpdateOp each : kUpdates) {
+    const auto update = static_cast<std::int64_t>(each);
+    samples.push_back({{factors({4, 5}), along_rows, factors({4, 7})}, update_params(1, update)});
+    samples.push_back(
+        {{factors({4, 5}), along_columns, factors({6, 3})}, update_params(0, update)});
+  }
+  const SampleInput none = {{4, 0}, 0, 0, kI64}, some = {{4, 3}, 0, 3, kI64};
+  samples.push_back({{{{4, 5}}, none, {{4, 0}}}, update_params(1, 0)});
+  samples.push_back({{{{4, 5}}, some, {{4, 2}}}, update_params(1, 0), kShapeError});
+  samples.push_back({{{{4, 5}}, some, {{4, 3}}}, update_params(2, 0), kArgumentError});
+  samples.push_back({{{{4, 5}}, some, {{4, 3}}}, update_params(1, 5), kArgumentError});
+  return samples;
 }
 
-// Indices [..., k] as positions [n] along the first axis of merged_rows().
-Array linear_indices(const char* op, const Array& x, const Array& indices) {
-  if (indices.dtype() != DType::i64 && indices.dtype() != DType::i32) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": indices are no index array; got " +
-                                      std::string(name(indices.dtype())) + ", expected i64 or i32");
+std::vector<SampleCase> select_assign_samples() {
+  const SampleInput rows = {{7}, 0, 3, kI64}, last = {{2}, 0, 2, kI32};
+  std::vector<SampleCase> samples;
+  for (const IndexingUpdateOp each : kUpdates) {
+    const auto update = static_cast<std::int64_t>(each);
+    samples.push_back({{factors({4, 5}), rows, factors({7, 5})}, update_params(0, update)});
+    samples.push_back({{factors({2, 4, 3}), last, factors({2, 4, 2})}, update_params(2, update)});
   }
-  if (indices.rank() == 0 || indices.shape().back() > x.rank()) {
-    throw Error(ErrorCode::shape, std::string(op) + ": indices do not fit; got x " +
-                                      to_string(x.shape()) + " and indices " +
-                                      to_string(indices.shape()) +
-                                      ", expected [..., k], k not above the rank of x");
-  }
-  const auto depth = static_cast<int>(indices.shape().back());
-  Shape lists = indices.shape();
-  lists.erase(lists.rank() - 1);
-  const std::int64_t count = element_count(lists);
-  Array positions = zeros({count}, DType::i64, indices.device());
-  const Array wide_indices = reshape(cast(indices, DType::i64), {count, depth});
-  for (int i = 0; i < depth; ++i) {
-    const Array column = reshape(narrow(wide_indices, 1, i, 1), {count});
-    require_indices(defs::select_op, column, x.shape()[i]);
-    positions = add(mul(positions, x.shape()[i]), column);
-  }
-  return positions;
-}
-
-// x with the axes that indices [..., k] address merged to one.
-Array merged_rows(const Array& x, const Array& indices) {
-  const auto depth = static_cast<int>(indices.shape().back());
-  Shape shape = {1};
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i < depth) {
-      shape[0] *= x.shape()[i];
-    } else {
-      shape.push_back(x.shape()[i]);
-    }
-  }
-  return reshape(x, shape);
-}
-
-// [..., rest] of indices [..., k].
-Shape nd_shape(const char* op, const Array& x, const Array& indices) {
-  const auto depth = static_cast<int>(indices.shape().back());
-  if (indices.rank() - 1 + x.rank() - depth > kMaxRank) {
-    throw Error(ErrorCode::shape, std::string(op) + ": too many axes; got x " +
-                                      to_string(x.shape()) + " and indices " +
-                                      to_string(indices.shape()) + ", expected a result of rank " +
-                                      std::to_string(kMaxRank) + " or less");
-  }
-  Shape shape = indices.shape();
-  shape.erase(shape.rank() - 1);
-  for (int i = depth; i < x.rank(); ++i) shape.push_back(x.shape()[i]);
-  check_shape(op, shape);
-  return shape;
-}
-
-// scatter_nd's x [rows, rest], indices [n], values [n, rest].
-Array updated_rows(const Array& x, const Array& indices, const Array& values, std::int64_t axis,
-                   IndexingUpdateOp update) {
-  if (update == IndexingUpdateOp::add) return select_add(x, indices, values, axis);
-  require_updatable(x, update);
-  const int along = normalize_axis("select_assign", axis, x.rank());
-  // Also says what is wrong with the arguments, and is not computed.
-  (void)select_add(x, indices, values, axis);
-  const std::int64_t count = indices.size();
-  if (count == 0 || x.size() == 0) return x;
-  const Device device = x.device();
-  const Array sums = select_add(zeros({x.shape()[along]}, DType::i64, device), indices,
-                                arange(1, count + 1, 1, DType::i64, device), 0);
-  Shape beside = Shape::filled(x.rank(), 1);
-  beside[along] = x.shape()[along];
-  const Array value = select(values, value_numbers(sums, count), along);
-  return where(reshape(equal(sums, std::int64_t{0}), beside), x, combined(x, value, update));
+  const SampleInput none = {{0}, 0, 0, kI64};
+  samples.push_back({{{{4, 5}}, none, {{0, 5}}}, update_params(0, 0)});
+  samples.push_back({{{{4, 5}}, rows, {{5, 7}}}, update_params(0, 0), kShapeError});
+  samples.push_back({{{{4, 5}}, rows, {{7, 5}}}, update_params(0, -1), kArgumentError});
+  return samples;
 }
 
 }  // namespace
 
+constinit const OpDef defs::scatter_op = {
+    .name = "scatter",
+    .summary = "x updated by values at indices along an axis, in index order.",
+    .shapes = "x [...], indices [..., m, ...], values [..., m, ...] -> [...], m at axis",
+    .method = "",
+    .kind = OpKind::indexed,
+    .params = kUpdate,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_any_scatter,
+    .vjp = scatter_vjp,
+    .saves = kMostSaves,
+    .saves_for = saves_of_update,
+    .overwrites = 0,
+    .samples = scatter_samples,
+};
+
+constinit const OpDef defs::select_assign_op = {
+    .name = "select_assign",
+    .summary =
+        "x with the slices that a list of indices names updated by slices of values, in order.",
+    .shapes = "x [..., n, ...], indices [m], values [..., m, ...] -> [..., n, ...], m at axis",
+    .method = "",
+    .kind = OpKind::indexed,
+    .params = kUpdate,
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_select_assign,
+    .vjp = select_assign_vjp,
+    .saves = kMostSaves,
+    .saves_for = saves_of_update,
+    .overwrites = 0,
+    .samples = select_assign_samples,
+};
+
 inline namespace v0 {
-
-Array take(const Array& x, const Array& indices, std::int64_t axis) try {
-  const int along = normalize_axis("take", axis, x.rank());
-  if (x.rank() - 1 + indices.rank() > kMaxRank) {
-    throw Error(ErrorCode::shape, "take: too many axes; got x " + to_string(x.shape()) +
-                                      " and indices " + to_string(indices.shape()) +
-                                      ", expected a result of rank " + std::to_string(kMaxRank) +
-                                      " or less");
-  }
-  Shape shape;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i != along) {
-      shape.push_back(x.shape()[i]);
-    } else {
-      for (const std::int64_t extent : indices.shape()) shape.push_back(extent);
-    }
-  }
-  return reshape(select(x, flat(indices), along), shape);
-} catch (const Error& error) {
-  throw_as("take", error);
-}
-
-Array one_hot_fill(const Array& indices, std::int64_t classes, double on, double off,
-                   std::int64_t axis, DType dtype) try {
-  const int at = normalize_axis("one_hot_fill", axis, indices.rank() + 1);
-  const Array here = one_hot(indices, classes, DType::bool_);
-  const Device device = indices.device();
-  return movedim(where(here, full({}, on, dtype, device), full({}, off, dtype, device)), {-1},
-                 {at});
-} catch (const Error& error) {
-  throw_as("one_hot_fill", error);
-}
 
 Array scatter(const Array& x, const Array& indices, const Array& values, std::int64_t axis,
               IndexingUpdateOp update) try {
-  const Array added = scatter_add(x, indices, values, axis);
-  if (update == IndexingUpdateOp::add) return added;
-  require_updatable(x, update);
-  if (values.size() == 0) return x;
-  const int along = normalize_axis("scatter", axis, x.rank());
-  // Values reach no further beside the axis than their own extents.
-  Shape reached = values.shape();
-  reached[along] = x.shape()[along];
-  std::vector<Slice> part;
-  for (const std::int64_t extent : reached) part.push_back({0, extent});
-  const Device device = x.device();
-  const std::int64_t count = values.shape()[along];
-  Shape beside = Shape::filled(x.rank(), 1);
-  beside[along] = count;
-  const Array numbers =
-      expand(reshape(arange(1, count + 1, 1, DType::i64, device), beside), values.shape());
-  const Array sums = scatter_add(zeros(reached, DType::i64, device), indices, numbers, along);
-  const Array value = gather(values, value_numbers(sums, count), along);
-  const Array old = slice(x, part);
-  const Array result = where(equal(sums, std::int64_t{0}), old, combined(old, value, update));
-  return reached == x.shape() ? result : slice_assign(x, part, result);
+  if (update == IndexingUpdateOp::add) return scatter_add(x, indices, values, axis);
+  return by_index(defs::scatter_op, x, indices, values, axis, update);
 } catch (const Error& error) {
   throw_as("scatter", error);
 }
 
 Array select_assign(const Array& x, const Array& indices, const Array& values, std::int64_t axis,
                     IndexingUpdateOp update) try {
-  return updated_rows(x, indices, values, axis, update);
+  if (update == IndexingUpdateOp::add) return select_add(x, indices, values, axis);
+  return by_index(defs::select_assign_op, x, indices, values, axis, update);
 } catch (const Error& error) {
   throw_as("select_assign", error);
-}
-
-Array gather_nd(const Array& x, const Array& indices) try {
-  const Array rows = linear_indices("gather_nd", x, indices);
-  const Shape shape = nd_shape("gather_nd", x, indices);
-  return reshape(select(merged_rows(x, indices), rows, 0), shape);
-} catch (const Error& error) {
-  throw_as("gather_nd", error);
-}
-
-Array scatter_nd(const Array& x, const Array& indices, const Array& values,
-                 IndexingUpdateOp update) try {
-  const Array rows = linear_indices("scatter_nd", x, indices);
-  const Shape shape = nd_shape("scatter_nd", x, indices);
-  if (values.shape() != shape) {
-    throw Error(ErrorCode::shape, "scatter_nd: values do not fit; got " +
-                                      to_string(values.shape()) + ", expected " + to_string(shape));
-  }
-  const Array table = merged_rows(x, indices);
-  Shape listed = table.shape();
-  listed[0] = rows.size();
-  return reshape(updated_rows(table, rows, reshape(values, listed), 0, update), x.shape());
-} catch (const Error& error) {
-  throw_as("scatter_nd", error);
 }
 
 }  // namespace v0

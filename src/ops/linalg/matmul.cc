@@ -91,7 +91,7 @@ Grads matmul_vjp(const Vjp& v) {
 }
 
 // Each factor is kept for the other's gradient only.
-Saves matmul_saves(std::uint32_t needs) {
+Saves matmul_saves(std::uint32_t needs, ParamReader) {
   Saves saves = Saves::none;
   if ((needs & 1) != 0) saves = saves | Saves::input1;
   if ((needs & 2) != 0) saves = saves | Saves::input0;

@@ -80,6 +80,42 @@ Array rot90(const Array& x, std::int64_t times, std::int64_t first, std::int64_t
   throw_as("rot90", error);
 }
 
+Array repeat_interleave(const Array& x, const std::vector<std::int64_t>& times,
+                        std::int64_t axis) try {
+  if (times.size() == 1) return repeat_interleave(x, times[0], axis);
+  const int at = normalize_axis("repeat_interleave", axis, x.rank());
+  const std::int64_t extent = x.shape()[at];
+  if (static_cast<std::int64_t>(times.size()) != extent) {
+    throw Error(ErrorCode::invalid_argument,
+                "repeat_interleave: one number an element is needed; got " +
+                    std::to_string(times.size()) + " for " + to_string(x.shape()) +
+                    ", expected 1 or " + std::to_string(extent));
+  }
+  Shape shape = x.shape();
+  shape[at] = 0;
+  for (const std::int64_t count : times) {
+    if (count < 0) {
+      throw Error(ErrorCode::invalid_argument, "repeat_interleave: negative count; got " +
+                                                   std::to_string(count) + ", expected 0 or more");
+    }
+    if (__builtin_add_overflow(shape[at], count, &shape[at])) {
+      throw Error(ErrorCode::shape, "repeat_interleave: shape too large; got " +
+                                        to_string(x.shape()) + " and " + std::to_string(count) +
+                                        " times, expected fewer elements");
+    }
+  }
+  check_shape("repeat_interleave", shape);
+  std::vector<std::int64_t> positions;
+  positions.reserve(static_cast<std::size_t>(shape[at]));
+  for (std::int64_t i = 0; i < extent; ++i) {
+    positions.insert(positions.end(), static_cast<std::size_t>(times[static_cast<std::size_t>(i)]),
+                     i);
+  }
+  return select(x, Array::from_data(positions, {shape[at]}, x.device()), at);
+} catch (const Error& error) {
+  throw_as("repeat_interleave", error);
+}
+
 Array repeat_interleave(const Array& x, std::int64_t times, std::int64_t axis) try {
   const Shape& shape = x.shape();
   const int at = normalize_axis("repeat_interleave", axis, shape.rank());

@@ -1,5 +1,7 @@
 #include "ops/pool/axis_window.h"
 
+#include <algorithm>
+
 #include "ops/conv/window.h"
 
 namespace hearth {
@@ -32,7 +34,7 @@ bool PoolWindow::has_empty(const Dims& extents) const {
   return false;
 }
 
-void PoolWindow::check(const Inference& inference, const Dims& extents) const {
+void PoolWindow::check(const Inference& inference, const Dims& extents, bool even) const {
   const int axes = extents.rank();
   for (const std::int64_t extent : extents) {
     if (extent >= 1 && extent <= INT32_MAX) continue;
@@ -48,16 +50,20 @@ void PoolWindow::check(const Inference& inference, const Dims& extents) const {
   require_each_axis(inference, padding, axes, 0, "padding");
   require_each_axis(inference, dilation, axes, 1, "dilation");
   for (int i = 0; i < axes; ++i) {
-    const auto count = [&](bool ceil_mode) {
-      return window_positions(extents[i], kernel[i], stride[i], padding[i], dilation[i], ceil_mode);
+    const auto count = [&](std::int64_t behind, bool ceil_mode) {
+      return window_positions(extents[i], kernel[i], stride[i], padding[i] + behind, dilation[i],
+                              ceil_mode);
     };
-    if (count(false) == 0) {
+    const bool has_number = positions.rank() == axes;
+    if (even ? count(padding[i], false) == 0 : has_number && positions[i] == 0) {
       inference.fail(ErrorCode::shape,
                      "kernel does not fit into the padded input; got kernel " + to_string(kernel) +
                          ", padding " + to_string(padding) + ", dilation " + to_string(dilation) +
                          " and input " + to_string(extents) + ", expected an input that covers it");
     }
-    if (positions.rank() != axes || (positions[i] != count(false) && positions[i] != count(true))) {
+    const std::int64_t least = std::max<std::int64_t>(count(even ? padding[i] : 0, false), 1);
+    const std::int64_t most = count(even ? padding[i] : INT32_MAX, true);
+    if (!has_number || positions[i] < least || positions[i] > most) {
       inference.fail(ErrorCode::invalid_argument,
                      "positions do not fit; got " + to_string(positions) + " over " +
                          to_string(extents) + ", expected those that the kernel has");
@@ -66,8 +72,8 @@ void PoolWindow::check(const Inference& inference, const Dims& extents) const {
 }
 
 std::int64_t window_positions(std::int64_t extent, std::int64_t kernel, std::int64_t stride,
-                              std::int64_t padding, std::int64_t dilation, bool ceil_mode) {
-  const std::int64_t room = extent + 2 * padding - dilation * (kernel - 1) - 1;
+                              std::int64_t all_padding, std::int64_t dilation, bool ceil_mode) {
+  const std::int64_t room = extent + all_padding - dilation * (kernel - 1) - 1;
   if (room < 0) return 0;
   return (ceil_mode ? room + stride - 1 : room) / stride + 1;
 }

@@ -39,7 +39,8 @@ struct AxisWindow {
                                    : kernel - skipped,
             dilation};
   }
-  // The elements of the input and of its padding in window i; what lies beyond does not count.
+  // The elements of the input and of its padding in window i, which is as long on both sides; what
+  // lies beyond does not count.
   std::int64_t padded_count(std::int64_t i) const {
     if (is_bins()) return part(i).count;
     const std::int64_t end = extent + 2 * padding - i * stride;
@@ -60,8 +61,9 @@ struct PoolWindow {
   AxisWindow axis(int i, std::int64_t extent) const;
   // Whether a window sees nothing but padding.
   bool has_empty(const Dims& extents) const;
-  // Throws Error for numbers that make no windows over the axes of these extents.
-  void check(const Inference& inference, const Dims& extents) const;
+  // Throws Error for numbers that make no windows over the axes of these extents. There is as much
+  // padding after the input as positions need; with `even`, as much as in front.
+  void check(const Inference& inference, const Dims& extents, bool even) const;
 };
 
 inline constexpr ParamSpec kPoolWindow[] = {
@@ -71,9 +73,10 @@ inline constexpr ParamSpec kPoolWindow[] = {
     {.name = "padding", .type = ParamType::i64_list, .range = "[0, inf)"},
     {.name = "dilation", .type = ParamType::i64_list, .range = "[1, inf)"}};
 
-// How often a window of `kernel` elements fits over an axis; one more with `ceil_mode` where
-// elements are left at the end. 0 where it does not fit once. Numbers are below 2^31.
+// How often a window of `kernel` elements fits over an axis and its padding, on both sides
+// together; one more with `ceil_mode` where elements are left at the end. 0 where it does not fit
+// once. Numbers are below 2^31.
 std::int64_t window_positions(std::int64_t extent, std::int64_t kernel, std::int64_t stride,
-                              std::int64_t padding, std::int64_t dilation, bool ceil_mode);
+                              std::int64_t all_padding, std::int64_t dilation, bool ceil_mode);
 
 }  // namespace hearth

@@ -49,7 +49,7 @@ void infer(Inference& inference) {
                                          "three spatial axes");
   }
   const PoolWindow window = window_of(ParamReader(inference.params.statics().span()));
-  window.check(inference, spatial(x));
+  window.check(inference, spatial(x), false);
   inference.shape = with_spatial(x[0], x[1], window.positions);
   check_shape(inference.op.name.text, inference.shape);
 }
@@ -105,7 +105,7 @@ void infer_backward(Inference& inference) {
                                                     ", expected " +
                                                     std::to_string(grad.rank() - 2));
   }
-  window.check(inference, extents);
+  window.check(inference, extents, false);
   if (window.positions != spatial(grad.shape())) {
     inference.fail(ErrorCode::shape, "grad does not fit; got " + to_string(grad.shape()) +
                                          ", expected positions " + to_string(window.positions));
@@ -145,8 +145,8 @@ std::vector<SampleCase> backward_samples() {
   window.kernel = {3, 3}, window.stride = {1, 1}, window.padding = {1, 1};
   window.dilation = {1, 1}, window.positions = {3, 3};
   add({3, 3}, window, 4, 4);
-  window.positions = {4, 3};
-  add({3, 3}, window, 4, 4, kArgumentError);
+  window.positions = {4, 0};
+  add({3, 3}, window, 4, 4, kShapeError);
   window.kernel = {4}, window.stride = {2}, window.padding = {1};
   window.dilation = {2}, window.positions = {1};
   add({6}, window, 1, 1);
@@ -268,7 +268,7 @@ std::vector<SampleCase> samples() {
     window.padding = each.padding, window.dilation = each.dilation;
     for (int i = 0; i < each.kernel.rank(); ++i) {
       window.positions.push_back(window_positions(each.x[i + 2], each.kernel[i], each.stride[i],
-                                                  each.padding[i], each.dilation[i],
+                                                  2 * each.padding[i], each.dilation[i],
                                                   each.ceil_mode));
     }
     add(each.x, window, SampleCase::kValid);
@@ -281,8 +281,14 @@ std::vector<SampleCase> samples() {
   add({1, 2, 3, 4, 5}, bins, kArgumentError);
   add({3, 4}, bins, kShapeError);
   add({1, 2, 3, 0}, bins, kShapeError);
+  PoolWindow uneven;  // two elements behind, none in front
+  uneven.positions = {5, 3}, uneven.kernel = {3, 3}, uneven.stride = {1, 2};
+  uneven.padding = {0, 1}, uneven.dilation = {1, 1};
+  add({2, 3, 5, 4}, uneven, SampleCase::kValid);
+  uneven.positions = {2, 3};
+  add({2, 3, 5, 4}, uneven, kArgumentError);
   PoolWindow wide_window;
-  wide_window.positions = {1}, wide_window.kernel = {5}, wide_window.stride = {1};
+  wide_window.positions = {0}, wide_window.kernel = {5}, wide_window.stride = {1};
   wide_window.padding = {0}, wide_window.dilation = {1};
   add({1, 2, 4}, wide_window, kShapeError);
   wide_window.kernel = {0};
@@ -294,20 +300,33 @@ Dims extents_of(const Array& x) {
   return x.defined() && x.rank() > 2 && x.rank() < 6 ? spatial(x.shape()) : Dims();
 }
 
+// Windows, and what of the padding behind the input differs from that in front of it.
+struct UnevenWindow {
+  PoolWindow window;
+  WindowPadding padding;
+  bool is_valid = false;
+
+  bool is_even() const { return padding.before == padding.after; }
+};
+
 // Positions are 0 where other numbers are no window; the op says which.
 template <class Options>
-PoolWindow window_of(const Array& x, const Dims& kernel, const Options& options) {
+UnevenWindow uneven_window(const char* op, const Dims& extents, const Dims& kernel,
+                           const Options& options) {
   if (kernel.rank() == 0) {
     throw Error(ErrorCode::invalid_argument,
                 "max_pool: no kernel; got an empty list, expected an extent for each spatial axis");
   }
-  const Dims extents = extents_of(x);
+  require_padding_or_same(op, options.same, options.padding, options.padding_end);
   const int axes = extents.rank();
-  PoolWindow window;
+  UnevenWindow out;
+  PoolWindow& window = out.window;
   window.kernel = per_axis(kernel, axes, Dims());
   window.stride = per_axis(options.stride, axes, window.kernel);
-  window.padding = per_axis(options.padding, axes, 0);
   window.dilation = per_axis(options.dilation, axes, 1);
+  out.padding = options.same ? same_padding(extents, window.kernel, window.stride, window.dilation)
+                             : padding_of(options.padding, options.padding_end, axes);
+  window.padding = out.padding.before;
   window.positions = Dims::filled(axes, 0);
   const auto are = [&](const Dims& list, std::int64_t least) {
     return list.rank() == axes && std::all_of(list.begin(), list.end(), [&](std::int64_t item) {
@@ -316,14 +335,27 @@ PoolWindow window_of(const Array& x, const Dims& kernel, const Options& options)
   };
   if (!are(extents, 1) || !are(window.kernel, 1) || !are(window.stride, 1) ||
       !are(window.padding, 0) || !are(window.dilation, 1)) {
-    return window;
+    return out;
+  }
+  if (!are(out.padding.after, 0)) {
+    throw Error(ErrorCode::invalid_argument, std::string(op) + ": padding_end does not fit; got " +
+                                                 to_string(out.padding.after) + ", expected " +
+                                                 std::to_string(axes) + " numbers from 0 to " +
+                                                 std::to_string(INT32_MAX));
   }
   for (int i = 0; i < axes; ++i) {
-    window.positions[i] =
-        window_positions(extents[i], window.kernel[i], window.stride[i], window.padding[i],
-                         window.dilation[i], options.ceil_mode);
+    window.positions[i] = window_positions(extents[i], window.kernel[i], window.stride[i],
+                                           out.padding.before[i] + out.padding.after[i],
+                                           window.dilation[i], options.ceil_mode);
   }
-  return window;
+  out.is_valid = true;
+  return out;
+}
+
+template <class Options>
+PoolWindow window_of(const char* op, const Dims& extents, const Dims& kernel,
+                     const Options& options) {
+  return uneven_window(op, extents, kernel, options).window;
 }
 
 PoolWindow bins_of(const Array& x, const Dims& sizes) {
@@ -407,21 +439,48 @@ constinit const OpDef defs::max_pool_backward_op = {
 inline namespace v0 {
 
 Array max_pool(const Array& x, const Dims& kernel, const PoolOptions& options) try {
-  return call(defs::max_pool_op, pools::params_of(pools::window_of(x, kernel, options)), {&x});
+  return call(defs::max_pool_op,
+              pools::params_of(pools::window_of("max_pool", pools::extents_of(x), kernel, options)),
+              {&x});
 } catch (const Error& error) {
   throw_as("max_pool", error);
 }
 
 std::pair<Array, Array> max_pool_with_indices(const Array& x, const Dims& kernel,
                                               const PoolOptions& options) try {
-  return pools::with_indices(x, pools::window_of(x, kernel, options));
+  return pools::with_indices(
+      x, pools::window_of("max_pool_with_indices", pools::extents_of(x), kernel, options));
 } catch (const Error& error) {
   throw_as("max_pool_with_indices", error);
 }
 
+Array max_pool_backward(const Array& grad, const Array& indices, const Dims& extents,
+                        const Dims& kernel, const PoolOptions& options) try {
+  const Array places =
+      indices.defined() && indices.dtype() == DType::i32 ? cast(indices, DType::i64) : indices;
+  const PoolWindow window = pools::window_of("max_pool_backward", extents, kernel, options);
+  return call(defs::max_pool_backward_op, pools::backward_params(extents, window),
+              {&grad, &places});
+} catch (const Error& error) {
+  throw_as("max_pool_backward", error);
+}
+
 Array avg_pool(const Array& x, const Dims& kernel, const AvgPoolOptions& options) try {
-  return pools::resampled_by(x, ResampleRule::mean, options.count_include_pad,
-                             pools::window_of(x, kernel, options));
+  const pools::UnevenWindow all =
+      pools::uneven_window("avg_pool", pools::extents_of(x), kernel, options);
+  const bool counts_padding = options.count_include_pad;
+  if (!counts_padding || !all.is_valid || all.is_even()) {
+    return pools::resampled_by(x, ResampleRule::mean, counts_padding, all.window);
+  }
+  // Zeros for what one side has more than the other, which then are elements of the input.
+  Dims before = {0, 0}, after = {0, 0};
+  PoolWindow even = all.window;
+  for (int i = 0; i < even.padding.rank(); ++i) {
+    even.padding[i] = std::min(all.padding.before[i], all.padding.after[i]);
+    before.push_back(all.padding.before[i] - even.padding[i]);
+    after.push_back(all.padding.after[i] - even.padding[i]);
+  }
+  return pools::resampled_by(pad(x, before, after), ResampleRule::mean, true, even);
 } catch (const Error& error) {
   throw_as("avg_pool", error);
 }
@@ -434,7 +493,8 @@ Array lp_pool(const Array& x, double p, const Dims& kernel, const PoolOptions& o
   require_float_array("lp_pool", x);
   const Array powers = p == 2 ? square(wide(x)) : pow(abs(wide(x)), p);
   const Array sums =
-      pools::resampled_by(powers, ResampleRule::sum, false, pools::window_of(x, kernel, options));
+      pools::resampled_by(powers, ResampleRule::sum, false,
+                          pools::window_of("lp_pool", pools::extents_of(x), kernel, options));
   // The root has no slope at 0, where the gradient is 0.
   const Array none = equal(sums, 0.0), some = where(none, 1.0, sums);
   return cast(where(none, 0.0, p == 2 ? sqrt(some) : pow(some, 1 / p)), x.dtype());

@@ -151,6 +151,20 @@ void check_scheme(const QuantScheme& scheme, const Shape& shape) {
   quantization::require_shape(scheme, shape);
 }
 
+bool is_quantizable(const QuantScheme& scheme) try {
+  const int blocks = scheme.block ? scheme.block->size.rank() : 1;
+  if (scheme.store.dim >= kMaxRank || blocks > kMaxRank) return false;
+  // One block, which has the axis that codes are packed along.
+  Shape shape = Shape::filled(std::max(blocks, static_cast<int>(scheme.store.dim) + 1), 1);
+  for (int i = 0; scheme.block && i < shape.rank(); ++i) {
+    shape[i] = quantization::block_extent(scheme, shape.rank(), i);
+  }
+  check_scheme(scheme, shape);
+  return true;
+} catch (const Error&) {
+  return false;
+}
+
 Shape scales_shape(const QuantScheme& scheme, const Shape& shape) {
   check_scheme(scheme, shape);
   if (!scheme.block) return {1};

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <ostream>
 
+#include "runtime/commands/driver.h"
 #include "runtime/device/device_spec.h"
 #include "runtime/device/environment.h"
 #include "runtime/trace/timeline.h"
@@ -125,6 +126,10 @@ void Device::set_default(Device device) {
 std::string Device::name() const { return full_name(*impl_); }
 std::ostream& operator<<(std::ostream& out, Device device) { return out << device.name(); }
 std::string Device::description() const { return impl_->description(); }
+bool Device::supports(DType dtype) const {
+  const runtime::Driver* const driver = impl_->driver();
+  return dtype != DType::f64 || driver == nullptr || driver->properties().has_f64;
+}
 MemoryStatistics Device::memory() const { return impl_->memory(); }
 void Device::reset_peak() const { impl_->reset_peak(); }
 void Device::set_memory_limit(std::int64_t bytes) const { impl_->set_memory_limit(bytes); }

@@ -146,7 +146,10 @@ class HeaderReader {
         append_words(line, without_spaces(more));
       const std::size_t open = line.find('{');
       const std::string values = line.substr(open + 1, line.rfind('}') - open - 1);
-      for (const std::string& value : at_commas(values)) type.fields.push_back({"", value, {}, ""});
+      for (const std::string& value : at_commas(values)) {
+        const bool is_other_name = value.find('=') != std::string::npos;
+        if (!is_other_name) type.fields.push_back({"", value, {}, ""});
+      }
     } else {
       if (colon == ":") {
         for (const Type& known : found_.types)
@@ -177,6 +180,7 @@ Declarations op_declarations() {
   Declarations all;
   for (const gpu::EmbeddedText& header : embedded_texts()) {
     Declarations own = parse_declarations(header.text);
+    for (Function& function : own.functions) function.header = header.path;
     std::move(own.functions.begin(), own.functions.end(), std::back_inserter(all.functions));
     std::move(own.types.begin(), own.types.end(), std::back_inserter(all.types));
   }

@@ -21,6 +21,7 @@ struct Function {
   std::string result;
   std::vector<Parameter> parameters;
   std::string doc;      // the comment above or behind it; overloads share one
+  std::string header;   // "hearth/ops/pool.h"
   std::string section;  // what the comment at the head of its section says of all in it
 };
 

@@ -1,6 +1,7 @@
 #include "tools/bindings/dtype_rules.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "ops/definition/call.h"
@@ -34,6 +35,8 @@ class Asker {
       for (const DType parameter : question.has_parameter ? all_dtypes() : any) {
         if (Answer results = answer(inputs_in(base), parameter)) {
           accepted_.push_back({base, parameter, *std::move(results)});
+        } else {
+          said_.emplace(varying_ > 0 ? base : parameter, refusal_);
         }
       }
     }
@@ -48,6 +51,13 @@ class Asker {
     if (question_.has_parameter) rules.parameter = values_of(&Accepted::parameter);
     for (std::size_t i = 0; i < accepted_[0].results.size(); ++i) {
       rules.results.push_back(result_rule(i));
+    }
+    const std::vector<DType> taken =
+        values_of(varying_ > 0 ? &Accepted::base : &Accepted::parameter);
+    for (const auto& [dtype, text] : said_) {
+      if (std::find(taken.begin(), taken.end(), dtype) == taken.end()) {
+        rules.refused.emplace_back(dtype, text);
+      }
     }
     return rules;
   }
@@ -66,6 +76,7 @@ class Asker {
       return question_.results(inputs, parameter);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::dtype) throw;
+      refusal_ = error.what();
       return std::nullopt;
     }
   }
@@ -116,6 +127,8 @@ class Asker {
   const DTypeQuestion& question_;
   std::ptrdiff_t varying_ = 0;
   std::vector<Accepted> accepted_;
+  std::map<DType, std::string> said_;  // the first that was said of a dtype
+  mutable std::string refusal_;        // what answer() was last told
 };
 
 // The static words with the parameter `dtype` replaced.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -31,6 +32,9 @@ struct DTypeRules {
   // they are computed in (f32 for the half types), "parameter" where the parameter `dtype` says it,
   // a dtype's name where it is the same for all, else "other".
   std::vector<std::string> results;
+  // The dtypes, of the shared inputs or else of the parameter, that are refused, each with what the
+  // Error says.
+  std::vector<std::pair<DType, std::string>> refused;
 };
 
 DTypeRules dtype_rules(const DTypeQuestion& question);

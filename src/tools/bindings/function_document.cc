@@ -9,6 +9,7 @@
 #include "ops/definition/defs.h"
 #include "tools/bindings/function_calls.h"
 #include "tools/bindings/op_document.h"
+#include "tools/bindings/recorded_ops.h"
 
 namespace hearth::tools {
 namespace {
@@ -28,11 +29,16 @@ std::string neutral(std::string type) {
 
 bool is_array(const std::string& word) { return word == "array" || word == "array_list"; }
 
+// Whether what is passed as `own` can be passed as `other`: a number is a list of one.
+bool stands_for(const std::string& own, const std::string& other) {
+  return own == other || own + "_list" == other;
+}
+
 // All declarations of one name.
 struct Overloads {
   std::vector<const Function*> all;
 
-  // The one that takes most.
+  // The one that takes most, and of such the first.
   const Function& whole() const {
     return **std::max_element(all.begin(), all.end(), [](const Function* a, const Function* b) {
       return a->parameters.size() < b->parameters.size();
@@ -46,9 +52,9 @@ struct Overloads {
       for (std::size_t i = 0; i < one->parameters.size(); ++i) {
         const Parameter& own = one->parameters[i];
         const Parameter& other = whole().parameters[i];
-        if (own.name != other.name || neutral(own.type) != neutral(other.type)) {
+        if (own.name != other.name || !stands_for(neutral(own.type), neutral(other.type))) {
           fail("an overload that is no case of the other; got " + one->text + ", expected " +
-               whole().text + " without its last parameters");
+               whole().text + " without its last parameters, or with a list");
         }
       }
     }
@@ -95,6 +101,33 @@ DTypeRules rules_of(const Function& function) {
                                        results.push_back(result.dtype());
                                      return results;
                                    }});
+}
+
+// f32 where it is one of them.
+DType one_of(const std::vector<DType>& dtypes) {
+  const bool has_f32 = std::find(dtypes.begin(), dtypes.end(), DType::f32) != dtypes.end();
+  return has_f32 ? DType::f32 : dtypes.front();
+}
+
+DType dtype_in(const SampleInput& input, const DTypeRules& rules) {
+  if (input.dtype >= 0) return static_cast<DType>(input.dtype);
+  for (const std::optional<InputRule>& each : rules.inputs) {
+    if (each && each->shared) return one_of(each->dtypes);
+  }
+  return DType::f32;
+}
+
+// The ops that a call records, of the first of its dtypes; null where it waits for values.
+JsonValue made_of(const FunctionCall& call, const DTypeRules& rules) {
+  std::vector<Array> arrays;
+  for (const SampleInput& input : call.inputs) {
+    arrays.push_back(contiguous(zeros(input.shape, dtype_in(input, rules), Device::cpu())));
+    arrays.back().eval();
+  }
+  const DType parameter = rules.parameter.empty() ? DType::f32 : one_of(rules.parameter);
+  const auto names = recorded_ops([&] { return call.call(arrays, parameter); });
+  if (!names) return nullptr;
+  return JsonArray(names->begin(), names->end());
 }
 
 // `is_left_out`: by an overload.
@@ -187,6 +220,9 @@ JsonObject described(const Overloads& overloads) {
           {"summary", op != nullptr ? JsonValue(op->summary) : JsonValue(nullptr)},
           {"doc", doc_of(overloads)},
           {"section", function.section},
+          {"header", function.header},
+          {"made_of", call != nullptr ? made_of(*call, rules) : JsonValue(nullptr)},
+          {"refused", refusals(rules)},
           {"cpp", std::move(declarations)}};
 }
 
@@ -282,6 +318,14 @@ JsonArray dtype_names(const std::vector<DType>& dtypes) {
   JsonArray names;
   for (const DType dtype : dtypes) names.emplace_back(std::string(name(dtype)));
   return names;
+}
+
+JsonArray refusals(const DTypeRules& rules) {
+  JsonArray all;
+  for (const auto& [dtype, text] : rules.refused) {
+    all.emplace_back(JsonObject{{"dtype", std::string(name(dtype))}, {"reason", text}});
+  }
+  return all;
 }
 
 void append_rule(JsonObject& entry, const std::optional<InputRule>& rule) {

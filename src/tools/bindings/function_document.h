@@ -25,6 +25,8 @@ const std::map<std::string, std::string>& type_words();
 JsonValue default_value(const std::string& text, const std::string& type);
 
 JsonArray dtype_names(const std::vector<DType>& dtypes);
+// What of the dtypes is refused, and in which words.
+JsonArray refusals(const DTypeRules& rules);
 // Adds `dtypes` and `shared`; null and false where there is no rule.
 void append_rule(JsonObject& entry, const std::optional<InputRule>& rule);
 

@@ -9,8 +9,12 @@
 #include "kernels/families.h"
 #include "ops/definition/defs.h"
 #include "tools/bindings/declarations.h"
+#include "tools/bindings/device_support.h"
 #include "tools/bindings/dtype_rules.h"
+#include "tools/bindings/formula_texts.h"
 #include "tools/bindings/function_document.h"
+#include "tools/bindings/op_sources.h"
+#include "tools/bindings/recorded_ops.h"
 
 namespace hearth::tools {
 namespace {
@@ -92,6 +96,72 @@ JsonArray implementations_of(const OpDef& op, const std::vector<Family>& familie
   return names;
 }
 
+// By name, what those need that not every GPU has.
+JsonObject needs_of(const OpDef& op) {
+  JsonObject needs;
+  for (const Family& family : gpu::families()) {
+    for (const Implementation& one : family) {
+      if (one.op != &op) continue;
+      const std::string need = need_of(one);
+      const bool is_known = std::any_of(needs.begin(), needs.end(),
+                                        [&](const auto& known) { return known.first == one.name; });
+      if (!need.empty() && !is_known) needs.emplace_back(one.name, need);
+    }
+  }
+  return needs;
+}
+
+// By kind of device, what it lacks of `dtypes`.
+JsonObject lacks_of(const OpDef& op, const std::vector<DType>& dtypes) {
+  JsonObject lacks;
+  for (const DeviceKind& kind : device_kinds()) {
+    JsonArray own;
+    for (const DType dtype : dtypes) {
+      const std::string reason = lack_of(kind, op, dtype);
+      if (reason.empty()) continue;
+      own.emplace_back(JsonObject{{"dtype", std::string(name(dtype))}, {"reason", reason}});
+    }
+    lacks.emplace_back(kind.name, std::move(own));
+  }
+  return lacks;
+}
+
+// The kinds of devices, and what none of their arrays can be of.
+JsonArray devices() {
+  JsonArray all;
+  for (const DeviceKind& kind : device_kinds()) {
+    JsonArray lacks;
+    if (!kind.has_f64) lacks.emplace_back(JsonObject{{"dtype", "f64"}, {"reason", kind.no_f64}});
+    all.emplace_back(
+        JsonObject{{"name", kind.name}, {"gpu", kind.is_gpu}, {"lacks", std::move(lacks)}});
+  }
+  return all;
+}
+
+JsonArray formulas_of(const OpDef& op) {
+  JsonArray formulas;
+  if (op.kind != OpKind::elementwise) return formulas;
+  for (const FormulaText& formula : formula_texts(op.name.text)) {
+    formulas.emplace_back(
+        JsonObject{{"elements", formula.elements}, {"text", formula.text}, {"path", formula.path}});
+  }
+  return formulas;
+}
+
+// Null for an op that is registered at run time.
+JsonValue source_of(const OpDef& op) {
+  for (const OpSource& source : op_sources()) {
+    if (source.op == op.name.text) return std::string(source.path);
+  }
+  return nullptr;
+}
+
+JsonValue made_of(const OpDef& op) {
+  const auto names = composite_ops(op);
+  if (!names) return nullptr;
+  return JsonArray(names->begin(), names->end());
+}
+
 JsonObject describe(const OpDef& op) {
   const DTypeRules rules = dtype_rules(op);
   JsonArray inputs;
@@ -111,19 +181,26 @@ JsonObject describe(const OpDef& op) {
           {"revision", op.revision},
           {"kind", kind_name(op.kind)},
           {"formula", formula_name(op.formula)},
+          {"formulas", formulas_of(op)},
+          {"made_of", made_of(op)},
+          {"source", source_of(op)},
           {"summary", op.summary},
           {"shapes", shape_rule(op)},
           {"method", method.empty() ? JsonValue(nullptr) : JsonValue(method)},
           {"dtypes", dtype_names(dtypes_of(rules))},
+          {"refused", refusals(rules)},
+          {"lacks", lacks_of(op, dtypes_of(rules))},
           {"inputs", std::move(inputs)},
           {"min_inputs", op.min_inputs},
           {"max_inputs", op.max_inputs},
           {"results", std::move(results)},
           {"params", std::move(params)},
           {"differentiable", op.differentiable},
+          {"gradients", gradients_of(op)},
           {"composite", has_composite(op)},
           {"implementations", JsonObject{{"cpu", implementations_of(op, cpu::families())},
                                          {"gpu", implementations_of(op, gpu::families())}}},
+          {"needs", needs_of(op)},
           {"overwrites", op.overwrites}};
 }
 
@@ -192,7 +269,8 @@ JsonObject op_document() {
   JsonArray ops;
   for (const OpDef* op : all_ops()) ops.emplace_back(describe(*op));
   const Declarations declared = op_declarations();
-  return {{"format", 3},
+  return {{"format", 4},
+          {"devices", devices()},
           {"ops", std::move(ops)},
           {"functions", function_entries(declared)},
           {"types", type_entries(declared)}};

@@ -9,7 +9,8 @@
 
 namespace hearth::tools {
 
-// What docs/bindings.md describes: {"format": 3, "ops": [...], "functions": [...], "types": [...]}.
+// What docs/bindings.md describes: {"format": 4, "devices": [...], "ops": [...], "functions":
+// [...], "types": [...]}.
 JsonObject op_document();
 
 // The rule of reductions, in the words of OpDef::shapes.

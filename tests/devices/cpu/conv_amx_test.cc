@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/packed.h"
 
 namespace hearth::cpu {
@@ -85,7 +86,7 @@ void check_conv(Numbers& numbers, int axes, bool channels_last) {
     }
   }
   const ConvProblem p(x_shape, spatial(w_shape), spatial(y_shape), w_shape[0], window);
-  if (!ConvPlanes(p).fits()) return;
+  if (!ConvTiles(p).fits()) return;
   std::vector<std::byte> memory(static_cast<std::size_t>(ConvAmxMemory(p).total()),
                                 std::byte{0xff});
   conv_by_amx(tiles_here().walk, p, x_in, w_in, bias, y_out, memory.data());
@@ -130,7 +131,7 @@ TEST(ConvAmx, LeavesPlanesThatAreMostlyPaddingToOthers) {
     window.after.push_back(std::int64_t{1} << 39);
   }
   const ConvProblem p({1, 32, 1, 1, 1}, {2, 2, 2}, {1, 1, 1}, 32, window);
-  EXPECT_FALSE(ConvPlanes(p).fits());
+  EXPECT_FALSE(ConvTiles(p).fits());
 }
 
 TEST(PackedPairs, AnyPartOfTheMatrix) {
@@ -144,10 +145,10 @@ TEST(PackedPairs, AnyPartOfTheMatrix) {
     const bool turned = i % 3 == 0;
     pairs.pack(b.data(), turned ? 1 : n, turned ? k : 1, k, n, panels.data());
     const std::int64_t cols = pairs.whole_columns(numbers.between(1, n));
-    const std::int64_t stride = PackedPairs::round_up(k, PackedPairs::kDepthUnit);
+    const std::int64_t stride = round_up(k, PackedPairs::kDepthUnit);
     std::vector<bfloat16> a = numbers.values(m * k);
     std::vector<bfloat16> padded(
-        static_cast<std::size_t>(PackedPairs::round_up(m, PackedPairs::kRowUnit) * stride));
+        static_cast<std::size_t>(round_up(m, PackedPairs::kRowUnit) * stride));
     for (std::int64_t row = 0; row < m; ++row) {
       for (std::int64_t p = 0; p < k; ++p) {
         padded[static_cast<std::size_t>(row * stride + p)] =

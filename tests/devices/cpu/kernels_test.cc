@@ -4,6 +4,7 @@
 
 #include "core/philox.h"
 #include "devices/kernel_case.h"
+#include "hearth/ops/indexing.h"
 #include "ops/attention/rope_settings.h"
 
 namespace hearth::cpu {
@@ -498,6 +499,74 @@ TEST(CpuKernels, SelectAndSelectAdd) {
         expect_close(run_kernel(defs::select_add_op, {x, indices, v}, Params().i64(axis), dtype,
                                 shape, true),
                      sum, dtype);
+      }
+    }
+  }
+}
+
+double updated(double sum, double value, IndexingUpdateOp update, DType dtype) {
+  switch (update) {
+    case IndexingUpdateOp::assign:
+      return value;
+    case IndexingUpdateOp::add:
+      return add_as(dtype, sum, value);
+    case IndexingUpdateOp::mul:
+      return sum * value;
+    case IndexingUpdateOp::min:
+      return std::min(sum, value);
+    case IndexingUpdateOp::max:
+      break;
+  }
+  return std::max(sum, value);
+}
+
+TEST(CpuKernels, ScatterAndSelectAssign) {
+  const auto factors = [](std::int64_t count, DType dtype) {
+    constexpr double kFactors[] = {1, -1, 2, -1};
+    Values values;
+    for (std::int64_t i = 0; i < count; ++i) {
+      values.push_back(is_bool(dtype) ? static_cast<double>(pick(0, 1)) : kFactors[pick(0, 3)]);
+    }
+    return values;
+  };
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::bf16, DType::i64, DType::i16, DType::bool_}) {
+    for (int axis = 0; axis < 3; ++axis) {
+      for (const auto update :
+           {IndexingUpdateOp::assign, IndexingUpdateOp::add, IndexingUpdateOp::mul,
+            IndexingUpdateOp::min, IndexingUpdateOp::max}) {
+        const Shape shape = {6, 20, 9};
+        Shape picked = shape;
+        picked[axis] = 25;
+        const TestTensor x(dtype, shape, factors(element_count(shape), dtype));
+        const TestTensor v(dtype, picked, factors(element_count(picked), dtype));
+        Values places, list;
+        for (std::int64_t i = 0; i < v.count(); ++i) {
+          places.push_back(static_cast<double>(pick(0, shape[axis])));  // the last one is outside
+        }
+        for (int i = 0; i < 25; ++i) list.push_back(static_cast<double>(pick(0, shape[axis])));
+        const Strides strides = contiguous_strides(shape);
+        Values scattered = x.values(), selected = scattered;
+        for (std::int64_t i = 0; i < v.count(); ++i) {
+          std::int64_t at[3] = {i / (picked[1] * picked[2]), i / picked[2] % picked[1],
+                                i % picked[2]};
+          const auto to = [&](Values& out, double place) {
+            const auto target = static_cast<std::int64_t>(place);
+            if (target == shape[axis]) return;
+            const std::int64_t from = at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2] +
+                                      (target - at[axis]) * strides[axis];
+            double& sum = out[static_cast<std::size_t>(from)];
+            sum = updated(sum, v[i], update, dtype);
+          };
+          to(scattered, places[static_cast<std::size_t>(i)]);
+          to(selected, list[static_cast<std::size_t>(at[axis])]);
+        }
+        const Params params = Params().i64(axis).i64(static_cast<int>(update));
+        const TestTensor each(DType::i32, picked, places), listed(DType::i64, {25}, list);
+        expect_close(run_kernel(defs::scatter_op, {x, each, v}, params, dtype, shape, true),
+                     scattered, dtype);
+        expect_close(run_kernel(defs::select_assign_op, {x, listed, v}, params, dtype, shape, true),
+                     selected, dtype);
       }
     }
   }

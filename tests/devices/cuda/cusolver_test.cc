@@ -58,7 +58,7 @@ class CudaCusolver : public FakeCard {
     p.rows = rows;
     p.cols = cols;
     p.rank = std::min(rows, cols);
-    p.room = rows * cols;
+    p.batch_stride = rows * cols;
     p.vectors = 1;
     return p;
   }
@@ -68,7 +68,7 @@ class CudaCusolver : public FakeCard {
   void run(const FactorProblem& p, const std::vector<Address>& memory) {
     std::vector<Argument> arguments;
     for (const Address address : memory) arguments.push_back({address, 8, nullptr});
-    if (p.kind != FactorProblem::triangle) arguments.push_back(workspace(p));
+    if (p.kind != FactorProblem::triangular_solve) arguments.push_back(workspace(p));
     const Command command{&function(p), {1, 1, 1}, {32, 1, 1}, arguments, 0, {}};
     driver_->submit({&command, 1});
   }
@@ -155,8 +155,8 @@ TEST_F(CudaCusolver, TrianglesOfRows) {
   const Numbers b = random(2 * kN * kSides);
   for (const bool upper : {false, true}) {
     for (const bool unit : {false, true}) {
-      FactorProblem p = problem(FactorProblem::triangle, kN, kSides);
-      p.room = kN * kN;
+      FactorProblem p = problem(FactorProblem::triangular_solve, kN, kSides);
+      p.batch_stride = kN * kN;
       p.upper = upper;
       p.unit_diagonal = unit;
       const Address x = upload(b);
@@ -209,7 +209,7 @@ TEST_F(CudaCusolver, QrOfColumnsAndAllColumns) {
   const Numbers a = random(2 * kM * kM);
   const Address matrices = upload(a), tau = room(6), info = room(1);
   FactorProblem p = problem(FactorProblem::qr, kM, kN);
-  p.room = kM * kM;
+  p.batch_stride = kM * kM;
   run(p, {matrices, tau, info});
   const Numbers r = at(matrices, 2 * kM * kM);
   p.kind = FactorProblem::qr_columns;
@@ -256,9 +256,9 @@ TEST_F(CudaCusolver, EigenvectorsAreRows) {
 TEST_F(CudaCusolver, SingularVectorsAreRows) {
   for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{5, 3}, {3, 5}}) {
     const Numbers a = random(2 * m * n);
-    const Address matrices = upload(a), s = room(6), rights = room(30), lefts = room(30);
-    run(problem(FactorProblem::svd, m, n), {matrices, s, rights, lefts, room(1)});
-    const Numbers values = at(s, 6), right = at(rights, 6 * n), left = at(lefts, 6 * m);
+    const Address matrices = upload(a), s = room(6), vs = room(30), us = room(30);
+    run(problem(FactorProblem::svd, m, n), {matrices, s, vs, us, room(1)});
+    const Numbers values = at(s, 6), right = at(vs, 6 * n), left = at(us, 6 * m);
     for (std::int64_t matrix = 0; matrix < 2; ++matrix) {
       const Rows x{a, n, matrix * m * n}, u{left, m, matrix * 3 * m}, v{right, n, matrix * 3 * n};
       for (std::int64_t i = 0; i < m; ++i) {
@@ -298,14 +298,15 @@ TEST_F(CudaCusolver, IsInNoGraph) {
 
 // A card without memory refuses a plan before anything of it is queued, not in its midst.
 TEST_F(CudaCusolver, QueuingTakesNoMemory) {
-  for (const auto kind : {FactorProblem::cholesky, FactorProblem::lu, FactorProblem::qr,
-                          FactorProblem::eigh, FactorProblem::svd, FactorProblem::triangle}) {
+  for (const auto kind :
+       {FactorProblem::cholesky, FactorProblem::lu, FactorProblem::qr, FactorProblem::eigh,
+        FactorProblem::svd, FactorProblem::triangular_solve}) {
     FactorProblem p = problem(kind, 1, 1);
     std::vector<Argument> arguments;
     for (int i = 0; i < 5; ++i) arguments.push_back({upload(Numbers{4, 9}), 16, nullptr});
     const runtime::LibraryCall call = gpu::factor_call(p);
     arguments.resize(call.parameters.size());
-    if (kind != FactorProblem::triangle) arguments.back() = workspace(p);
+    if (kind != FactorProblem::triangular_solve) arguments.back() = workspace(p);
     const Command command{&function(p), {1, 1, 1}, {32, 1, 1}, arguments, 0, {}};
     for (const char* each : {"cuMemAlloc_v2", "cusolverDnCreate", "cublasCreate_v2"}) {
       fake_->fail[each] = Result::out_of_memory;
@@ -321,7 +322,7 @@ TEST_F(CudaCusolver, QueuingTakesNoMemory) {
 
 // What the library needs itself is made when a call is planned, then or when there is memory again.
 TEST_F(CudaCusolver, IsMadeWhenACallIsPlanned) {
-  const FactorProblem p = problem(FactorProblem::triangle, 1, 1);
+  const FactorProblem p = problem(FactorProblem::triangular_solve, 1, 1);
   const auto ask = [&] {
     return driver_->libraries().factorizations.workspace(gpu::factor_call(p));
   };

@@ -101,6 +101,32 @@ TEST(AttentionRun, EveryKernelHasItsCases) {
               {.causal = true});
 }
 
+// Values that no row of a tile sees are not read: they are NaN here.
+TEST(AttentionRun, TilesSkipWhatTheMaskHides) {
+  const Device device = sim_with_tiles();
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const std::int64_t columns : {40, 100, 200}) {
+      const Case c{2, 4, 2, 130, 192, 40, columns, dtype};
+      const Inputs in(c, 128);
+      const Values expected = attention(cast(in.q, DType::f64), cast(in.k, DType::f64),
+                                        cast(in.v, DType::f64), {.kv_length = 128})
+                                  .to_doubles();
+      const Array hidden = greater_equal(arange(0, 192, 1, DType::i64), 128);
+      const Array mask = to_device(contiguous(expand(hidden, {2, 1, 130, 192})), device);
+      hearth::testing::expect_ran({"attention_tiles"}, [&] {
+        const Values got = attention(to_device(in.q, device), to_device(in.k, device),
+                                     to_device(in.v, device), {.mask = mask})
+                               .to_doubles();
+        ASSERT_EQ(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          ASSERT_TRUE(std::abs(got[i] - expected[i]) <= 5 * tolerance(dtype))
+              << i << ": " << got[i] << ", expected " << expected[i];
+        }
+      });
+    }
+  }
+}
+
 TEST(AttentionRun, FewQueriesOverLongKeys) {
   for (const Device& device : gpus()) {
     for (const DType dtype : {DType::bf16, DType::f32, DType::f64}) {

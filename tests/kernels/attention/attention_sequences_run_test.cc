@@ -166,8 +166,10 @@ TEST(AttentionSequencesRun, FastPathsServeThem) {
 
 // Lengths are counts for a library, and what it has no word for is put around it.
 TEST(AttentionSequencesRun, BesideALibrary) {
-  const Sequences c{2, 1, 10, 24, 16, 8, DType::bf16, {24, 9}, {3, 0}};
+  const Sequences c{2, 1, 10, 24, 16, 8, DType::bf16, {24, 9, 0}, {3, 0, 0}};
   expect_matches(with_library(), c, {}, "lengths and starts");
+  expect_matches(with_library(), c, {.causal = false, .window = 7, .sinks = true},
+                 "window without order");
   expect_matches(with_library(), c, {.window = 6, .sinks = true}, "window and sinks");
 }
 

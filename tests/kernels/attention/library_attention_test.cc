@@ -214,19 +214,20 @@ TEST_P(LibraryAttention, IsPortableWhereTheLibraryRefuses) {
 }
 
 // Beside a library of products.
-TEST(ComposedAttention, IsForManyRowsWhoseScoresFit) {
+TEST(ComposedAttention, IsForManyRowsWhoseScoresFitAndSeeAllKeys) {
   const Selector plain({.families = gpu::families()});
   SelectorOptions options{.families = gpu::families()};
   options.traits.libraries.matmul = {.exists = true, .strided = true};
   const Selector composing(options);
-  const auto has_kernel = [](const Selector& selector, std::int64_t rows, std::int64_t keys) {
+  const auto has_kernel = [](const Selector& selector, std::int64_t rows, std::int64_t keys,
+                             bool causal = false, std::int64_t columns = 64) {
     const Params params =
-        Params().f64(1).f64(0).boolean(true).boolean(false).i64(0).dynamic_i64(keys);
+        Params().f64(1).f64(0).boolean(causal).boolean(false).i64(0).dynamic_i64(keys);
     Signature signature;
     signature.op = &defs::attention_op;
     signature.statics = params.statics().span();
     for (const std::int64_t length : {rows, keys, keys}) {
-      const Shape shape = {1, 8, length, 64};
+      const Shape shape = {1, 8, length, columns};
       signature.inputs.push_back({DType::f32, shape, contiguous_strides(shape)});
     }
     signature.output = signature.inputs[0];
@@ -237,6 +238,9 @@ TEST(ComposedAttention, IsForManyRowsWhoseScoresFit) {
   EXPECT_FALSE(has_kernel(composing, 4096, 4096));
   EXPECT_TRUE(has_kernel(composing, 4096, 4097));
   EXPECT_TRUE(has_kernel(composing, 4, 4096));
+  // Tiles skip what a row does not see, but hold few rows of many columns.
+  EXPECT_TRUE(has_kernel(composing, 64, 64, true));
+  EXPECT_FALSE(has_kernel(composing, 64, 64, true, 200));
 }
 
 }  // namespace

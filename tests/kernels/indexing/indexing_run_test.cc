@@ -81,7 +81,7 @@ TEST_F(IndexingRun, RowsOfEveryShape) {
 }
 
 TEST_F(IndexingRun, Elements) {
-  expect_ran("scatter_add_float", [&] { check_elements({5, 300}, 1, {5, 20}, DType::f32); });
+  expect_ran("scatter_serial_F32", [&] { check_elements({5, 300}, 1, {5, 20}, DType::f32); });
   check_elements({5, 300}, 1, {5, 200}, DType::f32);
   check_elements({300, 5}, 0, {150, 4}, DType::f16);
   check_elements({3, 60, 4}, 1, {2, 100, 4}, DType::i16);

@@ -80,6 +80,7 @@ void add_ops(Ops& ops, DType dtype, bool platforms) {
   }
   if (platforms) return;
   for (const OpDef* op : kComparisons) ops.add(*op, DType::bool_, {0, 1});
+  if (!is_bool(dtype)) ops.add(signbit_def, DType::bool_, {0});
   if (is_float(dtype)) {
     for (const OpDef* op : {&is_nan_def, &is_inf_def, &is_finite_def}) {
       ops.add(*op, DType::bool_, {0});

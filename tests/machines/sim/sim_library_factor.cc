@@ -134,8 +134,8 @@ constexpr const char* kSvd = R"(
   info[b] = 0;
   const bool tall = kRows >= kCols;
   const long length = tall ? kRows : kCols, line = tall ? 1 : kCols, step = tall ? kCols : 1;
-  device T* shorts = (tall ? rights : lefts) + b * kRank * kRank;
-  device T* longs = (tall ? lefts : rights) + b * kRank * length;
+  device T* shorts = (tall ? v : u) + b * kRank * kRank;
+  device T* longs = (tall ? u : v) + b * kRank * length;
   for (long i = 0; i < kRank * kRank; ++i) {
     shorts[i] = i / kRank == i % kRank ? T(1) : T(0);
   }
@@ -237,8 +237,9 @@ std::string library_factor_text(const runtime::LibraryCall& call) {
   text << "typedef " << type << " T;\n#define EPSILON T("
        << (type == "double" ? "4.0e-16" : "2.0e-7f") << ")\n"
        << "enum : long { kBatch = " << p.batch << ", kRows = " << p.rows << ", kCols = " << p.cols
-       << ", kRank = " << p.rank << ", kRoom = " << p.room << ", kVectors = " << p.vectors
-       << ", kUpper = " << p.upper << ", kUnit = " << p.unit_diagonal << " };\n"
+       << ", kRank = " << p.rank << ", kBatchStride = " << p.batch_stride
+       << ", kVectors = " << p.vectors << ", kUpper = " << p.upper
+       << ", kUnit = " << p.unit_diagonal << " };\n"
        << kCommon << "inline void library_factor(";
   for (const runtime::KernelParameter& parameter : call.parameters) {
     const bool reads = parameter.kind == runtime::KernelParameter::Kind::read;
@@ -248,12 +249,12 @@ std::string library_factor_text(const runtime::LibraryCall& call) {
   }
   const bool reads_a = call.parameters[0].kind == runtime::KernelParameter::Kind::read;
   text << "Ctx ctx) {\n";
-  if (p.kind != FactorProblem::triangle) {
+  if (p.kind != FactorProblem::triangular_solve) {
     text << "for (uint i = ctx.tid.x; i < " << kFactorWorkspaceBytes
          << "u; i += 32u) workspace[i] = uchar(255);\n";
   }
   text << "for (long b = long(ctx.tid.x); b < kBatch; b += 32) {\n"
-       << (reads_a ? "device const T* a" : "device T* a") << " = matrices + b * kRoom;\n"
+       << (reads_a ? "device const T* a" : "device T* a") << " = matrices + b * kBatchStride;\n"
        << kBodies[p.kind] << "}\n}\n";
   return text.str();
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "hearth/ops/indexing.h"
 #include "ops/reference/host_elementwise.h"
 #include "ops/reference/host_random.h"
 
@@ -313,8 +314,25 @@ std::optional<HostArray> indexed(std::string_view op, const std::vector<HostArra
                                  const Params& params, bool logical) {
   const HostArray& x = inputs[0];
   ParamReader statics(params.statics().span());
-  const auto accumulate = [logical](double& into, double value) {
-    into = logical ? (into != 0 || value != 0 ? 1 : 0) : into + value;
+  const auto updated = [&](double& into, double value, std::int64_t update) {
+    const double old = into;
+    switch (static_cast<IndexingUpdateOp>(update)) {
+      case IndexingUpdateOp::assign:
+        into = value;
+        break;
+      case IndexingUpdateOp::add:
+        into = logical ? (old != 0 || value != 0 ? 1 : 0) : old + value;
+        break;
+      case IndexingUpdateOp::mul:
+        into = old * value;
+        break;
+      case IndexingUpdateOp::min:
+        into = old < value || std::isnan(old) ? old : value;
+        break;
+      case IndexingUpdateOp::max:
+        into = old > value || std::isnan(old) ? old : value;
+        break;
+    }
   };
   if (op == "slice_assign") {
     const Dims steps = statics.list();
@@ -328,8 +346,10 @@ std::optional<HostArray> indexed(std::string_view op, const std::vector<HostArra
     }
     return out;
   }
-  if (op == "gather" || op == "scatter_add") {
+  const auto add = static_cast<std::int64_t>(IndexingUpdateOp::add);
+  if (op == "gather" || op == "scatter_add" || op == "scatter") {
     const auto axis = static_cast<int>(statics.i64());
+    const std::int64_t update = op == "scatter" ? statics.i64() : add;
     const HostArray& indices = inputs[1];
     HostArray out = op == "gather" ? filled(indices.shape, 0) : x;
     for (Indices at(indices.shape); !at.done(); at.advance()) {
@@ -340,13 +360,14 @@ std::optional<HostArray> indexed(std::string_view op, const std::vector<HostArra
       if (op == "gather") {
         out.values[here] = x.values[there];
       } else {
-        accumulate(out.values[there], inputs[2].values[here]);
+        updated(out.values[there], inputs[2].values[here], update);
       }
     }
     return out;
   }
-  if (op == "select" || op == "select_add") {
+  if (op == "select" || op == "select_add" || op == "select_assign") {
     const auto axis = static_cast<int>(statics.i64());
+    const std::int64_t update = op == "select_assign" ? statics.i64() : add;
     const HostArray& indices = inputs[1];
     Shape shape = x.shape;
     shape[axis] = indices.shape[0];
@@ -360,7 +381,7 @@ std::optional<HostArray> indexed(std::string_view op, const std::vector<HostArra
       if (op == "select") {
         out.values[here] = x.values[there];
       } else {
-        accumulate(out.values[there], inputs[2].values[here]);
+        updated(out.values[there], inputs[2].values[here], update);
       }
     }
     return out;

@@ -90,6 +90,7 @@ Scalar1 host_unary(std::string_view op, DType) {
       {"gelu_tanh", gelu_tanh_of},
       {"silu", [](double x) { return x * sigmoid_of(x); }},
       {"logical_not", [](double x) { return x == 0 ? 1.0 : 0.0; }},
+      {"signbit", [](double x) { return std::signbit(x) ? 1.0 : 0.0; }},
       {"is_nan", [](double x) { return std::isnan(x) ? 1.0 : 0.0; }},
       {"is_inf", [](double x) { return std::isinf(x) ? 1.0 : 0.0; }},
       {"is_finite", [](double x) { return std::isfinite(x) ? 1.0 : 0.0; }}};

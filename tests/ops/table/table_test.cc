@@ -12,7 +12,6 @@
 #include "ops/definition/defs.h"
 #include "ops/table/difference.h"
 #include "ops/table/op_case.h"
-#include "runtime/commands/driver.h"
 
 namespace hearth::testing {
 namespace {
@@ -27,10 +26,7 @@ std::vector<DType> dtypes_of(const OpDef& op) {
   return dtypes;
 }
 
-bool has_f64(const Device& device) {
-  const runtime::Driver* const driver = device.impl().driver();
-  return driver == nullptr || driver->properties().has_f64;
-}
+bool has_f64(const Device& device) { return device.supports(DType::f64); }
 
 // Whether a device without f64 says so, where an op makes f64 whatever it is given.
 bool is_lack_of_f64(const Device& device, const Error& error) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
 
@@ -33,7 +34,7 @@ struct AmxProduct {
   static HEARTH_AMX void run(const Block& g) {
     Tiles::configure();
     for (std::int64_t j = 0; j < g.n;) {
-      const std::int64_t left = (g.n - j + kTileCols - 1) / kTileCols;
+      const std::int64_t left = ceil_div(g.n - j, kTileCols);
       const std::int64_t across = panel_vectors(left, kTilesAcross);
       const std::int64_t cols = std::min(g.n - j, across * kTileCols);
       const std::int64_t width = across * kTileCols;
@@ -88,9 +89,8 @@ struct AmxProduct {
   static HEARTH_AMX void part(const Block& g, const bfloat16* a, const std::uint32_t* b, float* c,
                               std::int64_t rows, std::int64_t cols) {
     constexpr std::int64_t kWidth = kAcross * kTileCols;
-    const Steps steps{
-        a,      g.a_row_stride,      g.a_panel_stride, g.a_step,
-        kWidth, kTilePairs * kWidth, nullptr,          (g.k + kTileDepth - 1) / kTileDepth};
+    const Steps steps{a,      g.a_row_stride,      g.a_panel_stride, g.a_step,
+                      kWidth, kTilePairs * kWidth, nullptr,          ceil_div(g.k, kTileDepth)};
     if (rows == kDown * kTileRows && cols == kWidth) {
       return sum<kDown, kAcross>(steps, b, c, g.c_row_stride, g.accumulate);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/kernels.h"
 
 namespace hearth::cpu {
@@ -19,10 +20,10 @@ inline constexpr std::int64_t kTilesAcross = 2;  // of C in registers, with as m
 inline void end_tile_panels(std::int64_t rows, std::int64_t n, std::int64_t height,
                             std::int64_t first, std::uint32_t* dst) {
   const std::int64_t pairs = (rows + 1) / 2;
-  const std::int64_t whole = (pairs + kTilePairs - 1) / kTilePairs * kTilePairs;
+  const std::int64_t whole = round_up(pairs, kTilePairs);
   if (pairs == whole) return;
   for (std::int64_t j = 0; j < n;) {
-    const std::int64_t left = (n - j + kTileCols - 1) / kTileCols;
+    const std::int64_t left = ceil_div(n - j, kTileCols);
     const std::int64_t width = panel_vectors(left, kTilesAcross) * kTileCols;
     std::fill(dst + j * height + (first + pairs) * width,
               dst + j * height + (first + whole) * width, 0u);
@@ -49,7 +50,7 @@ inline void pack_panels(const bfloat16* src, std::int64_t row_stride, std::int64
                         std::int64_t rows, std::int64_t n, std::int64_t height, std::int64_t,
                         std::int64_t first, std::uint32_t* dst) {
   for (std::int64_t j = 0; j < n;) {
-    const std::int64_t left = (n - j + kTileCols - 1) / kTileCols;
+    const std::int64_t left = ceil_div(n - j, kTileCols);
     const std::int64_t width = panel_vectors(left, kTilesAcross) * kTileCols;
     for (std::int64_t p = 0; p < rows; p += 2) {
       std::uint32_t* const out = dst + j * height + (first + p / 2) * width;

@@ -204,8 +204,8 @@ HEARTH_TARGET void weave(const bfloat16* low, const bfloat16* high, std::int64_t
 
 // 16 columns of B whose values lie together in k: dst[p * width + j] is pair p of column j. `pairs`
 // up to 16 are read, those after the last as zero.
-HEARTH_TARGET void turn(const bfloat16* src, std::int64_t col_stride, std::int64_t rows,
-                        std::int64_t cols, std::int64_t width, std::uint32_t* dst) {
+HEARTH_TARGET void transpose_pairs(const bfloat16* src, std::int64_t col_stride, std::int64_t rows,
+                                   std::int64_t cols, std::int64_t width, std::uint32_t* dst) {
   const auto mask = static_cast<__mmask32>(rows >= 32 ? 0xffffffffu : (1u << rows) - 1);
   __m512i r[16];
   HEARTH_UNROLL
@@ -266,7 +266,7 @@ void pack_panel(const bfloat16* src, std::int64_t row_stride, std::int64_t col_s
                 std::int64_t rows, std::int64_t cols, std::int64_t width, std::uint32_t* panel) {
   if (row_stride == 1 && width % kLanes == 0) {
     for (std::int64_t x = 0; x < width; x += kLanes) {
-      turn(src + x * col_stride, col_stride, rows, cols - x, width, panel + x);
+      transpose_pairs(src + x * col_stride, col_stride, rows, cols - x, width, panel + x);
     }
     return;
   }
@@ -331,8 +331,8 @@ HEARTH_TARGET void pack_tile_rows(const bfloat16* src, std::int64_t row_stride,
     // Pairs as in a panel of B, rows taken for columns; then pairs and rows change places.
     alignas(64) std::uint32_t pairs[kTilePairs * kTileRows] = {};
     pack_panel(from, col_stride, row_stride, some, rows, kTileRows, pairs);
-    turn(reinterpret_cast<const bfloat16*>(pairs), kTileDepth, kTileDepth, kTileRows, kTileRows,
-         reinterpret_cast<std::uint32_t*>(dst));
+    transpose_pairs(reinterpret_cast<const bfloat16*>(pairs), kTileDepth, kTileDepth, kTileRows,
+                    kTileRows, reinterpret_cast<std::uint32_t*>(dst));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/integer.h"
 #include "devices/cpu/gemm/kernels.h"
@@ -26,8 +27,6 @@ thread_local GemmScratch t_tile;    // sums, where C is narrower
 WorkerPool::Wake wake_for(double work) {
   return work < 4e6 ? WorkerPool::Wake::if_frequent : WorkerPool::Wake::always;
 }
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // How values of type S are multiplied.
 template <class S>

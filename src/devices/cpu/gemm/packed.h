@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/kernels.h"
 
 namespace hearth::cpu {
@@ -58,10 +59,6 @@ class PackedPairs {
     block.c_row_stride = c_stride;
     block.accumulate = accumulate;
     how_.kernels.block(block);
-  }
-
-  static constexpr std::int64_t round_up(std::int64_t x, std::int64_t unit) {
-    return (x + unit - 1) / unit * unit;
   }
 
  private:

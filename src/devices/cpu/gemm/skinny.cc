@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/scratch.h"
@@ -160,7 +161,7 @@ void run(const GemmArgs& g, std::int64_t batch, const View& v) {
     columns = std::clamp(kChunkBytes / column_bytes, kColumnUnit, kMaxColumns);
     // Long contiguous runs for rows that lie far apart.
     if (v.b_col_stride == 1) columns = std::clamp(v.n / 8, columns, kMaxColumns);
-    columns = (columns + kColumnUnit - 1) / kColumnUnit * kColumnUnit;
+    columns = round_up(columns, kColumnUnit);
   }
   const auto body = [&](std::int64_t begin, std::int64_t end) {
     run_columns<S, R>(g, batch, v, x, x_stride, begin, end - begin);

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "devices/cpu/rows/rows.h"
 #include "runtime/device/worker_pool.h"
 
@@ -61,8 +62,8 @@ struct Digits {
   Digits(KeyBits keys, std::int64_t entries) : low(keys.low) {
     const bool has_long = entries >= kMinForLongDigits && entries < kMaxForLongDigits;
     const int most = has_long ? kLongDigit : kShortDigit;
-    passes = (keys.count + most - 1) / most;
-    width = (keys.count + passes - 1) / passes;
+    passes = ceil_div(keys.count, most);
+    width = ceil_div(keys.count, passes);
   }
   std::int64_t bins() const { return std::int64_t{1} << width; }
   Digit digit(int pass) const { return {low + pass * width, static_cast<std::size_t>(bins() - 1)}; }
@@ -186,7 +187,7 @@ E* shared_radix_sort(E* entries, E* other, std::int64_t n, KeyBits keys) {
   const std::int64_t bins = digits.bins();
   const std::int64_t size =
       std::max(radix::kSharedEntries, (n + radix::kMaxParts - 1) / radix::kMaxParts);
-  const std::int64_t parts = (n + size - 1) / size;
+  const std::int64_t parts = ceil_div(n, size);
   Count* const counts = scratch<Count>(radix::kCountSlot, parts * bins);
   for (int pass = 0; pass < digits.passes; ++pass) {
     const radix::Digit digit = digits.digit(pass);

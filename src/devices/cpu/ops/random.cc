@@ -6,6 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/integer_math.h"
 #include "core/philox.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/regions/tile_table.h"
@@ -23,13 +24,13 @@ void draw(const Launch& launch, int words_per_element, Fill fill) {
   const std::int64_t count = element_count(launch.signature->output.shape);
   const std::uint64_t seed = dynamic_of(launch, 0), counter = dynamic_of(launch, 1);
   const std::int64_t per_block = 4 / words_per_element;
-  const std::int64_t chunks = (count + kChunk - 1) / kChunk;
+  const std::int64_t chunks = ceil_div(count, kChunk);
   for_chunks(chunks, 2 * kChunk, [&](std::int64_t first, std::int64_t last) {
     std::uint32_t* const words = scratch<std::uint32_t>(0, kChunk * 2);
     for (std::int64_t chunk = first; chunk < last; ++chunk) {
       const std::int64_t begin = chunk * kChunk, n = std::min(kChunk, count - begin);
       philox_words(seed, counter, static_cast<std::uint64_t>(begin / per_block),
-                   (n + per_block - 1) / per_block, words);
+                   ceil_div(n, per_block), words);
       fill(words, begin, n);
     }
   });

@@ -81,7 +81,7 @@ class AngleTable {
   }
 
   // Sines of all pairs of a section at `position`, to out[pair] and out[pairs + pair].
-  void turn(std::int64_t section, std::int64_t position, double* out) const {
+  void sines_of(std::int64_t section, std::int64_t position, double* out) const {
     const std::size_t pairs = angles_.frequency.size();
     for (std::size_t i = 0; i < pairs; ++i) {
       if (angles_.section_of[i] != section) continue;
@@ -103,9 +103,9 @@ class AngleTable {
             angles_.positions[static_cast<std::size_t>(row * sections + s)];
         const std::int64_t rest = position & (kBlock - 1), block = position - rest;
         double* const near = &low[static_cast<std::size_t>(2 * rest * pairs)];
-        if (!has_low[rest]) turn(s, rest, near);
+        if (!has_low[rest]) sines_of(s, rest, near);
         has_low[rest] = true;
-        if (!has_high || held != block) turn(s, block, high.data());
+        if (!has_high || held != block) sines_of(s, block, high.data());
         has_high = true;
         held = block;
         const double* const c1 = high.data();

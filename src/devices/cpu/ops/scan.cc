@@ -11,6 +11,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -309,7 +310,7 @@ void scan_lines(const Job& job) {
   const std::int64_t lines = job.outer.count() * job.inner.count(), n = job.length;
   if constexpr (Rule::kCuts) {
     if (n >= 2 * kPiece && lines < kSideBySide) {
-      const std::int64_t pieces = (n + kPiece - 1) / kPiece;
+      const std::int64_t pieces = ceil_div(n, kPiece);
       const auto place = [=](std::int64_t at) {
         const std::int64_t first = at % pieces * kPiece;
         return Piece{at / pieces, first, std::min(kPiece, n - first)};
@@ -335,7 +336,7 @@ void scan_lines(const Job& job) {
     }
   }
   const auto place = [n](std::int64_t at) { return Piece{at, 0, n}; };
-  const std::int64_t groups = (lines + kSideBySide - 1) / kSideBySide;
+  const std::int64_t groups = ceil_div(lines, kSideBySide);
   for_chunks(groups, n * kSideBySide, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t group = begin; group < end; ++group) {
       State states[kSideBySide];
@@ -358,7 +359,7 @@ void scan_columns(const Job& job) {
   using E = typename Rule::Element;
   using State = typename Rule::State;
   const std::int64_t inner = job.inner.count();
-  const std::int64_t tiles = (inner + kMaxColumns - 1) / kMaxColumns;
+  const std::int64_t tiles = ceil_div(inner, kMaxColumns);
   for_chunks(job.outer.count() * tiles, job.length * std::min(inner, kMaxColumns),
              [&](std::int64_t begin, std::int64_t end) {
                State* const states = scratch<State>(10, kMaxColumns);

@@ -1,10 +1,11 @@
-// scatter_add, for every dtype. An index outside its axis is not written.
+// scatter and scatter_add, for every dtype. An index outside its axis is not written.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 
 #include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
+#include "devices/cpu/ops/updates.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
@@ -14,28 +15,15 @@ namespace {
 // Elements of a row that are taken at a time.
 constexpr std::int64_t kPiece = 16384;
 
-// What adding two stored values means. Integers wrap; bool is or.
-template <class E>
-void add_element(E& sum, E value, bool is_or) {
-  if constexpr (std::is_floating_point_v<E>) {
-    sum += value;
-  } else if constexpr (std::is_integral_v<E>) {
-    using U = std::make_unsigned_t<E>;
-    sum = is_or ? static_cast<E>(sum != 0 || value != 0)
-                : static_cast<E>(static_cast<U>(sum) + static_cast<U>(value));
-  }
-}
-
 // Along the last axis: lines one after the other.
-template <class E>
-void scatter_add_rows(const Launch& launch) {
+template <class E, class Rule>
+void scatter_rows(const Launch& launch) {
   const Operand indices = input_of(launch, 1), values = input_of(launch, 2);
   const Operand output = output_of(launch);
   const Shape& shape = indices.shape();
   const int axis = shape.rank() - 1;
   constexpr bool kHalf = std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>;
   using Sum = std::conditional_t<kHalf, float, E>;
-  const bool is_or = is_bool(output.dtype());
   const std::int64_t extent = output.shape()[axis];
   const std::int64_t n = shape[axis], value_step = values.stride(axis);
   const OffsetMap index_rows(shape, indices.strides(), 0, axis);
@@ -60,7 +48,7 @@ void scatter_add_rows(const Launch& launch) {
                                 std::int64_t target_step) {
           for (std::int64_t i = 0; i < count; ++i) {
             const std::int64_t target = targets[i * target_step];
-            if (inside(target, extent)) add_element(sums[target], each[i * step], is_or);
+            if (inside(target, extent)) Rule::apply(sums[target], each[i * step]);
           }
         };
         const auto add_all = [&](const Sum* each, std::int64_t step) {
@@ -157,18 +145,17 @@ void fetch_across(const AcrossAxis& rows, std::int64_t offset, std::int64_t begi
   for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at);
 }
 
-// Lines along the axis are independent; a task takes a run of neighbouring ones. What is added up
+// Lines along the axis are independent; a task takes a run of neighbouring ones. What is updated
 // lies together meanwhile: rows of the output may be a power of two apart, and share few places of
-// a cache. Halves are summed in f32 and rounded once.
-template <class E>
-void scatter_add(const Launch& launch) {
+// a cache. Halves are combined in f32 and rounded once.
+template <class E, class Rule>
+void scatter_lines(const Launch& launch) {
   constexpr std::int64_t kAhead = 4;
   const Operand indices = input_of(launch, 1), values = input_of(launch, 2);
   const Operand output = output_of(launch);
   const auto axis = static_cast<int>(statics_of(launch).i64());
   constexpr bool kHalf = std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>;
   using Sum = std::conditional_t<kHalf, float, E>;
-  const bool is_or = is_bool(output.dtype());
   const Shape& shape = indices.shape();
   const std::int64_t extent = output.shape()[axis], n = shape[axis];
   const AcrossAxis index_rows(indices, shape, axis), value_rows(values, shape, axis);
@@ -177,7 +164,7 @@ void scatter_add(const Launch& launch) {
   const std::int64_t width =
       std::min(inner, std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, extent), 1, 4096));
   const std::int64_t blocks = ceil_div(inner, width);
-  // Of few additions the copies would be most of the work.
+  // Of few updates the copies would be most of the work.
   const bool together = kHalf || 2 * n >= extent;
   for_chunks(
       index_rows.outer.count() * blocks, 8 * n * width, [&](std::int64_t first, std::int64_t end) {
@@ -203,13 +190,13 @@ void scatter_add(const Launch& launch) {
             const Sum* const each = read_across<E>(value_rows, value_row, begin, count, value_copy);
             if (together) {
               for (std::int64_t i = 0; i < count; ++i) {
-                if (inside(at[i], extent)) add_element(sums[at[i] * count + i], each[i], is_or);
+                if (inside(at[i], extent)) Rule::apply(sums[at[i] * count + i], each[i]);
               }
             } else if constexpr (!kHalf) {
               for (std::int64_t i = 0; i < count; ++i) {
                 if (!inside(at[i], extent)) continue;
-                add_element(out[at[i] * output.stride(axis) + out_rows.inner.at(begin + i)],
-                            each[i], is_or);
+                Rule::apply(out[at[i] * output.stride(axis) + out_rows.inner.at(begin + i)],
+                            each[i]);
               }
             }
           }
@@ -221,18 +208,20 @@ void scatter_add(const Launch& launch) {
       });
 }
 
-void launch_scatter_add(const Launch& launch) {
+void launch_scatter(const Launch& launch) {
   if (element_count(launch.signature->inputs[1].shape) == 0) return;
   const int last = launch.signature->output.shape.rank() - 1;
   const bool has_rows = statics_of(launch).i64() == last;
-  with_element_type(launch.signature->output.dtype, [&]<class E>() {
-    if (has_rows) return scatter_add_rows<E>(launch);
-    scatter_add<E>(launch);
-  });
+  with_update(launch.signature->statics, launch.signature->output.dtype,
+              [&]<class E, class Rule>() {
+                if (has_rows) return scatter_rows<E, Rule>(launch);
+                scatter_lines<E, Rule>(launch);
+              });
 }
 
 constexpr Implementation kImplementations[] = {
-    {.name = "elements", .op = &defs::scatter_add_op, .launch = launch_scatter_add},
+    {.name = "elements", .op = &defs::scatter_add_op, .launch = launch_scatter},
+    {.name = "elements", .op = &defs::scatter_op, .launch = launch_scatter},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// select takes whole positions of an axis, select_add adds to them.
+// select takes whole positions of an axis, select_add and select_assign update them.
 //
-// select copies runs of the inner positions: memory speed for embeddings. select_add sorts the
-// index list by target, so that every target's additions happen in index order on one thread,
-// whatever the number of threads; halves are summed in f32 and rounded once per target. An index
+// select copies runs of the inner positions: memory speed for embeddings. The others sort the
+// index list by target, so that every target's updates happen in index order on one thread,
+// whatever the number of threads; halves are combined in f32 and rounded once per target. An index
 // outside the axis reads as zero and is not written.
 #include <algorithm>
 #include <cstring>
@@ -10,6 +10,7 @@
 
 #include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
+#include "devices/cpu/ops/updates.h"
 #include "devices/cpu/rows/columns.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -64,7 +65,7 @@ void select_elements(const Operand& input, const std::vector<std::int64_t>& indi
     exist = exist && inside(indices[i], extent);
     offsets[i] = inside(indices[i], extent) ? indices[i] * step : kAbsent;
   }
-  const std::int64_t pieces = (n + kSelectedPiece - 1) / kSelectedPiece;
+  const std::int64_t pieces = ceil_div(n, kSelectedPiece);
   const auto copy = [&](std::int64_t task, auto element) {
     const std::int64_t row = task / pieces, begin = task % pieces * kSelectedPiece;
     const std::int64_t count = std::min(kSelectedPiece, n - begin);
@@ -174,12 +175,18 @@ void for_groups(const Groups& groups, std::int64_t outer, std::int64_t inner, Ad
              });
 }
 
-template <class T>
-void select_add_floats(const Groups& groups, const Operand& values, const Operand& output,
-                       int axis) {
+// sum[i] updated by x[i].
+template <class T, class Rule>
+void update_row(T* sum, const T* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) Rule::apply(sum[i], x[i]);
+}
+
+template <class T, class Rule>
+void update_floats(const Groups& groups, const Operand& values, const Operand& output, int axis) {
   const AxisView view(values, axis);
   const std::int64_t inner = view.inner(), extent = output.shape()[axis];
-  const RowMath<T>& math = row_math<T>();
+  auto* update = update_row<T, Rule>;
+  if constexpr (std::is_same_v<Rule, UpdateAdd>) update = row_math<T>().add_to;
   for_groups(groups, view.outer(), inner,
              [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
                T* const copy = scratch<T>(0, width);
@@ -188,57 +195,55 @@ void select_add_floats(const Groups& groups, const Operand& values, const Operan
                if (output.dtype() != dtype_of_v<T>)
                  load_row(output.dtype(), output.at(at), 1, width, sum);
                for (std::int64_t i = group.begin; i < group.end; ++i) {
-                 math.add_to(sum,
-                             view.row(outer, groups.positions[static_cast<std::size_t>(i)], column,
-                                      width, copy),
-                             width);
+                 update(sum,
+                        view.row(outer, groups.positions[static_cast<std::size_t>(i)], column,
+                                 width, copy),
+                        width);
                }
                write_row(output, at, sum, width);
              });
 }
 
-template <class E>
-void select_add_ints(const Groups& groups, const Operand& values, const Operand& output, int axis) {
+template <class E, class Rule>
+void update_integers(const Groups& groups, const Operand& values, const Operand& output, int axis) {
   const OffsetMap outer_map(values.shape(), values.strides(), 0, axis);
   const OffsetMap inner_map(values.shape(), values.strides(), axis + 1, values.shape().rank());
   const std::int64_t inner = inner_map.count(), extent = output.shape()[axis];
-  const bool is_or = is_bool(output.dtype());
+  constexpr bool kLast = std::is_same_v<Rule, UpdateAssign>;
   for_groups(groups, outer_map.count(), inner,
              [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
                E* const sum = reinterpret_cast<E*>(output.data) +
                               (outer * extent + group.target) * inner + column;
-               for (std::int64_t i = group.begin; i < group.end; ++i) {
+               for (std::int64_t i = kLast ? group.end - 1 : group.begin; i < group.end; ++i) {
                  const auto* from =
                      reinterpret_cast<const E*>(values.data) + outer_map.at(outer) +
                      groups.positions[static_cast<std::size_t>(i)] * values.stride(axis);
                  for (std::int64_t j = 0; j < width; ++j) {
-                   const E value = from[inner_map.at(column + j)];
-                   using U = std::make_unsigned_t<E>;
-                   sum[j] = is_or ? static_cast<E>(sum[j] != 0 || value != 0)
-                                  : static_cast<E>(static_cast<U>(sum[j]) + static_cast<U>(value));
+                   Rule::apply(sum[j], from[inner_map.at(column + j)]);
                  }
                }
              });
 }
 
-void launch_select_add(const Launch& launch) {
+void launch_select_update(const Launch& launch) {
   const Operand values = input_of(launch, 2), output = output_of(launch);
   const auto axis = static_cast<int>(statics_of(launch).i64());
   if (element_count(values.shape()) == 0) return;
   const Groups groups = group_by_target(index_list(input_of(launch, 1)), output.shape()[axis]);
-  if (is_float(output.dtype())) {
-    with_compute_type(output.dtype(),
-                      [&]<class T>() { select_add_floats<T>(groups, values, output, axis); });
-    return;
-  }
-  with_element_type(output.dtype(), [&]<class E>() {
-    if constexpr (std::is_integral_v<E>) select_add_ints<E>(groups, values, output, axis);
+  with_update(launch.signature->statics, output.dtype(), [&]<class E, class Rule>() {
+    if constexpr (std::is_integral_v<E>) {
+      update_integers<E, Rule>(groups, values, output, axis);
+    } else {
+      using T = std::conditional_t<std::is_same_v<E, double>, double, float>;
+      update_floats<T, Rule>(groups, values, output, axis);
+    }
   });
 }
 
 constexpr Implementation kImplementations[] = {
     {.name = "rows", .op = &defs::select_op, .launch = launch_select},
-    {.name = "rows", .op = &defs::select_add_op, .launch = launch_select_add},
+    {.name = "rows", .op = &defs::select_add_op, .launch = launch_select_update},
+    {.name = "rows", .op = &defs::select_assign_op, .launch = launch_select_update},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/integer_math.h"
 #include "devices/cpu/ops/element_order.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/ops/radix_sort.h"
@@ -86,7 +87,7 @@ class Lines {
       const bool in_place = step_ == 1 && inner_.count() == 1;
       const std::int64_t most =
           in_place ? 1 : std::clamp<std::int64_t>(kBlockEntries / n_, 1, kBlockLines);
-      const std::int64_t blocks = (count + most - 1) / most;
+      const std::int64_t blocks = ceil_div(count, most);
       for_chunks(blocks, n_ * most * kCost, [&](std::int64_t first, std::int64_t last) {
         Entry* const memory = scratch<Entry>(0, (most + 1) * n_);
         for (std::int64_t block = first; block < last; ++block) {

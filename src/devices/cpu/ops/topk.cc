@@ -5,7 +5,6 @@
 // keys. These are found in one more reading of the keys, and sorted with their places. Rows are
 // spread over threads; a long row is cut, and the results of its parts are chosen from again.
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -137,8 +136,7 @@ class TopRows {
       for (std::int64_t i = 0; i < n; ++i) dense[i] = x[i * step_];
       x = dense;
     }
-    const auto groups = static_cast<std::int64_t>(
-        std::bit_ceil(static_cast<std::uint64_t>(std::max(kKeyGroups, 2 * k_))));
+    const std::int64_t groups = ceil_power_of_two(std::max(kKeyGroups, 2 * k_));
     U* const least = scratch<U>(2, groups);
     const RowKeys<U>& loops = row_keys<U>();
     loops.make(x, n, rule_, groups, keys, least);

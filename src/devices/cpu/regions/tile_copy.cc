@@ -1,8 +1,8 @@
 // Copies between layouts: rows as they are, transposed blocks, or element by element.
 //
 // A transposing copy works on blocks of one cache line by one cache line: 64 / size source rows are
-// read, turned in registers and written as whole lines, past the cache when the target is larger
-// than it. Each byte moves once each way; the bound is memory.
+// read, transposed in registers and written as whole lines, past the cache when the target is
+// larger than it. Each byte moves once each way; the bound is memory.
 #include "devices/cpu/regions/tile_copy.h"
 
 #include <algorithm>
@@ -62,39 +62,42 @@ void stream_elements(std::byte* to, const std::byte* from, std::int64_t n, std::
 // Lines of the target that one block covers: long enough runs for the memory on both sides.
 constexpr int kBlockLines = 4;
 
-// turned[a * width + i] = source row i, element a, for one line by one line.
+// transposed[a * width + i] = source row i, element a, for one line by one line.
 template <class W>
-void turn_block(const std::byte* from, std::int64_t row_step, W* turned, int width) {
+void transpose_block(const std::byte* from, std::int64_t row_step, W* transposed, int width) {
   constexpr int kSide = static_cast<int>(kLine / static_cast<std::int64_t>(sizeof(W)));
   for (int i = 0; i < kSide; ++i) {
     const W* row = reinterpret_cast<const W*>(from + i * row_step);
-    for (int a = 0; a < kSide; ++a) turned[a * width + i] = row[a];
+    for (int a = 0; a < kSide; ++a) transposed[a * width + i] = row[a];
   }
 }
 
 template <>
-void turn_block(const std::byte* from, std::int64_t row_step, std::uint32_t* turned, int width) {
-  tile_table().turn_block32(from, row_step, turned, width);
+void transpose_block(const std::byte* from, std::int64_t row_step, std::uint32_t* transposed,
+                     int width) {
+  tile_table().transpose_block32(from, row_step, transposed, width);
 }
 #if defined(__SSE2__)
 inline __m128i load16(const std::byte* p) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
 }
 template <>
-void turn_block(const std::byte* from, std::int64_t row_step, std::uint64_t* turned, int width) {
+void transpose_block(const std::byte* from, std::int64_t row_step, std::uint64_t* transposed,
+                     int width) {
   for (int i = 0; i < 8; i += 2) {
     const std::byte* row = from + i * row_step;
     for (int a = 0; a < 8; a += 2) {
       const __m128i r0 = load16(row + a * 8);
       const __m128i r1 = load16(row + row_step + a * 8);
-      auto* to = reinterpret_cast<__m128i*>(turned + a * width + i);
+      auto* to = reinterpret_cast<__m128i*>(transposed + a * width + i);
       _mm_store_si128(to, _mm_unpacklo_epi64(r0, r1));
       _mm_store_si128(to + width / 2, _mm_unpackhi_epi64(r0, r1));
     }
   }
 }
 template <>
-void turn_block(const std::byte* from, std::int64_t row_step, std::uint16_t* turned, int width) {
+void transpose_block(const std::byte* from, std::int64_t row_step, std::uint16_t* transposed,
+                     int width) {
   for (int i = 0; i < 32; i += 8) {
     for (int a = 0; a < 32; a += 8) {
       __m128i x[8];
@@ -113,7 +116,7 @@ void turn_block(const std::byte* from, std::int64_t row_step, std::uint16_t* tur
         y[2 * k + 1] = _mm_unpackhi_epi16(x[k], x[k + 4]);
       }
       for (int k = 0; k < 8; ++k) {
-        _mm_store_si128(reinterpret_cast<__m128i*>(turned + (a + k) * width + i), y[k]);
+        _mm_store_si128(reinterpret_cast<__m128i*>(transposed + (a + k) * width + i), y[k]);
       }
     }
   }
@@ -122,37 +125,37 @@ void turn_block(const std::byte* from, std::int64_t row_step, std::uint16_t* tur
 
 // One row of blocks: all of the source-dense axis, up to a block's width of the target-dense axis.
 template <class W>
-void turn_strip(const CopyPlan& plan, std::byte* to, const std::byte* from, std::int64_t first,
-                std::int64_t count) {
+void transpose_strip(const CopyPlan& plan, std::byte* to, const std::byte* from, std::int64_t first,
+                     std::int64_t count) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(W));
   constexpr std::int64_t kSide = kLine / kSize;
   constexpr std::int64_t kWidth = kSide * kBlockLines;
   to += first * kSize;
   from += first * plan.inner.from;
-  const std::int64_t turns = count / kSide * kSide;
+  const std::int64_t whole = count / kSide * kSide;
   std::int64_t a = 0;
-  alignas(64) W turned[kWidth * kWidth];
+  alignas(64) W transposed[kWidth * kWidth];
   const TileTable& table = tile_table();
-  while (turns > 0 && a + kSide <= plan.across.extent) {
+  while (whole > 0 && a + kSide <= plan.across.extent) {
     const std::int64_t tall = std::min(kWidth, (plan.across.extent - a) / kSide * kSide);
-    for (std::int64_t i = 0; i < turns; i += kSide) {
+    for (std::int64_t i = 0; i < whole; i += kSide) {
       const std::byte* rows = from + i * plan.inner.from + a * kSize;
       for (std::int64_t k = 0; k < tall; k += kSide) {
         // Rows a power of two apart defeat the hardware's own prefetch.
         for (std::int64_t row = 0; row < kSide; ++row) {
           __builtin_prefetch(rows + row * plan.inner.from + (k + kWidth) * kSize, 0, 2);
         }
-        turn_block<W>(rows + k * kSize, plan.inner.from, turned + k * kWidth + i,
-                      static_cast<int>(kWidth));
+        transpose_block<W>(rows + k * kSize, plan.inner.from, transposed + k * kWidth + i,
+                           static_cast<int>(kWidth));
       }
     }
     for (std::int64_t k = 0; k < tall; ++k) {
       std::byte* row = to + (a + k) * plan.across.to;
-      const auto* line = reinterpret_cast<const std::byte*>(turned + k * kWidth);
+      const auto* line = reinterpret_cast<const std::byte*>(transposed + k * kWidth);
       if (plan.streams && reinterpret_cast<std::uintptr_t>(row) % kLine == 0) {
-        table.stream_lines(row, line, turns * kSize);
+        table.stream_lines(row, line, whole * kSize);
       } else {
-        for (std::int64_t at = 0; at < turns * kSize; at += kLine) {
+        for (std::int64_t at = 0; at < whole * kSize; at += kLine) {
           std::memcpy(row + at, line + at, static_cast<std::size_t>(kLine));
         }
       }
@@ -162,10 +165,10 @@ void turn_strip(const CopyPlan& plan, std::byte* to, const std::byte* from, std:
   // What is less than a line in either direction.
   for (std::int64_t k = 0; k < plan.across.extent; ++k) {
     auto* row = reinterpret_cast<W*>(to + k * plan.across.to);
-    for (std::int64_t i = k < a ? turns : 0; i < count; ++i) {
+    for (std::int64_t i = k < a ? whole : 0; i < count; ++i) {
       row[i] = *reinterpret_cast<const W*>(from + i * plan.inner.from + k * kSize);
     }
-    if (turns == count && k < a) k = a - 1;
+    if (whole == count && k < a) k = a - 1;
   }
 }
 
@@ -230,7 +233,7 @@ void copy_units(const CopyPlan& plan, const CopyUnits& units, std::int64_t begin
     if (first + units.part >= plan.inner.extent) walk.next();
     const std::int64_t count = std::min(units.part, plan.inner.extent - first);
     if (plan.transposes) {
-      turn_strip<W>(plan, to, from, first, count);
+      transpose_strip<W>(plan, to, from, first, count);
     } else if (plan.inner.from == plan.size) {
       copy_row(to + first * plan.size, from + first * plan.size, count * plan.size, plan.streams);
     } else {

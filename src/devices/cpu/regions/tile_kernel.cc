@@ -16,7 +16,8 @@ namespace {
 constexpr double kInlineNanoseconds = 10000;
 constexpr double kEagerNanoseconds = 60000;
 constexpr double kChunkNanoseconds = 8000;
-// Lines shorter than this are run together where memory allows it or not.
+// Lines shorter than this are run together, whether inputs allow it or not: those that do not are
+// collected. Outputs have to.
 constexpr std::int64_t kShortLine = 96;
 
 struct ElementwisePlan {
@@ -46,6 +47,7 @@ void plan_elementwise(const LoweredRegion& lowered, ElementwisePlan* plan) {
     std::int64_t together = 1;
     layout.inner_axes = 0;
     for (std::size_t i = space.axes.size(); i-- > 0 && together < kTileElements * 4;) {
+      if (layout.inner_axes > 0 && !outputs_join(lowered, i)) break;
       together *= space.axes[i].extent;
       ++layout.inner_axes;
     }

@@ -370,12 +370,12 @@ bool all_inside(const std::int64_t* indices, std::int64_t n, std::int64_t extent
   return outside >> 63 == 0;
 }
 
-void turn_block32(const std::byte* from, std::int64_t row_step, std::uint32_t* turned,
-                  std::int64_t width) {
+void transpose_block32(const std::byte* from, std::int64_t row_step, std::uint32_t* transposed,
+                       std::int64_t width) {
 #if HWY_TARGET == HWY_SCALAR
   for (int i = 0; i < 16; ++i) {
     const auto* row = in<std::uint32_t>(from + i * row_step);
-    for (int a = 0; a < 16; ++a) turned[a * width + i] = row[a];
+    for (int a = 0; a < 16; ++a) transposed[a * width + i] = row[a];
   }
 #elif HWY_MAX_BYTES >= 32
   // 8 x 8 in 256-bit vectors: pairs of words, pairs of pairs, then halves.
@@ -387,7 +387,7 @@ void turn_block32(const std::byte* from, std::int64_t row_step, std::uint32_t* t
         return hn::LoadU(d, in<std::uint32_t>(from + (i + k) * row_step) + a);
       };
       const auto put = [&](int k, auto v) HWY_ATTR {
-        hn::StoreU(hn::BitCast(d, v), d, turned + (a + k) * width + i);
+        hn::StoreU(hn::BitCast(d, v), d, transposed + (a + k) * width + i);
       };
       const auto low = [&](auto x, auto y)
                            HWY_ATTR { return hn::BitCast(d2, hn::InterleaveLower(d, x, y)); };
@@ -420,7 +420,7 @@ void turn_block32(const std::byte* from, std::int64_t row_step, std::uint32_t* t
         return hn::LoadU(d, in<std::uint32_t>(from + (i + k) * row_step) + a);
       };
       const auto put = [&](int k, auto v) HWY_ATTR {
-        hn::StoreU(hn::BitCast(d, v), d, turned + (a + k) * width + i);
+        hn::StoreU(hn::BitCast(d, v), d, transposed + (a + k) * width + i);
       };
       const auto l01 = hn::BitCast(d2, hn::InterleaveLower(d, row(0), row(1)));
       const auto h01 = hn::BitCast(d2, hn::InterleaveUpper(d, row(0), row(1)));
@@ -503,7 +503,7 @@ void fill_moves(TileTable& table) {
   set_moves<std::uint64_t>(table, 3);
   table.stream_lines = stream_lines;
   table.all_inside = all_inside;
-  table.turn_block32 = turn_block32;
+  table.transpose_block32 = transpose_block32;
   table.narrow[static_cast<int>(DType::f16)] = round_f16;
   table.narrow[static_cast<int>(DType::bf16)] = round_bf16;
 }

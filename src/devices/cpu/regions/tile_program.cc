@@ -410,9 +410,11 @@ class Compiler {
       const RegionOutput& output = region_.outputs[o];
       const int slot = draft_.inputs + static_cast<int>(o);
       const TileOperand& operand = draft_.program.operands[static_cast<std::size_t>(slot)];
+      if (operand.uneven) {
+        throw Error(ErrorCode::internal, "region: an output has no one stride along a line");
+      }
       const Value x = value(output.value);
-      const bool dense =
-          !operand.uneven && (operand.line_stride == 1 || draft_.program.length == 1);
+      const bool dense = operand.line_stride == 1 || draft_.program.length == 1;
       const bool fits = x.is_tile && region_.value_dtype(output.value) == output.dtype &&
                         is_native(output.dtype) && dense && bound_size(x.at) && !is_gathered(x.at);
       const int defined = fits ? definition(x.at) : -1;
@@ -472,7 +474,7 @@ class Compiler {
     const int slot = draft_.inputs + static_cast<int>(o);
     const TileOperand& operand = draft_.program.operands[static_cast<std::size_t>(slot)];
     const auto dtype = static_cast<std::size_t>(output.dtype);
-    const bool dense = !operand.uneven && (operand.line_stride == 1 || draft_.program.length == 1);
+    const bool dense = operand.line_stride == 1 || draft_.program.length == 1;
     if (dense && is_native(output.dtype)) {
       const auto type = static_cast<std::size_t>(x.type);
       draft_.streamed = streams(operand);
@@ -499,6 +501,16 @@ class Compiler {
 };
 
 }  // namespace
+
+bool outputs_join(const LoweredRegion& lowered, std::size_t axis) {
+  const RegionAxis& above = lowered.layout.axes[axis];
+  const RegionAxis& below = lowered.layout.axes[axis + 1];
+  const std::size_t first = lowered.region.inputs.size();
+  for (std::size_t k = first; k < first + lowered.region.outputs.size(); ++k) {
+    if (above.strides[k] != below.strides[k] * below.extent) return false;
+  }
+  return true;
+}
 
 TileProgram compile_tiles(const LoweredRegion& lowered, const TileLayout& layout, bool careful,
                           DType reduced) {

@@ -5,6 +5,7 @@
 // Before the steps run on a tile, operand slots are moved to where the tile begins.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -71,6 +72,10 @@ struct TileLayout {
   int inner_axes = 1;
   std::int64_t tile = kTileElements;  // at most
 };
+
+// Whether every output takes the same steps over axes `axis` and `axis` + 1 as over one: a line
+// holds both only then.
+bool outputs_join(const LoweredRegion& lowered, std::size_t axis);
 
 // Compiles the region's instructions for a walk over its axes. With `careful`, no output is written
 // before the last input was read, so that outputs may share memory with any input of the same

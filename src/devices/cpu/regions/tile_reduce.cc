@@ -350,7 +350,7 @@ std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan) {
   plan->way = ReducePlan::Way::rows;
   if (last != nullptr && !last->reduced) plan->way = ReducePlan::Way::columns;
   if (last != nullptr && above != nullptr && last->extent < kShortRun &&
-      above->reduced != last->reduced) {
+      above->reduced != last->reduced && outputs_join(lowered, rank - 2)) {
     int reduced_axes = 0;
     for (const RegionAxis& axis : space.axes) reduced_axes += axis.reduced ? 1 : 0;
     if (!last->reduced) {

@@ -103,9 +103,9 @@ struct TileTable {
   void (*repeat[4][kMaxRepeats - 1])(std::byte* to, const std::byte* from, std::int64_t n);
   // Whether every index exists in an axis of that extent.
   bool (*all_inside)(const std::int64_t* indices, std::int64_t n, std::int64_t extent);
-  // turned[a * width + i] = word a of source row i, for 16 rows of 16 words.
-  void (*turn_block32)(const std::byte* from, std::int64_t row_step, std::uint32_t* turned,
-                       std::int64_t width);
+  // transposed[a * width + i] = word a of source row i, for 16 rows of 16 words.
+  void (*transpose_block32)(const std::byte* from, std::int64_t row_step, std::uint32_t* transposed,
+                            std::int64_t width);
 };
 
 // The table for this processor.

@@ -47,8 +47,6 @@ class TileWalk {
   const std::byte* result() const { return slots_[program_.result_slot]; }
   // Where an operand's tile begins, in memory.
   const std::byte* memory(int operand) const { return slots_[operand]; }
-  // Where an operand's row begins.
-  std::byte* row_base(int operand) const { return bases_[operand]; }
 
  private:
   // On the stack; what is longer is allocated.

@@ -151,4 +151,12 @@ void for_chunks(std::int64_t count, std::int64_t cost, Body&& body) {
   WorkerPool::global().parallel_for_range(count, grain, body);
 }
 
+// Calls body(i) for each of `count` tasks, `grain` of which are claimed at a time.
+template <class Body>
+void for_each_task(std::int64_t count, std::int64_t grain, const Body& body) {
+  WorkerPool::global().parallel_for_range(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) body(i);
+  });
+}
+
 }  // namespace hearth::cpu

@@ -22,7 +22,7 @@ struct MatrixOperands {
 
   const runtime::Command& command;
   std::int64_t i;
-  std::span<std::byte> host_room;
+  std::span<std::byte> host_workspace;
 };
 
 // The functions for one precision: what they ask for, and the calls. Rows are columns to them.
@@ -77,7 +77,7 @@ class Factorization {
   }
 
   void queue(const MatrixOperands& on) const {
-    T* const a = on.at<T>(0, p_.room);
+    T* const a = on.at<T>(0, p_.batch_stride);
     switch (p_.kind) {
       case FactorProblem::cholesky:
         return cholesky(on, a, on.at<int>(1, 1));
@@ -136,7 +136,7 @@ class Factorization {
   void run_in_bytes(const MatrixOperands& on, const char* call, Run run) const {
     library_.check(run(static_cast<void*>(on.workspace().address),
                        static_cast<std::size_t>(on.workspace().bytes),
-                       static_cast<void*>(on.host_room.data()), on.host_room.size()),
+                       static_cast<void*>(on.host_workspace.data()), on.host_workspace.size()),
                    call);
   }
   // run(buffer on the card, its elements)
@@ -149,48 +149,49 @@ class Factorization {
 
   // The lower triangle of rows is the upper one of columns.
   void cholesky(const MatrixOperands& on, T* a, int* info) const {
-    run_in_bytes(on, "cusolverDnXpotrf", [&](auto... room) {
+    run_in_bytes(on, "cusolverDnXpotrf", [&](auto... workspace) {
       return session_.api.cusolverDnXpotrf(session_.handle, session_.params, Api::Triangle::upper,
-                                           p_.rows, kType, a, p_.rows, kType, room..., info);
+                                           p_.rows, kType, a, p_.rows, kType, workspace..., info);
     });
   }
 
   void lu(const MatrixOperands& on, T* a, std::int64_t* pivots, int* info) const {
-    run_in_bytes(on, "cusolverDnXgetrf", [&](auto... room) {
+    run_in_bytes(on, "cusolverDnXgetrf", [&](auto... workspace) {
       return session_.api.cusolverDnXgetrf(session_.handle, session_.params, p_.rows, p_.cols,
-                                           kType, a, p_.rows, pivots, kType, room..., info);
+                                           kType, a, p_.rows, pivots, kType, workspace..., info);
     });
   }
 
   void qr(const MatrixOperands& on, T* a, T* tau, int* info) const {
-    run_in_bytes(on, "cusolverDnXgeqrf", [&](auto... room) {
+    run_in_bytes(on, "cusolverDnXgeqrf", [&](auto... workspace) {
       return session_.api.cusolverDnXgeqrf(session_.handle, session_.params, p_.rows, p_.cols,
-                                           kType, a, p_.rows, kType, tau, kType, room..., info);
+                                           kType, a, p_.rows, kType, tau, kType, workspace...,
+                                           info);
     });
   }
 
   void qr_columns(const MatrixOperands& on, T* a, const T* tau, int* info) const {
-    run_in_elements(on, "cusolverDnorgqr", [&](auto... room) {
+    run_in_elements(on, "cusolverDnorgqr", [&](auto... workspace) {
       return of(session_.api.cusolverDnSorgqr, session_.api.cusolverDnDorgqr)(
-          session_.handle, rows(), cols(), rank(), a, rows(), tau, room..., info);
+          session_.handle, rows(), cols(), rank(), a, rows(), tau, workspace..., info);
     });
   }
 
   void eigh(const MatrixOperands& on, T* a, T* w, int* info) const {
-    run_in_bytes(on, "cusolverDnXsyevd", [&](auto... room) {
+    run_in_bytes(on, "cusolverDnXsyevd", [&](auto... workspace) {
       return session_.api.cusolverDnXsyevd(session_.handle, session_.params, vectors(),
                                            Api::Triangle::upper, p_.rows, kType, a, p_.rows, kType,
-                                           w, kType, room..., info);
+                                           w, kType, workspace..., info);
     });
   }
 
   // Of the transpose, which has the right vectors on the left. Asked for no vectors, cuSOLVER gave
   // no values of matrices that are not square, and took as long.
-  void svd(const MatrixOperands& on, T* a, T* s, T* rights, T* lefts, int* info) const {
-    run_in_elements(on, "cusolverDngesvdj", [&](auto... room) {
+  void svd(const MatrixOperands& on, T* a, T* s, T* v, T* u, int* info) const {
+    run_in_elements(on, "cusolverDngesvdj", [&](auto... workspace) {
       return of(session_.api.cusolverDnSgesvdj, session_.api.cusolverDnDgesvdj)(
-          session_.handle, Api::Vectors::all, kThin, cols(), rows(), a, cols(), s, rights, cols(),
-          lefts, rows(), room..., info, session_.jacobi);
+          session_.handle, Api::Vectors::all, kThin, cols(), rows(), a, cols(), s, v, cols(), u,
+          rows(), workspace..., info, session_.jacobi);
     });
   }
 
@@ -233,7 +234,7 @@ void FactorFunction::enqueue(const runtime::Command& command, Stream stream) con
   check_arguments(command);
   const std::lock_guard lock(library_.lock());
   with_factorization(library_, problem_, library_.session(stream), [&](const auto& each) {
-    for (std::int64_t i = 0; i < problem_.batch; ++i) each.queue({command, i, host_room_});
+    for (std::int64_t i = 0; i < problem_.batch; ++i) each.queue({command, i, host_workspace_});
   });
 }
 

@@ -26,7 +26,7 @@ class FactorFunction final : public LibraryFunction {
       : LibraryFunction(context, call),
         library_(library),
         problem_(gpu::factor_problem(call)),
-        host_room_(workspace_of(problem_, library, context).host_bytes) {}
+        host_workspace_(workspace_of(problem_, library, context).host_bytes) {}
 
   void enqueue(const runtime::Command& command, Stream stream) const override;
   bool is_recordable() const noexcept override { return false; }
@@ -34,7 +34,7 @@ class FactorFunction final : public LibraryFunction {
  private:
   Cusolver& library_;
   const gpu::FactorProblem problem_;
-  mutable std::vector<std::byte> host_room_;  // of the call that is queued
+  mutable std::vector<std::byte> host_workspace_;  // of the call that is queued
 };
 
 }  // namespace hearth::cuda

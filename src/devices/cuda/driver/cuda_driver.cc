@@ -87,7 +87,7 @@ runtime::Properties card_properties(const DriverApi& api, Card card) {
   properties.large_threadgroup_memory =
       attribute(api, card, DeviceAttribute::max_shared_memory_per_block_optin);
   properties.cache_bytes = attribute(api, card, DeviceAttribute::l2_cache_size);
-  properties.has_f64 = true;
+  properties.has_f64 = gpu::has_f64(gpu::Target::cuda);
   properties.has_tile_products = capability >= 80;
   return properties;
 }

@@ -69,6 +69,7 @@ runtime::Properties device_properties(const ObjectiveC& objc, Id device, SystemV
   properties.threadgroup_memory =
       static_cast<std::int64_t>(objc.send(device, messages::max_threadgroup_memory));
   properties.unified = objc.send(device, messages::has_unified_memory) != 0;
+  properties.has_f64 = gpu::has_f64(gpu::Target::metal);
   properties.has_simdgroup_matrix =
       objc.send(device, messages::supports_family, kMatrixFamily) != 0;
   return properties;

@@ -65,7 +65,8 @@ void attention_values(device const V* v, device const int* lengths, device const
   constant AttentionParams& a = p.attention;
   long packets = a.dv / 8, at = long(ctx.gid.x);
   if (at < p.items) {
-    keys[at] = int(ItemKeys<true>(lengths, starts, at, dynamics, a).length);
+    // Of no keys the library would write nothing; of one it writes a row that is odd, or 0.
+    keys[at] = int(metal::max(ItemKeys<true>(lengths, starts, at, dynamics, a).length, long(1)));
     rows[at] = int(a.rows);
   }
   if (at >= p.items * p.heads * a.keys * packets) return;

@@ -60,25 +60,31 @@ FamilyFunction gradient_function(std::string name, Shape (FamilyInputs::*shape)(
           }};
 }
 
+std::vector<FamilyFunction> family_functions() {
+  std::vector<FamilyFunction> all = array_functions();
+  for (const auto& more : {layer_functions(), matrix_functions(), quantized_functions()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
 void bench_families(Bench& bench) {
   const bool is_gpu = !bench.device().impl().host_visible();
   const WithThreads with(bench.threads());
-  for (const auto& functions : {array_functions(), layer_functions(), matrix_functions()}) {
-    for (const FamilyFunction& function : functions) {
-      for (const DType dtype : {DType::f32, DType::bf16}) {
-        if (function.f32_only && dtype != DType::f32) continue;
-        for (const bool is_large : {false, true}) {
-          RowSpec spec =
-              latency_row(std::string(is_gpu ? "gpu/" : "") + "families/" + function.name + "_" +
-                              std::string(name(dtype)) + (is_large ? "_large" : "_small"),
-                          is_gpu ? "stream" : "");
-          spec.peer = 1;
-          spec.threads = bench.threads();
-          if (!bench.wants(spec.row)) continue;
-          const FamilyCall call = function.prepare({bench.device(), dtype, is_large});
-          bench.measure(spec, is_gpu ? streamed(bench.device(), queued(call))
-                                     : timed("hearth", [&] { call().eval(); }));
-        }
+  for (const FamilyFunction& function : family_functions()) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      if (function.f32_only && dtype != DType::f32) continue;
+      for (const bool is_large : {false, true}) {
+        RowSpec spec =
+            latency_row(std::string(is_gpu ? "gpu/" : "") + "families/" + function.name + "_" +
+                            std::string(name(dtype)) + (is_large ? "_large" : "_small"),
+                        is_gpu ? "stream" : "");
+        if (function.has_peer) spec.peer = 1;
+        spec.threads = bench.threads();
+        if (!bench.wants(spec.row)) continue;
+        const FamilyCall call = function.prepare({bench.device(), dtype, is_large});
+        bench.measure(spec, is_gpu ? streamed(bench.device(), queued(call))
+                                   : timed("hearth", [&] { call().eval(); }));
       }
     }
   }

@@ -20,6 +20,7 @@ class FamilyInputs {
  public:
   FamilyInputs(Device device, DType dtype, bool is_large);
 
+  Device device() const noexcept { return device_; }
   DType dtype() const noexcept { return dtype_; }
   Shape matrix() const;  // [side, side]
   Shape lines() const;   // [side, 1024]
@@ -42,6 +43,7 @@ struct FamilyFunction {
   std::string name;  // family/function
   std::function<FamilyCall(const FamilyInputs&)> prepare;
   bool f32_only = false;
+  bool has_peer = true;  // whether PyTorch has such a function
 };
 
 // A function of one array of the shape that `shape` gives.
@@ -55,5 +57,8 @@ FamilyFunction gradient_function(std::string name, Shape (FamilyInputs::*shape)(
 std::vector<FamilyFunction> array_functions();   // of elements, rows, order and places
 std::vector<FamilyFunction> layer_functions();   // of layers of networks, and losses
 std::vector<FamilyFunction> matrix_functions();  // of linear algebra, signals and statistics
+std::vector<FamilyFunction> quantized_functions();
+// All of them.
+std::vector<FamilyFunction> family_functions();
 
 }  // namespace hearth::tools

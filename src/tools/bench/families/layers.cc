@@ -1,4 +1,5 @@
-// Products, convolutions, pools, images, norms of channels, attention, losses, and gradients.
+// Products, convolutions, pools, images, what is found in them, norms of channels, attention,
+// losses, and gradients.
 #include "hearth/ops.h"
 #include "tools/bench/families/families.h"
 
@@ -7,6 +8,7 @@ namespace {
 
 using Inputs = FamilyInputs;
 constexpr std::int64_t kLossClasses = 1000;
+constexpr std::int64_t kCtcTime = 128, kCtcClasses = 64, kCtcLabels = 32;
 
 Array image_points(const Inputs& in) {
   return tanh(in.normal({in.images()[0], in.images()[2], in.images()[3], 2})).eval();
@@ -68,6 +70,16 @@ void add_convolutions(std::vector<FamilyFunction>& out) {
                      return conv(x, w, Array(), {.padding = {1}});
                    };
                  }});
+  out.push_back({.name = "conv/deform_3x3",
+                 .prepare =
+                     [](const Inputs& in) {
+                       const Shape x = in.images();
+                       return [x = in.normal(x), offset = in.normal({x[0], 18, x[2], x[3]}),
+                               w = in.normal({x[1], x[1], 3, 3})] {
+                         return deform_conv2d(x, offset, w, Array(), Array(), {.padding = {1}});
+                       };
+                     },
+                 .has_peer = false});
 }
 
 void add_images(std::vector<FamilyFunction>& out) {
@@ -92,6 +104,33 @@ void add_images(std::vector<FamilyFunction>& out) {
   row("norm/batch", [](const Array& x) { return std::get<0>(batch_norm_train(x)); });
   row("norm/group_8", [](const Array& x) { return group_norm(x, 8); });
   row("norm/instance", [](const Array& x) { return instance_norm(x); });
+}
+
+// n boxes whose corners lie within some widths of each other: many overlap.
+Array boxes_of(const Inputs& in, std::int64_t n) {
+  const Array corner = mul(in.normal({n, 2}), 8.0), size = add(abs(in.normal({n, 2})), 1.0);
+  return cat({corner, add(corner, mul(size, 4.0))}, 1).eval();
+}
+
+void add_vision(std::vector<FamilyFunction>& out) {
+  out.push_back({.name = "vision/nms",
+                 .prepare =
+                     [](const Inputs& in) {
+                       const std::int64_t n = 8 * in.order();
+                       return [boxes = boxes_of(in, n), scores = in.normal({n})] {
+                         return nms(boxes, scores);
+                       };
+                     },
+                 .f32_only = true,
+                 .has_peer = false});
+  out.push_back({.name = "vision/connected_components",
+                 .prepare =
+                     [](const Inputs& in) {
+                       const Array image = greater(in.normal(in.matrix()), 0.0).eval();
+                       return [image] { return connected_components(image); };
+                     },
+                 .f32_only = true,
+                 .has_peer = false});
 }
 
 void add_attention(std::vector<FamilyFunction>& out) {
@@ -126,6 +165,18 @@ void add_losses(std::vector<FamilyFunction>& out) {
   pair("loss/mse", [](const Array& x, const Array& t) { return mse_loss(x, t); });
   pair("loss/binary_cross_entropy_with_logits",
        [](const Array& x, const Array& t) { return binary_cross_entropy_with_logits(x, t); });
+  out.push_back(
+      {"loss/ctc",
+       [](const Inputs& in) {
+         const std::int64_t batch = in.matrix()[0] / 32;
+         const Array unset = zeros({batch}, DType::i64, in.device());
+         return [x = log_softmax(in.normal({kCtcTime, batch, kCtcClasses})).eval(),
+                 targets = add(in.indices({batch, kCtcLabels}, kCtcClasses - 1), 1).eval(),
+                 times = add(unset, kCtcTime).eval(), labels = add(unset, kCtcLabels).eval()] {
+           return ctc_loss(x, targets, times, labels);
+         };
+       },
+       true});
   pair("loss/kl_div", [](const Array& x, const Array& t) { return kl_div(x, t); });
 }
 
@@ -158,6 +209,7 @@ std::vector<FamilyFunction> layer_functions() {
   add_products(out);
   add_convolutions(out);
   add_images(out);
+  add_vision(out);
   add_attention(out);
   add_losses(out);
   add_gradients(out);

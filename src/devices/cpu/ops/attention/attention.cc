@@ -1,9 +1,9 @@
 // attention: softmax(finish(scale * q k^T)) v for grouped heads, without the scores in memory.
 //
 // blocks: a task owns up to kChunkRows rows of one head and walks over blocks of keys; for each
-// block, some rows at a time get their products (products.h), then the running maximum,
-// sum and result of every row are brought up to date. Blocks of keys that causal order, window,
-// starts or lengths hide are skipped. Bound by gemm.
+// block, some rows at a time get their products (products.h), then the running maximum, sum and
+// result of every row are brought up to date. Blocks of keys that causal order, window, starts or
+// lengths hide are skipped. Bound by gemm.
 //
 // flash_decoding, of few rows: a task owns a split of the keys of one key head and all rows that
 // read it, so that keys and values are read once; the splits' results are combined in order. Bound
@@ -14,6 +14,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/integer_math.h"
+#include "devices/cpu/ops/attention/backward.h"
 #include "devices/cpu/ops/attention/products.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -25,7 +27,7 @@ constexpr std::int64_t kChunkRows = 512;
 constexpr std::int64_t kLeastChunkRows = 48;
 constexpr std::int64_t kBlockKeys = 512;
 constexpr std::int64_t kFewRows = 4;
-constexpr std::int64_t kStretchKeys = 256;
+constexpr std::int64_t kSplitKeys = 256;
 
 // The softmax of a row so far: weights are e^(score - max), `sum` adds them up.
 template <class T>
@@ -112,8 +114,8 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
   const std::int64_t heads = args.batch * args.heads;
   // Chunks of rows, fewer per task where there are few heads to share out.
   std::int64_t chunk = kChunkRows;
-  while (chunk > 2 * kLeastChunkRows && heads * ((args.rows + chunk - 1) / chunk) < 16) chunk /= 2;
-  const std::int64_t chunks = (args.rows + chunk - 1) / chunk;
+  while (chunk > 2 * kLeastChunkRows && heads * ceil_div(args.rows, chunk) < 16) chunk /= 2;
+  const std::int64_t chunks = ceil_div(args.rows, chunk);
   auto* run = attend_chunk<PlainProducts<T>>;
   if (PairProducts::fit(args)) run = attend_chunk<PairProducts>;
   for_chunks(
@@ -130,9 +132,9 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
 
 // Products of a few rows with keys or values: in compute precision, or of halves as they lie.
 template <class T>
-class Stretch {
+class SplitRows {
  public:
-  Stretch(const Operand& x, std::int64_t offset, std::int64_t width, int slot)
+  SplitRows(const Operand& x, std::int64_t offset, std::int64_t width, int slot)
       : at_(x.at(offset)), stride_(x.stride(2)), n_(x.shape()[3]), width_(width) {
     if constexpr (std::is_same_v<T, float>) {
       if (x.stride(3) == 1 && size_of(x.dtype()) == 2) dtype_ = x.dtype();
@@ -192,8 +194,8 @@ class Stretch {
 
 // One split of the keys for all rows of a key head. `result` is [rows][dv], not yet divided.
 template <class T>
-void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
-                    std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
+void attend_split(const AttentionArgs& args, std::int64_t item, std::int64_t kv_head, const T* q,
+                  std::int64_t key, std::int64_t width, Running<T>* running, T* result) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t rows = args.group() * args.rows, dv = args.dv;
   T* const scores = scratch<T>(1, rows * width);
@@ -203,7 +205,7 @@ void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t k
   const auto to = [&](std::int64_t r) {
     return std::clamp<std::int64_t>(args.visible(item, r % args.rows) - key, from(r), width);
   };
-  const Stretch<T> keys(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, 0);
+  const SplitRows<T> keys(args.k, AttentionArgs::at(args.k, item, kv_head, key), width, 0);
   keys.dots(q, rows, scores, from, to);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t row = r % args.rows, head = kv_head * args.group() + r / args.rows;
@@ -214,7 +216,7 @@ void attend_stretch(const AttentionArgs& args, std::int64_t item, std::int64_t k
     std::fill(line, line + begin, T(0));
     std::fill(line + begin + seen, line + width, T(0));
   }
-  const Stretch<T> values(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, 2);
+  const SplitRows<T> values(args.v, AttentionArgs::at(args.v, item, kv_head, key), width, 2);
   std::fill_n(result, rows * dv, T(0));
   values.add(scores, rows, result);
 }
@@ -224,10 +226,10 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
   const RowMath<T>& math = row_math<T>();
   const std::int64_t rows = args.group() * args.rows, d = args.d, dv = args.dv;
   const std::int64_t kv_heads = args.batch * args.kv_heads;
-  const std::int64_t stretches = (args.kv_length + kStretchKeys - 1) / kStretchKeys;
+  const std::int64_t splits = ceil_div(args.kv_length, kSplitKeys);
   T* const q = scratch<T>(8, kv_heads * rows * d);
-  T* const results = scratch<T>(9, kv_heads * stretches * rows * dv);
-  Running<T>* const running = scratch<Running<T>>(10, kv_heads * stretches * rows);
+  T* const results = scratch<T>(9, kv_heads * splits * rows * dv);
+  Running<T>* const running = scratch<Running<T>>(10, kv_heads * splits * rows);
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
     // Head major, as q itself: row i % rows of the group is head (i / args.rows), row i %
     // args.rows.
@@ -238,34 +240,33 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
         args.q.stride(3), d, q + i * d);
     math.scale(q + i * d, static_cast<T>(args.scale), q + i * d, d, false);
   }
-  const std::int64_t cost = std::min(args.kv_length, kStretchKeys) * (d + dv) * (1 + rows / 4);
-  for_chunks(kv_heads * stretches, cost, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t cost = std::min(args.kv_length, kSplitKeys) * (d + dv) * (1 + rows / 4);
+  for_chunks(kv_heads * splits, cost, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t head = task / stretches, first = task % stretches * kStretchKeys;
+      const std::int64_t head = task / splits, first = task % splits * kSplitKeys;
       const std::int64_t item = head / args.kv_heads;
       std::fill_n(running + task * rows, rows, Running<T>{});
       // Those that one of the rows sees.
       const std::int64_t key = std::max(first, args.hidden(item, 0));
-      const std::int64_t key_end =
-          std::min(first + kStretchKeys, args.visible(item, args.rows - 1));
+      const std::int64_t key_end = std::min(first + kSplitKeys, args.visible(item, args.rows - 1));
       if (key >= key_end) continue;
-      attend_stretch(args, item, head % args.kv_heads, q + head * rows * d, key, key_end - key,
-                     running + task * rows, results + task * rows * dv);
+      attend_split(args, item, head % args.kv_heads, q + head * rows * d, key, key_end - key,
+                   running + task * rows, results + task * rows * dv);
     }
   });
   T* const sum = scratch<T>(0, dv);
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
-    const std::int64_t task = i / rows * stretches, row = i % rows;
+    const std::int64_t task = i / rows * splits, row = i % rows;
     constexpr T kNone = -std::numeric_limits<T>::infinity();
     const Running<T> sink = Running<T>::of_sink(args, i / args.rows % args.heads);
     T max = sink.max, total = 0;
-    for (std::int64_t s = 0; s < stretches; ++s) {
+    for (std::int64_t s = 0; s < splits; ++s) {
       const T other = running[(task + s) * rows + row].max;
       max = other > max ? other : max;
     }
     if (sink.sum != T(0)) total = std::exp(sink.max - max);
     std::fill_n(sum, dv, T(0));
-    for (std::int64_t s = 0; s < stretches; ++s) {
+    for (std::int64_t s = 0; s < splits; ++s) {
       const Running<T>& part = running[(task + s) * rows + row];
       if (part.sum == T(0)) continue;
       const T share = part.max == kNone ? T(1) : std::exp(part.max - max);
@@ -298,6 +299,10 @@ constexpr Implementation kImplementations[] = {
      .accepts = has_few_rows,
      .launch = launch_attention<Rows::few>},
     {.name = "blocks", .op = &defs::attention_op, .launch = launch_attention<Rows::many>},
+    {.name = "blocks",
+     .op = &defs::attention_backward_op,
+     .prepare = prepare_attention_backward,
+     .launch = launch_attention_backward},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/integer_math.h"
 #include "devices/cpu/gemm/packed.h"
 #include "devices/cpu/ops/attention/scores.h"
 
@@ -79,8 +80,8 @@ class PairProducts {
   }
 
   PairProducts(const AttentionArgs& args, const AttentionRows& rows)
-      : args_(args), q_stride_(PackedPairs::round_up(args.d, PackedPairs::kDepthUnit)) {
-    const std::int64_t padded = PackedPairs::round_up(rows.count, PackedPairs::kRowUnit);
+      : args_(args), q_stride_(round_up(args.d, PackedPairs::kDepthUnit)) {
+    const std::int64_t padded = round_up(rows.count, PackedPairs::kRowUnit);
     q_ = scratch<bfloat16>(0, padded * q_stride_);
     const std::int64_t step = args.q.stride(3);
     for (std::int64_t r = 0; r < rows.count; ++r) {
@@ -115,8 +116,8 @@ class PairProducts {
 
   void add_values(const float* weights, std::int64_t rows, std::int64_t n, std::int64_t seen,
                   float* sums, bool accumulate) const {
-    const std::int64_t stride = PackedPairs::round_up(seen, PackedPairs::kDepthUnit);
-    const std::int64_t padded = PackedPairs::round_up(rows, PackedPairs::kRowUnit);
+    const std::int64_t stride = round_up(seen, PackedPairs::kDepthUnit);
+    const std::int64_t padded = round_up(rows, PackedPairs::kRowUnit);
     bfloat16* const narrow = scratch<bfloat16>(3, padded * stride);
     cpu_gemm().to_bf16(weights, n, 1, rows, seen, narrow, stride);
     for (std::int64_t r = 0; r < rows && seen < stride; ++r) {

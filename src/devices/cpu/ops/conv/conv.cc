@@ -1,23 +1,25 @@
-// conv and its gradients, as products of weights and patches.
+// conv and its gradients, as products of weights and patches (im2col).
 //
 // A task packs what some positions meet into a tile that stays in a second-level cache and
 // multiplies it by the weights of its group; the gradient for x multiplies first, and adds the
 // tile's rows to what they met. A convolution whose positions meet one element each needs no
 // tiles. Sums of halves are f32 and rounded once. How a result is summed follows from the problem
 // alone, not from the number of threads. Bound by the products, or by packing where few outputs
-// share a tile. Groups of one channel each take no products: channels.h. Where the processor
+// share a tile. Groups of one channel each take no products: depthwise.h. Where the processor
 // multiplies tiles of bf16, no patches are made: amx.h. Nor are they where planes are not mostly
-// padding: direct.h, direct_weight.h.
+// padding: indirect.h, indirect_weight.h.
 #include <memory>
 #include <vector>
 
 #include "core/integer_math.h"
 #include "devices/cpu/gemm/gemm.h"
 #include "devices/cpu/ops/conv/amx.h"
-#include "devices/cpu/ops/conv/channels.h"
-#include "devices/cpu/ops/conv/direct_launch.h"
+#include "devices/cpu/ops/conv/depthwise.h"
+#include "devices/cpu/ops/conv/im2col.h"
+#include "devices/cpu/ops/conv/indirect.h"
+#include "devices/cpu/ops/conv/indirect_weight.h"
 #include "devices/cpu/ops/conv/operands.h"
-#include "devices/cpu/ops/conv/patches.h"
+#include "devices/cpu/ops/conv/problem.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "graph/record/node.h"
@@ -52,14 +54,6 @@ std::int64_t part_for_threads(std::int64_t extent, std::int64_t most, std::int64
   return part;
 }
 
-template <class Body>
-void for_tasks(std::int64_t tasks, const Body& body) {
-  if (tasks == 1) return body(0);
-  WorkerPool::global().parallel_for_range(tasks, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) body(task);
-  });
-}
-
 // ---- conv
 
 template <class T>
@@ -74,9 +68,9 @@ void add_bias(void* context, void* tile, std::int64_t stride, std::int64_t, std:
 
 template <class T, class E>
 void conv(const Launch& launch) {
-  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
-  TensorSpec dense[2];
-  const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
+  const ConvOperands operands(launch);
+  const ConvProblem& p = operands.problem;
+  const Operand &x = operands.a, &weight = operands.b;
   const Operand out = output_of(launch);
   std::vector<T> bias = bias_of<T>(launch);
   const ConvStrides strides(*x.spec);
@@ -118,7 +112,7 @@ void conv(const Launch& launch) {
   const std::int64_t rows =
       part_for_threads(p.out, p.out, 48, p.batch * p.groups * blocks, p.flops());
   const std::int64_t row_blocks = ceil_div(p.out, rows);
-  for_tasks(p.batch * p.groups * blocks * row_blocks, [&](std::int64_t task) {
+  for_each_task(p.batch * p.groups * blocks * row_blocks, 1, [&](std::int64_t task) {
     const std::int64_t row = task % row_blocks * rows, first = task / row_blocks % blocks * columns;
     const std::int64_t image = task / row_blocks / blocks, g = image % p.groups;
     const std::int64_t count = std::min(columns, p.positions - first);
@@ -147,9 +141,9 @@ void conv(const Launch& launch) {
 
 template <class T, class E>
 void input_gradient(const Launch& launch) {
-  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
-  TensorSpec dense[2];
-  const Operand grad = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
+  const ConvOperands operands(launch);
+  const ConvProblem& p = operands.problem;
+  const Operand &grad = operands.a, &weight = operands.b;
   const Operand out = output_of(launch);
   const std::int64_t inner = p.in * p.taps;
 
@@ -182,7 +176,7 @@ void input_gradient(const Launch& launch) {
   // Must not depend on the channels of a task, hence on threads: it fixes the order of summation.
   const std::int64_t columns = std::min(kTilePositions * 4, p.positions);
   const std::int64_t blocks = ceil_div(p.in, channels);
-  for_tasks(p.batch * p.groups * blocks, [&](std::int64_t task) {
+  for_each_task(p.batch * p.groups * blocks, 1, [&](std::int64_t task) {
     const std::int64_t c = task % blocks * channels, image = task / blocks, g = image % p.groups;
     const std::int64_t some = std::min(channels, p.in - c);
     T* const sums = scratch<T>(0, channels * p.inputs);
@@ -208,9 +202,9 @@ void input_gradient(const Launch& launch) {
 
 template <class T, class E>
 void weight_gradient(const Launch& launch) {
-  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
-  TensorSpec dense[2];
-  const Operand x = operand(launch, 0, &dense[0]), grad = operand(launch, 1, &dense[1]);
+  const ConvOperands operands(launch);
+  const ConvProblem& p = operands.problem;
+  const Operand &x = operands.a, &grad = operands.b;
   const Operand out = output_of(launch);
   const ConvStrides strides(*x.spec);
   const auto width = static_cast<std::int64_t>(sizeof(E));
@@ -222,7 +216,7 @@ void weight_gradient(const Launch& launch) {
   const std::int64_t blocks = ceil_div(p.in, channels);
   const std::int64_t rows = part_for_threads(p.out, p.out, 24, p.groups * blocks, p.flops());
   const std::int64_t row_blocks = ceil_div(p.out, rows);
-  for_tasks(p.groups * blocks * row_blocks, [&](std::int64_t task) {
+  for_each_task(p.groups * blocks * row_blocks, 1, [&](std::int64_t task) {
     const std::int64_t c = task % blocks * channels, row = task / blocks % row_blocks * rows;
     const std::int64_t g = task / blocks / row_blocks;
     const std::int64_t some = std::min(channels, p.in - c), count = std::min(rows, p.out - row);
@@ -259,65 +253,6 @@ void weight_gradient(const Launch& launch) {
   });
 }
 
-// ---- Groups of one channel
-
-bool has_one_channel(const Signature& s) {
-  const ConvProblem p = problem_of(s);
-  return p.in == 1 && p.groups > 1;
-}
-
-// A weight [out, 1, kernel...] in compute precision, dense.
-template <class T>
-std::vector<T> weight_rows(const Operand& weight) {
-  std::vector<T> rows(static_cast<std::size_t>(element_count(weight.shape())));
-  load_row(weight.dtype(), weight.data, 1, static_cast<std::int64_t>(rows.size()), rows.data());
-  return rows;
-}
-
-template <class T>
-void run_channels(const Launch& launch) {
-  const ConvProblem& p = static_cast<const ConvState*>(launch.state)->problem;
-  TensorSpec dense[2];
-  const Operand a = operand(launch, 0, &dense[0]), b = operand(launch, 1, &dense[1]);
-  const Operand out = output_of(launch);
-  const OpDef* const op = launch.signature->op;
-  if (op == &defs::conv_op) {
-    conv_channels<T>(p, a, weight_rows<T>(b), bias_of<T>(launch), out);
-  } else if (op == &defs::conv_input_gradient_op) {
-    conv_input_channels<T>(p, a, weight_rows<T>(b), out);
-  } else {
-    conv_weight_channels<T>(p, a, b, out);
-  }
-}
-
-void launch_channels(const Launch& launch) {
-  if (element_count(launch.signature->output.shape) == 0) return;
-  with_compute_type(launch.signature->output.dtype, [&]<class T>() { run_channels<T>(launch); });
-}
-
-// ---- Tiles
-
-bool fits_amx(const Signature& s) {
-  if (s.output.dtype != DType::bf16) return false;
-  const ConvProblem p = problem_of(s);
-  return !p.is_pointwise() && ConvPlanes(p).fits();
-}
-
-Prepared prepare_amx(const Signature& s) {
-  Prepared prepared = prepare_conv(s);
-  prepared.workspace_bytes += ConvAmxMemory(problem_of(s)).total();
-  return prepared;
-}
-
-void launch_amx(const Launch& launch) {
-  const auto& state = *static_cast<const ConvState*>(launch.state);
-  if (element_count(launch.signature->output.shape) == 0) return;
-  TensorSpec dense[2];
-  const Operand x = operand(launch, 0, &dense[0]), weight = operand(launch, 1, &dense[1]);
-  conv_by_amx(amx_gemm()->walk, state.problem, x, weight, bias_of<float>(launch), output_of(launch),
-              launch.workspace + state.copies[0] + state.copies[1]);
-}
-
 template <void (*kF64)(const Launch&), void (*kF32)(const Launch&), void (*kHalf)(const Launch&)>
 void launch_conv(const Launch& launch) {
   if (element_count(launch.signature->output.shape) == 0) return;
@@ -328,52 +263,52 @@ void launch_conv(const Launch& launch) {
 using Half = std::uint16_t;  // the bits of f16 and bf16
 
 constexpr Implementation kImplementations[] = {
-    {.name = "channels",
+    {.name = "depthwise",
      .op = &defs::conv_op,
      .accepts = has_one_channel,
      .prepare = prepare_conv,
-     .launch = launch_channels},
+     .launch = launch_depthwise},
     {.name = "amx",
      .op = &defs::conv_op,
      .needs = [](const runtime::DeviceTraits&) { return amx_gemm() != nullptr; },
      .accepts = fits_amx,
      .prepare = prepare_amx,
      .launch = launch_amx},
-    {.name = "direct",
+    {.name = "indirect",
      .op = &defs::conv_op,
-     .accepts = fits_direct,
-     .prepare = prepare_direct,
-     .launch = launch_direct},
-    {.name = "patches",
+     .accepts = fits_indirect,
+     .prepare = prepare_indirect,
+     .launch = launch_indirect},
+    {.name = "im2col",
      .op = &defs::conv_op,
      .prepare = prepare_conv,
      .launch = launch_conv<conv<double, double>, conv<float, float>, conv<float, Half>>},
-    {.name = "channels",
+    {.name = "depthwise",
      .op = &defs::conv_input_gradient_op,
      .accepts = has_one_channel,
      .prepare = prepare_conv,
-     .launch = launch_channels},
-    {.name = "direct",
+     .launch = launch_depthwise},
+    {.name = "indirect",
      .op = &defs::conv_input_gradient_op,
-     .accepts = fits_direct,
-     .prepare = prepare_direct,
-     .launch = launch_direct},
-    {.name = "patches",
+     .accepts = fits_indirect,
+     .prepare = prepare_indirect,
+     .launch = launch_indirect},
+    {.name = "im2col",
      .op = &defs::conv_input_gradient_op,
      .prepare = prepare_conv,
      .launch = launch_conv<input_gradient<double, double>, input_gradient<float, float>,
                            input_gradient<float, Half>>},
-    {.name = "channels",
+    {.name = "depthwise",
      .op = &defs::conv_weight_gradient_op,
      .accepts = has_one_channel,
      .prepare = prepare_conv,
-     .launch = launch_channels},
-    {.name = "direct",
+     .launch = launch_depthwise},
+    {.name = "indirect",
      .op = &defs::conv_weight_gradient_op,
-     .accepts = fits_direct_weight,
-     .prepare = prepare_direct_weight,
-     .launch = launch_direct_weight},
-    {.name = "patches",
+     .accepts = fits_indirect_weight,
+     .prepare = prepare_indirect_weight,
+     .launch = launch_indirect_weight},
+    {.name = "im2col",
      .op = &defs::conv_weight_gradient_op,
      .prepare = prepare_conv,
      .launch = launch_conv<weight_gradient<double, double>, weight_gradient<float, float>,

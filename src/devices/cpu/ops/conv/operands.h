@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "core/integer_math.h"
-#include "devices/cpu/ops/conv/patches.h"
+#include "devices/cpu/ops/conv/problem.h"
 #include "devices/cpu/ops/elements.h"
 #include "graph/implementation.h"
 #include "graph/record/node.h"
+#include "ops/conv/conv_shapes.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
@@ -23,17 +24,15 @@ struct ConvState {
 inline ConvProblem problem_of(const Signature& s) {
   ParamReader statics(s.statics);
   const ConvWindow window(statics);
-  const Shape& a = s.inputs[0].shape;
-  const Shape& b = s.inputs[1].shape;
-  const Shape& out = s.output.shape;
-  if (s.op == &defs::conv_op) return {a, spatial(b), spatial(out), b[0], window};
-  if (s.op == &defs::conv_input_gradient_op) return {out, spatial(b), spatial(a), a[1], window};
-  return {a, spatial(out), spatial(b), b[1], window};
+  const ConvShapes of = conv_shapes(s);
+  return {of.x, spatial(of.weight), spatial(of.result), of.result[1], window};
 }
 
-inline Prepared prepare_conv(const Signature& s) {
+// With `memory_bytes` of workspace behind the copies.
+inline Prepared prepare_conv(const Signature& s, std::int64_t memory_bytes) {
   ConvState state{problem_of(s), {0, 0}};
   Prepared prepared;
+  prepared.workspace_bytes = memory_bytes;
   for (std::size_t i = 0; i < 2; ++i) {
     // Patches are read where they lie. Of the others a copy here, which only some problems need,
     // is less than one by the planner for all.
@@ -41,12 +40,13 @@ inline Prepared prepare_conv(const Signature& s) {
                                       (s.op == &defs::conv_op && !state.problem.is_pointwise()));
     if (is_packed || is_dense(s.inputs[i].shape, s.inputs[i].strides)) continue;
     const std::int64_t bytes = element_count(s.inputs[i].shape) * size_of(s.inputs[i].dtype);
-    state.copies[i] = ceil_div(bytes, 64) * 64;
+    state.copies[i] = round_up(bytes, 64);
     prepared.workspace_bytes += state.copies[i];
   }
   prepared.state = std::make_shared<const ConvState>(state);
   return prepared;
 }
+inline Prepared prepare_conv(const Signature& s) { return prepare_conv(s, 0); }
 
 template <class E>
 inline void copy_dense(const Operand& from, E* to) {
@@ -61,18 +61,41 @@ inline void copy_dense(const Operand& from, E* to) {
   });
 }
 
-// Operand i, dense in the workspace where prepare_conv() said so.
-inline Operand operand(const Launch& launch, int i, TensorSpec* dense) {
-  const auto& state = *static_cast<const ConvState*>(launch.state);
-  const Operand given = input_of(launch, i);
-  if (state.copies[i] == 0) return given;
-  *dense = *given.spec;
-  dense->strides = contiguous_strides(dense->shape);
-  const Operand copy{dense, launch.workspace + (i == 0 ? 0 : state.copies[0])};
-  with_storage_type(given.dtype(),
-                    [&]<class E>() { copy_dense(given, reinterpret_cast<E*>(copy.data)); });
-  return copy;
-}
+// The operands of a launch, each dense in the workspace where prepare_conv() said so, and the
+// workspace behind them.
+class ConvOperands {
+ public:
+  explicit ConvOperands(const Launch& launch)
+      : problem(state_of(launch).problem),
+        a(operand(launch, 0, &dense_[0])),
+        b(operand(launch, 1, &dense_[1])),
+        memory(launch.workspace + state_of(launch).copies[0] + state_of(launch).copies[1]) {}
+  ConvOperands(const ConvOperands&) = delete;
+  ConvOperands& operator=(const ConvOperands&) = delete;
+
+ private:
+  static const ConvState& state_of(const Launch& launch) {
+    return *static_cast<const ConvState*>(launch.state);
+  }
+  static Operand operand(const Launch& launch, int i, TensorSpec* dense) {
+    const ConvState& state = state_of(launch);
+    const Operand given = input_of(launch, i);
+    if (state.copies[i] == 0) return given;
+    *dense = *given.spec;
+    dense->strides = contiguous_strides(dense->shape);
+    const Operand copy{dense, launch.workspace + (i == 0 ? 0 : state.copies[0])};
+    with_storage_type(given.dtype(),
+                      [&]<class E>() { copy_dense(given, reinterpret_cast<E*>(copy.data)); });
+    return copy;
+  }
+
+  TensorSpec dense_[2];
+
+ public:
+  const ConvProblem& problem;
+  const Operand a, b;
+  std::byte* const memory;
+};
 
 template <class T>
 std::vector<T> bias_of(const Launch& launch) {

@@ -68,7 +68,7 @@ struct FftState {
 // Lines side by side: element i of lane l is at i * lanes + l.
 template <class T>
 struct FftBlock {
-  ComplexRow<T> from, to, room;
+  ComplexRow<T> from, to, workspace;
   std::int64_t first, lanes;
 };
 
@@ -123,23 +123,24 @@ void scatter(const T* from, const FftBlock<T>& block, std::int64_t start, std::i
   }
 }
 
-// A block's line where it lies, if it is alone and in one piece, else a copy in `room`.
+// A block's line where it lies, if it is alone and in one piece, else a copy in `workspace`.
 template <class T>
-const T* gathered(const FftLines<T>& lines, const FftBlock<T>& block, std::int64_t n, T* room) {
+const T* gathered(const FftLines<T>& lines, const FftBlock<T>& block, std::int64_t n,
+                  T* workspace) {
   if (block.lanes == 1 && lines.step() == 1) return lines.line(block.first);
-  gather(lines, block, 0, 1, n, room);
-  return room;
+  gather(lines, block, 0, 1, n, workspace);
+  return workspace;
 }
-// Where a block's results are to be put: into their line, or into `room`, for finish().
+// Where a block's results are to be put: into their line, or into `workspace`, for finish().
 template <class T>
-T* place_of(const FftLines<T>& lines, const FftBlock<T>& block, T* room) {
+T* place_of(const FftLines<T>& lines, const FftBlock<T>& block, T* workspace) {
   const bool direct = block.lanes == 1 && lines.step() == 1 && !lines.absent();
-  return direct ? lines.line(block.first) : room;
+  return direct ? lines.line(block.first) : workspace;
 }
 template <class T>
-void finish(const T* result, const T* room, const FftBlock<T>& block, std::int64_t n,
+void finish(const T* result, const T* workspace, const FftBlock<T>& block, std::int64_t n,
             const FftLines<T>& lines) {
-  if (result == room) scatter(room, block, 0, 1, n, lines);
+  if (result == workspace) scatter(workspace, block, 0, 1, n, lines);
 }
 
 template <class T>
@@ -156,9 +157,9 @@ void run_fft(const Launch& launch) {
     const ComplexRow<T> y = {place_of(out_re, block, block.to.re),
                              place_of(out_im, block, block.to.im)};
     if (inverse) {
-      state.plan.run({x.im, x.re}, {y.im, y.re}, block.room, block.lanes);
+      state.plan.run({x.im, x.re}, {y.im, y.re}, block.workspace, block.lanes);
     } else {
-      state.plan.run(x, y, block.room, block.lanes);
+      state.plan.run(x, y, block.workspace, block.lanes);
     }
     finish(y.re, block.to.re, block, state.n, out_re);
     finish(y.im, block.to.im, block, state.n, out_im);
@@ -198,7 +199,7 @@ void run_rfft(const Launch& launch) {
     if (!state.halved) {
       std::fill_n(block.from.im, state.n * lanes, T(0));
       const T* const re = gathered(x, block, state.n, block.from.re);
-      state.plan.run({re, block.from.im}, block.to, block.room, lanes);
+      state.plan.run({re, block.from.im}, block.to, block.workspace, lanes);
       scatter(block.to.re, block, 0, 1, bins, out_re);
       scatter(block.to.im, block, 0, 1, bins, out_im);
       return;
@@ -209,16 +210,16 @@ void run_rfft(const Launch& launch) {
       gather(x, block, 0, 2, half, block.from.re);
       gather(x, block, 1, 2, half, block.from.im);
     }
-    state.plan.run(read_only(block.from), block.to, block.room, lanes);
-    T* const room = scratch<T>(1, 2 * bins * lanes);
-    T* const room_im = room + bins * lanes;
-    const ComplexRow<T> y = {place_of(out_re, block, room), place_of(out_im, block, room_im)};
+    state.plan.run(read_only(block.from), block.to, block.workspace, lanes);
+    T* const workspace = scratch<T>(1, 2 * bins * lanes);
+    T* const room_im = workspace + bins * lanes;
+    const ComplexRow<T> y = {place_of(out_re, block, workspace), place_of(out_im, block, room_im)};
     if (lanes == 1) {
       row_fourier<T>().bins(read_only(block.to), half, state.roots(), y);
     } else {
       bins_of_lanes(read_only(block.to), state, lanes, y);
     }
-    finish(y.re, room, block, bins, out_re);
+    finish(y.re, workspace, block, bins, out_re);
     finish(y.im, room_im, block, bins, out_im);
   });
 }
@@ -253,9 +254,9 @@ void run_irfft(const Launch& launch) {
   const std::int64_t half = state.plan.length(), bins = re.length();
   for_blocks(state, re.count(), [&](FftBlock<T> block) {
     const std::int64_t lanes = block.lanes;
-    T* const room = scratch<T>(1, 2 * bins * lanes);
-    const ComplexRow<const T> x = {gathered(re, block, bins, room),
-                                   gathered(im, block, bins, room + bins * lanes)};
+    T* const workspace = scratch<T>(1, 2 * bins * lanes);
+    const ComplexRow<const T> x = {gathered(re, block, bins, workspace),
+                                   gathered(im, block, bins, workspace + bins * lanes)};
     const ComplexRow<const T> from = {block.from.im, block.from.re};  // the other direction
     const ComplexRow<T> to = {block.to.im, block.to.re};
     if (!state.halved) {
@@ -268,7 +269,7 @@ void run_irfft(const Launch& launch) {
           block.from.im[k * lanes + l] = is_real ? T(0) : y;
         }
       }
-      state.plan.run(from, to, block.room, lanes);
+      state.plan.run(from, to, block.workspace, lanes);
       return scatter(block.to.re, block, 0, 1, state.n, out);
     }
     if (lanes == 1) {
@@ -276,7 +277,7 @@ void run_irfft(const Launch& launch) {
     } else {
       from_bins_of_lanes(x, state, lanes, block.from);
     }
-    state.plan.run(from, to, block.room, lanes);
+    state.plan.run(from, to, block.workspace, lanes);
     if (lanes == 1 && out.step() == 1) {
       return row_fourier<T>().interleave(read_only(block.to), half, out.line(block.first));
     }

@@ -1,6 +1,6 @@
 // Discrete Fourier transforms of any length: the factors 2, 3, 4, 5, 7, 11 and 13 by Stockham's
 // stages (Van Loan, "Computational frameworks for the fast Fourier transform", 1992, 1.7), other
-// lengths as convolutions (Bluestein 1970).
+// lengths as convolutions (Bluestein's algorithm, 1970).
 //
 // Stages go over elements that lie side by side. These are lines: element i of line l is at
 // i * lanes + l. Or a line goes alone, whose length is a multiple of 4: every fourth element is a
@@ -46,8 +46,6 @@ inline RootOfUnity root_of_unity(std::int64_t at, std::int64_t n) {
 template <class T>
 class FftPlan {
  public:
-  static constexpr int kLargestFactor = 13;
-
   // Of lines side by side, or, where `alone`, of single ones, if the length is one for that.
   explicit FftPlan(std::int64_t n, bool alone) : n_(n) {
     std::int64_t rest = n;
@@ -56,7 +54,7 @@ class FftPlan {
     }
     if (rest > 1) {
       factors_.clear();
-      plan_convolution();
+      plan_bluestein();
       return;
     }
     if (alone && n % 4 == 0) {
@@ -82,16 +80,17 @@ class FftPlan {
 
   std::int64_t length() const { return n_; }
   // Whether run() takes one line at a time.
-  bool alone() const { return convolution_ != nullptr || quarters_ != nullptr; }
+  bool alone() const { return bluestein_ != nullptr || quarters_ != nullptr; }
 
   // Neither of the three overlaps another. The inverse, not divided by n, is the same of im and re.
-  void run(ComplexRow<const T> from, ComplexRow<T> to, ComplexRow<T> room,
+  void run(ComplexRow<const T> from, ComplexRow<T> to, ComplexRow<T> workspace,
            std::int64_t lanes) const {
-    if (convolution_ != nullptr) return convolve(from, to);
-    if (quarters_ == nullptr) return run_stages(from, to, room, lanes);
+    if (bluestein_ != nullptr) return run_bluestein(from, to);
+    if (quarters_ == nullptr) return run_stages(from, to, workspace, lanes);
     const Quarters& q = *quarters_;
-    q.plan.run_stages(from, room, to, 4);
-    row_fourier<T>().join_quarters({room.re, room.im}, n_ / 4, {q.re.data(), q.im.data()}, to);
+    q.plan.run_stages(from, workspace, to, 4);
+    row_fourier<T>().join_quarters({workspace.re, workspace.im}, n_ / 4, {q.re.data(), q.im.data()},
+                                   to);
   }
 
  private:
@@ -103,13 +102,13 @@ class FftPlan {
     FftPlan plan;
     std::vector<T> re, im;  // e^(-2 pi i j k / n) of j in [1, 3]: [3][n / 4]
   };
-  struct Convolution {
+  struct Bluestein {
     std::unique_ptr<const FftPlan<double>> plan;
     std::vector<double> chirp_re, chirp_im;  // e^(-pi i t^2 / n)
     std::vector<double> re, im;  // the transform of its conjugate, divided by the length
   };
 
-  void run_stages(ComplexRow<const T> from, ComplexRow<T> to, ComplexRow<T> room,
+  void run_stages(ComplexRow<const T> from, ComplexRow<T> to, ComplexRow<T> workspace,
                   std::int64_t lanes) const {
     if (factors_.empty()) {
       std::copy_n(from.re, n_ * lanes, to.re);
@@ -118,7 +117,7 @@ class FftPlan {
     }
     const Value* twiddles = twiddles_.data();
     std::int64_t length = n_, stride = lanes;
-    ComplexRow<T> next = factors_.size() % 2 == 1 ? to : room;
+    ComplexRow<T> next = factors_.size() % 2 == 1 ? to : workspace;
     for (const int factor : factors_) {
       const Value* const roots = roots_.data() + (factor == 7 ? 0 : factor == 11 ? 7 : 18);
       row_fourier<T>().stage(factor,
@@ -127,7 +126,7 @@ class FftPlan {
       length /= factor;
       stride *= factor;
       from = {next.re, next.im};
-      next = next.re == to.re ? room : to;
+      next = next.re == to.re ? workspace : to;
     }
   }
 
@@ -145,15 +144,15 @@ class FftPlan {
   }
 
   // As t k = (t^2 + k^2 - (k - t)^2) / 2, the transform is a convolution with a chirp.
-  void plan_convolution() {
+  void plan_bluestein() {
     std::int64_t length = 4;
     while (length < 2 * n_ - 1) length *= 2;
-    convolution_ = std::make_unique<Convolution>();
-    Convolution& c = *convolution_;
+    bluestein_ = std::make_unique<Bluestein>();
+    Bluestein& c = *bluestein_;
     c.plan = std::make_unique<const FftPlan<double>>(length, true);
     c.re.resize(static_cast<std::size_t>(length));
     c.im.resize(static_cast<std::size_t>(length));
-    std::vector<double> re(c.re.size()), im(re), room_re(re), room_im(re);
+    std::vector<double> re(c.re.size()), im(re), workspace_re(re), workspace_im(re);
     std::int64_t square = 0;  // t^2 mod 2n
     for (std::int64_t t = 0; t < n_; square = (square + 2 * t + 1) % (2 * n_), ++t) {
       const RootOfUnity root = root_of_unity(square, 2 * n_);
@@ -165,26 +164,26 @@ class FftPlan {
       }
     }
     c.plan->run({re.data(), im.data()}, {c.re.data(), c.im.data()},
-                {room_re.data(), room_im.data()}, 1);
+                {workspace_re.data(), workspace_im.data()}, 1);
   }
 
   // One line.
-  void convolve(ComplexRow<const T> from, ComplexRow<T> to) const {
-    const Convolution& c = *convolution_;
+  void run_bluestein(ComplexRow<const T> from, ComplexRow<T> to) const {
+    const Bluestein& c = *bluestein_;
     const std::int64_t length = c.plan->length();
     double* const memory = scratch<double>(12, 6 * length);
     const ComplexRow<double> x = {memory, memory + length},
                              y = {memory + 2 * length, memory + 3 * length},
-                             room = {memory + 4 * length, memory + 5 * length};
+                             workspace = {memory + 4 * length, memory + 5 * length};
     const ComplexRow<const double> chirp = {c.chirp_re.data(), c.chirp_im.data()};
     std::copy_n(from.re, n_, x.re);
     std::copy_n(from.im, n_, x.im);
     row_fourier<double>().multiply(x, chirp, n_);
     std::fill_n(x.re + n_, length - n_, 0.0);
     std::fill_n(x.im + n_, length - n_, 0.0);
-    c.plan->run({x.re, x.im}, y, room, 1);
+    c.plan->run({x.re, x.im}, y, workspace, 1);
     row_fourier<double>().multiply(y, {c.re.data(), c.im.data()}, length);
-    c.plan->run({y.im, y.re}, {x.im, x.re}, {room.im, room.re}, 1);
+    c.plan->run({y.im, y.re}, {x.im, x.re}, {workspace.im, workspace.re}, 1);
     row_fourier<double>().multiply(x, chirp, n_);
     const auto narrow = [](double value) { return static_cast<T>(value); };
     std::transform(x.re, x.re + n_, to.re, narrow);
@@ -196,7 +195,7 @@ class FftPlan {
   std::vector<Value> twiddles_;
   std::vector<Value> roots_;
   std::unique_ptr<const Quarters> quarters_;  // of lines that go alone
-  std::unique_ptr<Convolution> convolution_;  // of lengths with other factors
+  std::unique_ptr<Bluestein> bluestein_;      // of lengths with other factors
 };
 
 }  // namespace hearth::cpu
