@@ -46,8 +46,9 @@ def conv(shape, weight, bias=True, stride=None, padding=None, padding_end=None, 
     inputs = [ROWS.numbers(*shape), ROWS.numbers(*weight)]
     if bias:
         inputs.append(ROWS.numbers(weight[0]))
-    ROWS.multilinear("conv", call, inputs, stride=stride, padding=padding, padding_end=padding_end,
-                     dilation=dilation, groups=groups, same=same)
+    # A library adds a bias to what it has rounded.
+    ROWS.multilinear("conv", call, inputs, between=int(bias), stride=stride, padding=padding,
+                     padding_end=padding_end, dilation=dilation, groups=groups, same=same)
 
 
 def transpose(shape, weight, bias=True, stride=None, padding=None, padding_end=None, dilation=None,

@@ -123,7 +123,8 @@ struct Candidate {
 // Problems for which the same candidate is fastest.
 struct TuningClass {
   std::string problem;  // dtypes, layouts, epilogue, extents in steps: "f32 nt m1024 n1024 k512"
-  double work = 0;      // multiplications and additions of this one, of which two count as one
+  // Multiplications and additions of this one, of which two count as one. 0: it has no rivals.
+  double work = 0;
 };
 
 // Which candidates are measured, where that is worth it (kernels/autotune/tuner.h).

@@ -27,6 +27,8 @@ constexpr Implementation library_of(const OpDef* op) {
           .layout = LayoutNeed::dense,
           .prepare = prepare_conv_library,
           .launch = launch_steps,
+          .tuning = Tuning::rivals,
+          .tuning_class = conv_class,
           .wants_channels_last = wants_conv_channels_last,
           .writes_channels_last = true};
 }

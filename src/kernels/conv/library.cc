@@ -93,6 +93,27 @@ bool accepts_conv_library(const Signature& signature) {
   return true;
 }
 
+TuningClass conv_class(const Signature& signature) {
+  const ConvProblem problem = problem_of(signature);
+  TuningClass made;
+  made.problem = std::string(name(signature.output.dtype));
+  for (const TensorSpec& input : signature.inputs) {
+    if (!input.absent) made.problem += " " + to_string(input.shape);
+  }
+  for (const std::int64_t word : runtime::to_words(problem)) {
+    made.problem += " " + std::to_string(word);
+  }
+  const bool has_strides = std::any_of(problem.stride, problem.stride + problem.axes,
+                                       [](std::int64_t step) { return step > 1; });
+  if (problem.kind == ConvProblem::input_gradient && has_strides && problem.tf32 == 0 &&
+      signature.output.dtype == DType::f32) {
+    made.work = static_cast<double>(element_count(signature.inputs[0].shape)) *
+                static_cast<double>(element_count(signature.inputs[1].shape)) /
+                static_cast<double>(std::max<std::int64_t>(problem.outputs, 1));
+  }
+  return made;
+}
+
 // Groups leave tensor cores little to multiply: they take what they get.
 bool wants_conv_channels_last(const Signature& signature) {
   const DType dtype = signature.output.dtype;
