@@ -38,7 +38,8 @@ void register_gpus(const char* kind, std::vector<std::unique_ptr<runtime::Driver
 }  // namespace
 
 void discover_attached_devices() {
-  register_gpus("cuda", cuda::open_drivers());
+  auto cards = cuda::open_drivers();
+  register_gpus("cuda", std::move(cards), cuda::system_name());
   auto drivers = metal::open_drivers();
   register_gpus("metal", std::move(drivers), metal::system_name());
 }

@@ -97,6 +97,18 @@ TEST_P(ConvRun, IsThatOfTheCpu) {
        {.stride = {1, 2, 1}, .padding = {0, 1, 1}},
        {"conv_tiles"}},
       {{1, 4, 7, 7}, {4, 4, 2, 2}, {.stride = {4}, .dilation = {2}}, {"conv_direct"}},
+      {{2, 4, 6, 5},
+       {8, 4, 3, 3},
+       {.stride = {2, 1}, .padding = {0, 1}, .padding_end = {1, 0}, .dilation = {2}},
+       {"conv_direct"}},
+      {{2, 8, 10, 5, 4},
+       {2, 4, 2, 2, 3},
+       {.stride = {2, 2, 1},
+        .padding = {0, 1, 2},
+        .padding_end = {1, 2, 0},
+        .dilation = {2, 1, 2},
+        .groups = 2},
+       {"conv_direct"}},
   };
   for (const Device& device : devices(way)) {
     for (const Problem& p : problems) {
@@ -118,7 +130,11 @@ TEST_P(ConvRun, IsThatOfTheCpu) {
         const std::vector<Values> wanted = run(in_f64, p.options);
         const bool is_called = way == Way::library && dtype != DType::f64;
         std::vector<std::string_view> kernels = p.kernels;
-        if (is_called) kernels = {"library_conv", "library_conv_weight_gradient", "conv_bias"};
+        if (is_called) {
+          kernels = {"library_conv", "conv_bias"};
+          // Where zeros before and after differ, libraries are not trusted with it.
+          if (p.options.padding_end.empty()) kernels.push_back("library_conv_weight_gradient");
+        }
         // A library takes no operand that begins anywhere, but its copy with channels last.
         if (is_called && order == Order::shifted) {
           kernels = dtype == DType::f32 ? p.kernels : std::vector<std::string_view>();

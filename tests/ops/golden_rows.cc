@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "devices_under_test.h"
 #include "graph/effort.h"
@@ -108,28 +109,37 @@ std::vector<Array> gradients_of(const GoldenRow& row, const std::vector<Array>& 
   return gradients;
 }
 
-// `turn` counts what has been compared: of less effort than all layouts, each has its turn.
+void expect_row(const GoldenRow& row, const GoldenFunction& function, Device device, DType dtype,
+                MemoryLayout layout) {
+  const std::string what = row.text + ", " + std::string(hearth::name(dtype)) + " " + name(layout) +
+                           " on " + device.name() + ": ";
+  const std::vector<Array> inputs = inputs_of(row, dtype, layout, device);
+  const std::vector<Array> results = function(row, inputs);
+  ASSERT_EQ(results.size(), row.outputs.size()) << what;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ASSERT_EQ(difference(results[i], row.outputs[i], dtype), "") << what << "output " << i;
+  }
+  if (row.grads.empty()) return;
+  const std::vector<Array> gradients = gradients_of(row, inputs, results);
+  ASSERT_EQ(gradients.size(), row.grads.size()) << what;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    ASSERT_EQ(difference(gradients[i], row.grads[i], dtype), "") << what << "gradient " << i;
+  }
+}
+
+// In every dtype and layout; of less effort than all of them, each pair has its turn.
 void expect_row(const GoldenRow& row, const GoldenFunction& function, Device device,
                 std::size_t* turn) {
-  for (const DType dtype : dtypes_of(row)) {
-    if (!is_under_test(dtype) || !device.supports(dtype)) continue;
-    for (std::int64_t left = scaled(std::ssize(kElementLayouts)); left > 0; --left) {
-      const MemoryLayout layout = kElementLayouts[(*turn)++ % std::size(kElementLayouts)];
-      const std::string what = row.text + ", " + std::string(hearth::name(dtype)) + " " +
-                               name(layout) + " on " + device.name() + ": ";
-      const std::vector<Array> inputs = inputs_of(row, dtype, layout, device);
-      const std::vector<Array> results = function(row, inputs);
-      ASSERT_EQ(results.size(), row.outputs.size()) << what;
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        ASSERT_EQ(difference(results[i], row.outputs[i], dtype), "") << what << "output " << i;
-      }
-      if (row.grads.empty()) continue;
-      const std::vector<Array> gradients = gradients_of(row, inputs, results);
-      ASSERT_EQ(gradients.size(), row.grads.size()) << what;
-      for (std::size_t i = 0; i < gradients.size(); ++i) {
-        ASSERT_EQ(difference(gradients[i], row.grads[i], dtype), "") << what << "gradient " << i;
-      }
+  std::vector<std::pair<DType, MemoryLayout>> ways;
+  for (const MemoryLayout layout : kElementLayouts) {
+    for (const DType dtype : dtypes_of(row)) {
+      if (is_under_test(dtype) && device.supports(dtype)) ways.emplace_back(dtype, layout);
     }
+  }
+  if (ways.empty()) return;
+  for (std::int64_t left = scaled(std::ssize(ways)); left > 0; --left) {
+    const auto& [dtype, layout] = ways[(*turn)++ % ways.size()];
+    expect_row(row, function, device, dtype, layout);
   }
 }
 

@@ -42,9 +42,9 @@ using GoldenFunction =
     std::function<std::vector<Array>(const GoldenRow& row, const std::vector<Array>& inputs)>;
 
 // Compares each row of the file, results and gradients, with what the function of its name gives:
-// on every device under test, with inputs in every layout of memory (in turns, where
-// HEARTH_TEST_EFFORT is less than 100) and, where they are of f64 in
-// the file, in every float dtype, or in those that the row's option `dtypes` names.
+// on every device under test, with inputs in every layout of memory and, where they are of f64 in
+// the file, in every float dtype, or in those that the row's option `dtypes` names. Where
+// HEARTH_TEST_EFFORT is less than 100, these take turns.
 void expect_golden(const std::string& file, const std::map<std::string, GoldenFunction>& functions);
 
 }  // namespace hearth::testing

@@ -26,7 +26,8 @@ struct ConvOptions {
 // Convolution (cross-correlation) of x [batch, in, spatial...], with one to three spatial axes, and
 // weight [out, in / groups, kernel...]: [batch, out, positions...]. Each output channel sums over
 // the input channels of its group; bias [out] may be undefined. Float dtypes; halves are summed in
-// f32. Throws Error{shape} where the kernel does not fit into the padded input.
+// f32, and a library may round the sums before it adds the bias. Throws Error{shape} where the
+// kernel does not fit into the padded input.
 HEARTH_API Array conv(const Array& x, const Array& weight, const Array& bias = Array(),
                       const ConvOptions& options = {});
 
@@ -42,8 +43,9 @@ struct ConvTransposeOptions {
 // The gradient of conv for its input: x [batch, in, spatial...] and weight [in, out / groups,
 // kernel...] give [batch, out, extents...], (spatial - 1) * stride - padding - padding_end +
 // dilation * (kernel - 1) + 1 + output_padding each; bias [out] may be undefined. Float dtypes;
-// halves are summed in f32. Error{shape} where operands do not fit or no element is left,
-// Error{invalid_argument} for an output_padding that is negative.
+// halves are summed in f32, and the sums are rounded before the bias is added. Error{shape} where
+// operands do not fit or no element is left, Error{invalid_argument} for an output_padding that is
+// negative.
 HEARTH_API Array conv_transpose(const Array& x, const Array& weight, const Array& bias = Array(),
                                 const ConvTransposeOptions& options = {});
 

@@ -70,6 +70,7 @@ gpu::FoundDevices find_cards(const Places& places) {
   std::vector<std::string>& notes = cards.notes;
   const auto api = open_driver_api(places, notes);
   if (api == nullptr) return cards;
+  cards.system = "CUDA " + version_text(*api);
   int count = 0;
   if (const Result result = api->cuDeviceGetCount(&count); result != Result::success) {
     notes.push_back("cards cannot be counted: cuDeviceGetCount gives " + describe(*api, result));
@@ -95,6 +96,8 @@ gpu::FoundDevices find_cards(const Places& places) {
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers() {
   return last_search().keep(find_cards(Places::from_environment()));
 }
+
+std::string system_name() { return last_search().system(); }
 
 std::vector<std::string> notes() { return last_search().notes(); }
 

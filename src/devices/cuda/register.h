@@ -16,6 +16,8 @@ gpu::FoundDevices find_cards(const Places& places);
 
 // The same for the places that the environment names.
 std::vector<std::unique_ptr<runtime::Driver>> open_drivers();
+// "CUDA 13.0", of the last open_drivers(); empty where there is no driver. Thread-safe.
+std::string system_name();
 // The notes of the last open_drivers(). Thread-safe.
 std::vector<std::string> notes();
 

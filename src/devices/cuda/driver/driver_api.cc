@@ -3,15 +3,6 @@
 #include <array>
 
 namespace hearth::cuda {
-namespace {
-
-std::string version_text(const DriverApi& api) {
-  const int version = driver_version(api);
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-}  // namespace
-
 std::string describe(const DriverApi& api, Result result) {
   const char* name = nullptr;
   const char* text = nullptr;
@@ -48,6 +39,11 @@ int driver_version(const DriverApi& api) noexcept {
   int version = 0;
   if (api.cuDriverGetVersion(&version) != Result::success) return 0;
   return version;
+}
+
+std::string version_text(const DriverApi& api) {
+  const int version = driver_version(api);
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 std::shared_ptr<const DriverApi> open_driver_api(const Places& places,

@@ -115,5 +115,7 @@ std::shared_ptr<const DriverApi> open_driver_api(const Places& places,
 
 // 13.0 is 13000.
 int driver_version(const DriverApi& api) noexcept;
+// "13.0".
+std::string version_text(const DriverApi& api);
 
 }  // namespace hearth::cuda
