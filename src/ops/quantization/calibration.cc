@@ -14,7 +14,21 @@ namespace hearth {
 namespace quantization {
 namespace {
 
+// Converts in the same region, after the reshapes before it. Reduces its own results as well.
 using Reduction = Array (*)(const Array&, const Dims&, bool);
+
+Array least(const Array& x, const Dims& axes, bool keep_dims) {
+  return min(cast(x, DType::f32), axes, keep_dims);
+}
+Array largest(const Array& x, const Dims& axes, bool keep_dims) {
+  return max(cast(x, DType::f32), axes, keep_dims);
+}
+Array largest_magnitude(const Array& x, const Dims& axes, bool keep_dims) {
+  return max(abs(cast(x, DType::f32)), axes, keep_dims);
+}
+Array mean_magnitude(const Array& x, const Dims& axes, bool keep_dims) {
+  return mean(abs(cast(x, DType::f32)), axes, keep_dims);
+}
 
 // Of each block, or of all; 0 of an empty array.
 Array reduced(const Array& x, const QuantScheme& scheme, Reduction reduction) {
@@ -49,10 +63,9 @@ void require_params(const CalibrationRange& range) {
   require_float_array("compute_q_params", range.max);
 }
 
-Array floats_of(const Array& x) {
+void require_floats(const Array& x) {
   require_defined("compute_range", x);
   require_float_array("compute_range", x);
-  return cast(x, DType::f32);
 }
 
 }  // namespace
@@ -66,8 +79,8 @@ CalibrationRange magnitude_range(const Array& x, const QuantScheme& scheme,
                 "compute_range: no mean of two levels; got Calibration::abs_mean, expected "
                 "Calibration::min_max");
   }
-  const Reduction largest = max, middle = mean;
-  const Array magnitude = reduced(abs(floats_of(x)), scheme, is_mean ? middle : largest);
+  require_floats(x);
+  const Array magnitude = reduced(x, scheme, is_mean ? mean_magnitude : largest_magnitude);
   return {neg(magnitude), magnitude};
 }
 
@@ -81,8 +94,9 @@ CalibrationRange compute_range(const Array& x, const QuantScheme& scheme,
     return quantization::magnitude_range(x, scheme, calibration);
   }
   const NoGrad no_grad;
-  const Array values = quantization::floats_of(x);
-  return {quantization::reduced(values, scheme, min), quantization::reduced(values, scheme, max)};
+  quantization::require_floats(x);
+  return {quantization::reduced(x, scheme, quantization::least),
+          quantization::reduced(x, scheme, quantization::largest)};
 } catch (const Error& error) {
   throw_as("compute_range", error);
 }

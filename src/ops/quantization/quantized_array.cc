@@ -135,7 +135,7 @@ QuantizedArray quantize_by(const Array& x, const QuantScheme& scheme, DType dtyp
   // No device divides by less than a normal number for sure.
   const Array scales = split_scales(clamp_min(combined(stored, global, scheme), kMinNormal), scheme,
                                     x.shape(), split);
-  Array multiples = div(split_elements(x, split), scales);
+  Array multiples = div(cast(split_elements(x, split), DType::f32), scales);
   if (scheme.scale_dtype() == ScaleDType::ue8m0) {
     // The only scale below is 2^-127, of code 0.
     const Array rest = add(cast(equal(stored, 0), DType::f32), 1.0);
@@ -222,7 +222,7 @@ QuantizedArray quantize(const Array& x, const QuantScheme& scheme, const QuantPa
   }
   const Array stored =
       quantization::stored_scales(cast(params.scales, DType::f32), scheme.scale_dtype());
-  return quantization::quantize_by(cast(x, DType::f32), scheme, x.dtype(), stored, global);
+  return quantization::quantize_by(x, scheme, x.dtype(), stored, global);
 } catch (const Error& error) {
   throw_as("quantize", error);
 }
@@ -267,10 +267,16 @@ Array quantized_values(const QuantizedArray& x) try {
 }
 
 Array fake_quantize(const Array& x, const QuantScheme& scheme, Calibration calibration) try {
-  const Array rounded = dequantize(quantize_dynamic(x, scheme, calibration));
+  require_defined("fake_quantize", x);
+  // How codes are stored changes no value. Bytes without blocks are one line, so that one region
+  // goes to codes and back.
+  const bool has_bytes = bits_of(scheme.value) == 8;
+  const Array line = has_bytes && !scheme.block ? reshape(x, {x.size()}) : x;
+  const Array rounded = dequantize(quantize_dynamic(
+      line, has_bytes ? scheme.with_store(QuantStore::native()) : scheme, calibration));
   // 0 wherever x is finite, and the way back to x.
-  const Array passed = where(is_finite(x), x, 0.0);
-  return add(sub(passed, passed.detach()), rounded);
+  const Array passed = where(is_finite(line), line, 0.0);
+  return reshape(add(sub(passed, passed.detach()), rounded), x.shape());
 } catch (const Error& error) {
   throw_as("fake_quantize", error);
 }

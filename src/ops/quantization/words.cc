@@ -61,11 +61,11 @@ Array packed(const Array& codes, const QuantScheme& scheme, const Shape& shape,
   const DType dtype = payload_dtype(scheme);
   const Shape words = payload_shape(scheme, shape);
   if (split.opens_lines) return cast(closed_lines(codes, scheme, words), dtype);
-  if (split.codes_axis < 0) return cast(reshape(codes, words), dtype);
+  if (split.codes_axis < 0) return reshape(cast(codes, dtype), words);
   const Array fields = cast(bitwise_and(codes, code_mask(scheme)), DType::u32);
   const Array placed =
       bitwise_left_shift(fields, split_shifts(shifts_of(scheme, codes.device()), split));
-  return cast(reshape(sum(placed, {split.codes_axis}), words), dtype);
+  return reshape(cast(sum(placed, {split.codes_axis}), dtype), words);
 }
 
 Array unpacked(const QuantizedArray& x, const Split& split) {
