@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "hearth/grad.h"
+#include "hearth/indexing.h"
 #include "hearth/ops.h"
 
 namespace hearth {
@@ -11,6 +12,7 @@ namespace {
 using check::array;
 using check::expect_close;
 using check::expect_values;
+using check::ints;
 using check::Values;
 
 // Rules that combined numbers with numbers got f32, which then met arrays of other dtypes.
@@ -82,6 +84,57 @@ TEST(Gradient, NumbersBesideArraysOfOtherDevices) {
   const double log2 = std::log(2.0);
   expect_close(gradient(pow(2.0, x)), {log2, 2 * log2, 4 * log2, 16 * log2}, 1e-12);
   expect_values(gradient(pow(0.0, x)), {4}, {0, 0, 0, 0});
+}
+
+// Results that no element of an input decides were constants: backward() found nothing to
+// differentiate, or no gradient of one input.
+TEST(Gradient, OfEmptyInputsIsEmpty) {
+  using Arrays = std::span<const Array>;
+  struct Row {
+    const char* name;
+    std::vector<Shape> shapes;
+    std::function<Array(Arrays)> f;
+  };
+  const Array none = ints({}, {0});
+  const auto conv = [](Arrays x) { return deform_conv2d(x[0], x[1], x[2], x[3]); };
+  const Row rows[] = {
+      {"pad", {{0, 2}}, [](Arrays x) { return pad(x[0], {1, 0}, {2, 1}); }},
+      {"slice_assign",
+       {{3, 2}, {0, 2}},
+       [](Arrays x) { return slice_assign(x[0], {{1, 1}}, x[1]); }},
+      {"set",
+       {{3, 2}, {0, 2}},
+       [](Arrays x) { return tensor_detail::set(x[0], std::span<const std::int64_t>(), x[1]); }},
+      {"det", {{2, 0, 0}}, [](Arrays x) { return det(x[0]); }},
+      {"slogdet, sign", {{2, 0, 0}}, [](Arrays x) { return slogdet(x[0]).first; }},
+      {"slogdet", {{2, 0, 0}}, [](Arrays x) { return slogdet(x[0]).second; }},
+      {"matrix_power", {{2, 3, 3}}, [](Arrays x) { return matrix_power(x[0], 0); }},
+      {"vector_norm", {{3}}, [](Arrays x) { return vector_norm(x[0], 0); }},
+      {"multi_margin_loss",
+       {{2, 0}, {0}},
+       [](Arrays x) {
+         return multi_margin_loss(x[0], ints({0, 0}, {2}), 1, 1, x[1], Reduction::none);
+       }},
+      {"multi_margin_loss",
+       {{0, 3}, {3}},
+       [&](Arrays x) { return multi_margin_loss(x[0], none, 1, 1, x[1], Reduction::sum); }},
+      {"deform_conv2d", {{0, 1, 3, 3}, {0, 8, 2, 2}, {1, 1, 2, 2}, {0, 4, 2, 2}}, conv},
+      {"deform_conv2d", {{1, 0, 3, 3}, {1, 8, 2, 2}, {2, 0, 2, 2}, {1, 4, 2, 2}}, conv},
+  };
+  for (const Row& row : rows) {
+    std::vector<Array> leaves;
+    for (const Shape& shape : row.shapes) leaves.push_back(check::random_array(shape).require_grad());
+    const Gradients gradients = backward(sum(row.f(leaves)));
+    for (const Array& leaf : leaves) {
+      const Array gradient = gradients.get(leaf);
+      ASSERT_TRUE(gradient.defined()) << row.name << to_string(leaf.shape());
+      EXPECT_EQ(gradient.shape(), leaf.shape()) << row.name;
+      // Only what slice_assign and set write into is part of the result.
+      const double each = row.shapes[0] == Shape{3, 2} ? 1 : 0;
+      expect_values(gradient, leaf.shape(),
+                    Values(static_cast<std::size_t>(leaf.size()), each), row.name);
+    }
+  }
 }
 
 }  // namespace
