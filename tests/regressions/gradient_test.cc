@@ -137,5 +137,28 @@ TEST(Gradient, OfEmptyInputsIsEmpty) {
   }
 }
 
+// The slope of |x|^p at 0 is infinite for p < 1, and met an x of no sign.
+TEST(Gradient, OfNormsAtZero) {
+  const auto gradient = [](const Values& values, double p) {
+    const Array x = array(values, {3}).require_grad();
+    return backward(vector_norm(x, p)).get(x);
+  };
+  expect_close(gradient({0, 1, -4}, 0.5), {0, 3, -1.5}, 1e-12);
+  expect_close(gradient({0, 1, -4}, 1.5), {0, 1 / std::cbrt(9), -2 / std::cbrt(9)}, 1e-12);
+  const double share = 1 / std::pow(std::cbrt(65), 2);
+  expect_close(gradient({0, 1, -4}, 3), {0, share, -16 * share}, 1e-12);
+  // Where one element is 0, so is the norm of a negative power, whatever the others are.
+  for (const double p : {-0.5, -1.0, -2.0}) expect_close(gradient({0, 1, -4}, p), {0, 0, 0}, 0);
+  for (const double p : {0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, -1.0, -2.0, check::kInf, -check::kInf}) {
+    expect_close(gradient({0, 0, 0}, p), {0, 0, 0}, 0, "p = " + std::to_string(p));
+  }
+  const Array x = array({0, 1, -4}, {3}).require_grad();
+  // n = (1 + 2)^2; of x_1 / n + x_2 / n by x_2: 1 / n - (x_1 + x_2) n' / n^2, n' = 3 sign / sqrt.
+  expect_close(backward(sum(vector_normalize(x, 0.5))).get(x),
+               {1.0 / 9, 1.0 / 9 + 3 * 3.0 / 81, 1.0 / 9 - 3 * 1.5 / 81}, 1e-12);
+  const Array image = array({0, 0, 0, 4}, {1, 1, 4}).require_grad();
+  expect_close(backward(sum(lp_pool(image, 0.5, {2}))).get(image), {0, 0, 0, 1}, 1e-12);
+}
+
 }  // namespace
 }  // namespace hearth
