@@ -160,5 +160,22 @@ TEST(Gradient, OfNormsAtZero) {
   expect_close(backward(sum(lp_pool(image, 0.5, {2}))).get(image), {0, 0, 0, 1}, 1e-12);
 }
 
+// Of a^b at b = 0: the slope by b of b a^(b - 1) is 1 / a, of either sign.
+TEST(Gradient, OfPowersWithExponentZeroToSecondOrder) {
+  const Array a = array({-2, 2, 4}, {3}).require_grad();
+  const Array b = array({0, 0, 0}, {3}).require_grad();
+  const auto first = [&](const Array& leaf) {
+    return sum(backward(sum(pow(a, b)), {.create_graph = true}).get(leaf));
+  };
+  expect_values(backward(first(a)).get(b), {3}, {-0.5, 0.5, 0.25});
+  expect_values(backward(first(b)).get(a), {3}, {-0.5, 0.5, 0.25});
+  expect_values(backward(first(a)).get(a), {3}, {0, 0, 0});
+  const Array base = array({0.5, 1.5, 3}, {3}), exponent = array({0, 1, 2}, {3});
+  check::check_second_gradients([](std::span<const Array> x) { return pow(x[0], x[1]); },
+                                {base, exponent});
+  const Array zero = array({0}, {1}).require_grad(), power = array({0}, {1}).require_grad();
+  expect_values(backward(sum(pow(zero, power))).get(zero), {1}, {0});
+}
+
 }  // namespace
 }  // namespace hearth
