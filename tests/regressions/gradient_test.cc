@@ -177,5 +177,35 @@ TEST(Gradient, OfPowersWithExponentZeroToSecondOrder) {
   expect_values(backward(sum(pow(zero, power))).get(zero), {1}, {0});
 }
 
+// Two zeros that go to one element made every second derivative 0.
+TEST(Gradient, OfScatteredProductsWithZerosToAnyOrder) {
+  const Array at = ints({1, 0, 1, 1, 0, 2}, {6});
+  Values values = check::random_values(6 * 2, 0.5, 1.5);
+  for (const std::size_t i : {0u, 1u, 4u, 6u, 8u}) values[i] = 0;
+  const Array x = check::random_array({4, 2}, DType::f64, 0.5, 1.5, 5);
+  const auto by_list = [&](std::span<const Array> in) {
+    return select_assign(in[0], at, in[1], 0, IndexingUpdateOp::mul);
+  };
+  const auto by_element = [&](std::span<const Array> in) {
+    const Array each = expand(reshape(at, {6, 1}), {6, 2});
+    return scatter(in[0], each, in[1], 0, IndexingUpdateOp::mul);
+  };
+  const auto along_rows = [&](std::span<const Array> in) {
+    const Array each = expand(reshape(at, {1, 6}), {2, 6});
+    return scatter(transpose(in[0]), each, transpose(in[1]), 1, IndexingUpdateOp::mul);
+  };
+  for (const check::Many& f : {check::Many(by_list), check::Many(by_element),
+                               check::Many(along_rows)}) {
+    check::check_gradients(f, {x, array(values, {6, 2})});
+    check::check_second_gradients(f, {x, array(values, {6, 2})});
+  }
+  // One that is no number is no part of other elements' gradients.
+  values[11] = check::kNan;
+  const Array tracked = array(values, {6, 2}).require_grad();
+  const Array in[] = {x, tracked};
+  const Array gradient = backward(sum(by_list(in)), {.create_graph = true}).get(tracked);
+  for (const double each : gradient.to_doubles()) EXPECT_FALSE(std::isnan(each));
+}
+
 }  // namespace
 }  // namespace hearth
