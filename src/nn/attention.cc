@@ -83,8 +83,7 @@ Array whole_mask(const char* layer, const Array& mask, Array padding, const Shap
     if (!broadcasts_to(mask.shape(), scores)) {
       throw Error(ErrorCode::shape,
                   std::string(layer) + ": mask does not fit; got " + to_string(mask.shape()) +
-                      ", expected something that broadcasts to [batch, heads, rows, length], here " +
-                      to_string(scores));
+                      ", expected something that broadcasts to " + to_string(scores));
     }
   }
   if (!padding.defined()) return mask;
@@ -198,9 +197,9 @@ nn_detail::Weighed attend(const MultiHeadAttention& layer, const Array& query, c
     v = call.cache->values.array();
     options.kv_length = call.cache->length;
   }
-  options.mask = whole_mask(kMultiHead, call.mask.array, call.padding.array,
-                            {batch, layer.heads, q.shape(2), k.shape(2)},
-                            options.kv_length.value_or(rows));
+  options.mask =
+      whole_mask(kMultiHead, call.mask.array, call.padding.array,
+                 {batch, layer.heads, q.shape(2), k.shape(2)}, options.kv_length.value_or(rows));
   const double dropped = call.training ? layer.dropout : 0;
   nn_detail::Weighed result = mix(q, k, v, options, dropped, with_weights);
   result.mixed = joined_heads(result.mixed, layer.o_proj);
@@ -232,9 +231,8 @@ nn_detail::Weighed attend(const CrossAttention& layer, const Array& x, const Arr
   }
   AttentionOptions options;
   const std::int64_t length = seen.keys.shape()[2];
-  options.mask =
-      whole_mask("cross_attention", call.mask.array, call.padding.array,
-                 {batch, layer.heads, q.shape(2), length}, length);
+  options.mask = whole_mask("cross_attention", call.mask.array, call.padding.array,
+                            {batch, layer.heads, q.shape(2), length}, length);
   options.bias = call.bias;
   options.lengths = call.lengths;
   require_counts("cross_attention", "lengths", call.lengths, batch);

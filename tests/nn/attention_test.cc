@@ -68,21 +68,22 @@ TEST(CrossAttention, SaysWhichMaskDoesNotFit) {
   for (const Array& padding : {none, pad}) {
     EXPECT_EQ(text(ErrorCode::shape, mask, padding),
               "cross_attention: mask does not fit; got [3, 4], expected something that broadcasts "
-              "to [batch, heads, rows, length], here [2, 2, 3, 5]");
-    EXPECT_EQ(text(ErrorCode::dtype, zeros({3, 5}), padding),
-              "cross_attention: mask of wrong dtype; got f32, expected bool, true where masked out");
+              "to [2, 2, 3, 5]");
+    EXPECT_EQ(
+        text(ErrorCode::dtype, zeros({3, 5}), padding),
+        "cross_attention: mask of wrong dtype; got f32, expected bool, true where masked out");
   }
   EXPECT_EQ(text(ErrorCode::shape, zeros({3, 5}, DType::bool_), zeros({2, 4}, DType::bool_)),
             "cross_attention: padding does not fit; got [2, 4], expected [batch, length], here "
             "[2, 5]");
-  EXPECT_EQ(check::error_of(ErrorCode::shape,
-                            [&] {
-                              (void)self.forward(x, {.mask = mask,
-                                                     .padding = zeros({2, 3}, DType::bool_),
-                                                     .training = false});
-                            }),
+  EXPECT_EQ(check::error_of(
+                ErrorCode::shape,
+                [&] {
+                  (void)self.forward(
+                      x, {.mask = mask, .padding = zeros({2, 3}, DType::bool_), .training = false});
+                }),
             "multi_head_attention: mask does not fit; got [3, 4], expected something that "
-            "broadcasts to [batch, heads, rows, length], here [2, 2, 3, 3]");
+            "broadcasts to [2, 2, 3, 3]");
 }
 
 TEST(AttentionDropout, KeepsTheMeanAndTheMasks) {

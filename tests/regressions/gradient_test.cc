@@ -123,7 +123,8 @@ TEST(Gradient, OfEmptyInputsIsEmpty) {
   };
   for (const Row& row : rows) {
     std::vector<Array> leaves;
-    for (const Shape& shape : row.shapes) leaves.push_back(check::random_array(shape).require_grad());
+    for (const Shape& shape : row.shapes)
+      leaves.push_back(check::random_array(shape).require_grad());
     const Gradients gradients = backward(sum(row.f(leaves)));
     for (const Array& leaf : leaves) {
       const Array gradient = gradients.get(leaf);
@@ -131,8 +132,8 @@ TEST(Gradient, OfEmptyInputsIsEmpty) {
       EXPECT_EQ(gradient.shape(), leaf.shape()) << row.name;
       // Only what slice_assign and set write into is part of the result.
       const double each = row.shapes[0] == Shape{3, 2} ? 1 : 0;
-      expect_values(gradient, leaf.shape(),
-                    Values(static_cast<std::size_t>(leaf.size()), each), row.name);
+      expect_values(gradient, leaf.shape(), Values(static_cast<std::size_t>(leaf.size()), each),
+                    row.name);
     }
   }
 }
@@ -149,7 +150,8 @@ TEST(Gradient, OfNormsAtZero) {
   expect_close(gradient({0, 1, -4}, 3), {0, share, -16 * share}, 1e-12);
   // Where one element is 0, so is the norm of a negative power, whatever the others are.
   for (const double p : {-0.5, -1.0, -2.0}) expect_close(gradient({0, 1, -4}, p), {0, 0, 0}, 0);
-  for (const double p : {0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, -1.0, -2.0, check::kInf, -check::kInf}) {
+  for (const double p :
+       {0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, -1.0, -2.0, check::kInf, -check::kInf}) {
     expect_close(gradient({0, 0, 0}, p), {0, 0, 0}, 0, "p = " + std::to_string(p));
   }
   const Array x = array({0, 1, -4}, {3}).require_grad();
@@ -194,8 +196,8 @@ TEST(Gradient, OfScatteredProductsWithZerosToAnyOrder) {
     const Array each = expand(reshape(at, {1, 6}), {2, 6});
     return scatter(transpose(in[0]), each, transpose(in[1]), 1, IndexingUpdateOp::mul);
   };
-  for (const check::Many& f : {check::Many(by_list), check::Many(by_element),
-                               check::Many(along_rows)}) {
+  for (const check::Many& f :
+       {check::Many(by_list), check::Many(by_element), check::Many(along_rows)}) {
     check::check_gradients(f, {x, array(values, {6, 2})});
     check::check_second_gradients(f, {x, array(values, {6, 2})});
   }

@@ -126,8 +126,7 @@ Array products_of_others(const Update& u) {
   }
   const Array values = by_index(u.reading, u.v.input(2), order, axis);
   const Array before = products_before(values, at, axis);
-  const Array after =
-      flip(products_before(flip(values, {axis}), flip(at, {axis}), axis), {axis});
+  const Array after = flip(products_before(flip(values, {axis}), flip(at, {axis}), axis), {axis});
   const Array back = argsort(order, is_list ? 0 : axis);
   return by_index(u.reading, mul(before, after), back, axis);
 }

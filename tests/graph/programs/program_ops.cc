@@ -205,14 +205,15 @@ bool ProgramMaker::reduce() {
   const bool before = unsign && keepdim, after = unsign && !keepdim;
   const auto sum_text = [](const std::string& of) { return call_text("add", {of, "0.0"}); };
   const std::string text =
-      call_text(kReduce[entry].name, {before ? sum_text(var(a)) : var(a), braces(axes),
-                                      keepdim ? "true" : "false"});
-  return emit({a}, after ? sum_text(text) : text,
-              [a, axes, keepdim, before, after, apply = kReduce[entry].apply](const Variables& v, Device) {
-                const Array& of = v[static_cast<std::size_t>(a)];
-                const Array result = apply(before ? hearth::add(of, 0.0) : of, axes, keepdim);
-                return after ? hearth::add(result, 0.0) : result;
-              });
+      call_text(kReduce[entry].name,
+                {before ? sum_text(var(a)) : var(a), braces(axes), keepdim ? "true" : "false"});
+  return emit(
+      {a}, after ? sum_text(text) : text,
+      [a, axes, keepdim, before, after, apply = kReduce[entry].apply](const Variables& v, Device) {
+        const Array& of = v[static_cast<std::size_t>(a)];
+        const Array result = apply(before ? hearth::add(of, 0.0) : of, axes, keepdim);
+        return after ? hearth::add(result, 0.0) : result;
+      });
 }
 
 bool ProgramMaker::arg_reduce() {
