@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/broadcast.h"
 #include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
@@ -67,10 +68,24 @@ Array split_heads(const Array& tokens, std::int64_t batch, std::int64_t rows, st
   return permute(reshape(tokens, {batch, rows, count, dim}), {0, 2, 1, 3});
 }
 
-// Combines mask and padding [batch, length]. Keys from `seen` on are not yet written; they are
-// padded as visible, since no row reaches them.
-Array whole_mask(const char* layer, const Array& mask, Array padding, std::int64_t batch,
-                 std::int64_t length, std::int64_t seen) {
+// Combines padding [batch, length] and mask, which broadcasts to the scores [batch, heads, rows,
+// length]. Keys from `seen` on are not yet written; they are padded as visible, since no row
+// reaches them.
+Array whole_mask(const char* layer, const Array& mask, Array padding, const Shape& scores,
+                 std::int64_t seen) {
+  const std::int64_t batch = scores[0], length = scores[3];
+  if (mask.defined()) {
+    if (mask.dtype() != DType::bool_) {
+      throw Error(ErrorCode::dtype, std::string(layer) + ": mask of wrong dtype; got " +
+                                        std::string(hearth::name(mask.dtype())) +
+                                        ", expected bool, true where masked out");
+    }
+    if (!broadcasts_to(mask.shape(), scores)) {
+      throw Error(ErrorCode::shape,
+                  std::string(layer) + ": mask does not fit; got " + to_string(mask.shape()) +
+                      ", expected something that broadcasts to " + to_string(scores));
+    }
+  }
   if (!padding.defined()) return mask;
   const std::string name = std::string(layer) + ": padding ";
   if (padding.dtype() != DType::bool_) {
@@ -182,8 +197,9 @@ nn_detail::Weighed attend(const MultiHeadAttention& layer, const Array& query, c
     v = call.cache->values.array();
     options.kv_length = call.cache->length;
   }
-  options.mask = whole_mask(kMultiHead, call.mask.array, call.padding.array, batch, k.shape(2),
-                            options.kv_length.value_or(rows));
+  options.mask =
+      whole_mask(kMultiHead, call.mask.array, call.padding.array,
+                 {batch, layer.heads, q.shape(2), k.shape(2)}, options.kv_length.value_or(rows));
   const double dropped = call.training ? layer.dropout : 0;
   nn_detail::Weighed result = mix(q, k, v, options, dropped, with_weights);
   result.mixed = joined_heads(result.mixed, layer.o_proj);
@@ -215,8 +231,8 @@ nn_detail::Weighed attend(const CrossAttention& layer, const Array& x, const Arr
   }
   AttentionOptions options;
   const std::int64_t length = seen.keys.shape()[2];
-  options.mask =
-      whole_mask("cross_attention", call.mask.array, call.padding.array, batch, length, length);
+  options.mask = whole_mask("cross_attention", call.mask.array, call.padding.array,
+                            {batch, layer.heads, q.shape(2), length}, length);
   options.bias = call.bias;
   options.lengths = call.lengths;
   require_counts("cross_attention", "lengths", call.lengths, batch);

@@ -133,8 +133,8 @@ Array CrossEntropyLoss::losses(const Array& x, const Array& targets, Reduction r
   const Array values = to_f32_at_least(x), ids = cast(targets, DType::i64);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   if (classes == 0) {
-    const Shape shape = reduction == Reduction::none ? targets.shape() : Shape{};
-    return full(shape, nan, values.dtype(), x.device());
+    // NaN, with a gradient.
+    return add(reduction == Reduction::none ? sum(values, {-1}) : sum(values), nan);
   }
   const Array valid = logical_and(greater_equal(ids, std::int64_t{0}), less(ids, classes));
   Array counts = full_like(ids, std::int64_t{1});

@@ -54,6 +54,38 @@ TEST(CrossAttention, PaddingIsNotSeen) {
   EXPECT_THROW((void)layer.forward(x, narrow(context, 0, 0, 1), {}), Error);
 }
 
+TEST(CrossAttention, SaysWhichMaskDoesNotFit) {
+  const nn::CrossAttention cross(4, 2);
+  const nn::MultiHeadAttention self(4, 2);
+  const Array x = zeros({2, 3, 4}), context = zeros({2, 5, 4});
+  const Array pad = zeros({2, 5}, DType::bool_), none;
+  const auto text = [&](ErrorCode code, const Array& mask, const Array& padding) {
+    return check::error_of(code, [&] {
+      (void)cross.forward(x, context, {.mask = mask, .padding = padding, .training = false});
+    });
+  };
+  const Array mask = zeros({3, 4}, DType::bool_);
+  for (const Array& padding : {none, pad}) {
+    EXPECT_EQ(text(ErrorCode::shape, mask, padding),
+              "cross_attention: mask does not fit; got [3, 4], expected something that broadcasts "
+              "to [2, 2, 3, 5]");
+    EXPECT_EQ(
+        text(ErrorCode::dtype, zeros({3, 5}), padding),
+        "cross_attention: mask of wrong dtype; got f32, expected bool, true where masked out");
+  }
+  EXPECT_EQ(text(ErrorCode::shape, zeros({3, 5}, DType::bool_), zeros({2, 4}, DType::bool_)),
+            "cross_attention: padding does not fit; got [2, 4], expected [batch, length], here "
+            "[2, 5]");
+  EXPECT_EQ(check::error_of(
+                ErrorCode::shape,
+                [&] {
+                  (void)self.forward(
+                      x, {.mask = mask, .padding = zeros({2, 3}, DType::bool_), .training = false});
+                }),
+            "multi_head_attention: mask does not fit; got [3, 4], expected something that "
+            "broadcasts to [2, 2, 3, 3]");
+}
+
 TEST(AttentionDropout, KeepsTheMeanAndTheMasks) {
   seed(3);
   nn::MultiHeadAttention::Options options;

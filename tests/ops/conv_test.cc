@@ -310,8 +310,14 @@ TEST(Conv, ExtentsThatOverflowAreRefused) {
             "conv_transpose: result has no elements, or too many; got x [1, 1, 4], kernel [3] and "
             "padding [4], expected padding that leaves some");
   EXPECT_EQ(text(zeros({2, 1, 3}), {}),
-            "conv_transpose: operands do not fit; got x [1, 1, 4] and weight [2, 1, 3], expected x "
-            "[batch, in, spatial...] and weight [in, out / groups, kernel...]");
+            "conv_transpose: channels do not fit; got x of 1 channels, expected 2 (weight [2, 1, "
+            "3])");
+  EXPECT_EQ(text(zeros({2, 1}), {}),
+            "conv_transpose: operands of wrong rank; got x [1, 1, 4] and weight [2, 1], expected "
+            "both of one rank from 3 to 5");
+  EXPECT_EQ(text(weight, {.groups = 2}),
+            "conv_transpose: groups do not divide the channels; got 2 groups of 1 channels, "
+            "expected a divisor");
 }
 
 TEST(Conv, SaysWhatDoesNotFit) {

@@ -36,8 +36,8 @@ HEARTH_API std::pair<Array, Array> var_mean(const Array& x, const Dims& axes, bo
 // Numeric dtypes; integers keep theirs and wrap. Over nothing: 1.
 HEARTH_API Array prod(const Array& x);
 HEARTH_API Array prod(const Array& x, const Dims& axes, bool keepdim = false);
-// Numeric dtypes; NaN wins. Over nothing: Error{invalid_argument}. Equal extremes share the
-// gradient evenly.
+// Numeric dtypes; NaN wins; among -0 and +0 either may, depending on layout and fusion. Over
+// nothing: Error{invalid_argument}. Equal extremes share the gradient evenly.
 HEARTH_API Array max(const Array& x);
 HEARTH_API Array max(const Array& x, const Dims& axes, bool keepdim = false);
 // As max, of the smallest element.

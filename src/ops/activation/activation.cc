@@ -120,7 +120,11 @@ Array selu(const Array& x) try {
 }
 
 Array hard_sigmoid(const Array& x, double alpha, double beta) try {
-  return between(add(mul(real("hard_sigmoid", x), alpha), beta), 0, 1);
+  const Array values = real("hard_sigmoid", x);
+  // A sixth of 3 is half of 1; the product with what dtypes have of 1 / 6 is beside it.
+  const double divisor = 1 / alpha;
+  const bool divides = divisor == std::round(divisor) && std::abs(divisor) <= 256;
+  return between(add(divides ? div(values, divisor) : mul(values, alpha), beta), 0, 1);
 } catch (const Error& error) {
   throw_as("hard_sigmoid", error);
 }

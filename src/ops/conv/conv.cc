@@ -354,11 +354,21 @@ Dims transposed_extents(const Array& x, const Array& weight, const ConvWindow& w
   };
   if (!x.defined() || !weight.defined()) return {};
   const int axes = x.rank() - 2;
-  if (axes < 1 || axes > 3 || weight.rank() != x.rank() || weight.shape()[0] != x.shape()[1]) {
-    fail(ErrorCode::shape, "operands do not fit; got x " + to_string(x.shape()) + " and weight " +
-                               to_string(weight.shape()) +
-                               ", expected x [batch, in, spatial...] and weight [in, out / groups, "
-                               "kernel...]");
+  if (axes < 1 || axes > 3 || weight.rank() != x.rank()) {
+    fail(ErrorCode::shape, "operands of wrong rank; got x " + to_string(x.shape()) +
+                               " and weight " + to_string(weight.shape()) +
+                               ", expected both of one rank from 3 to 5");
+  }
+  const std::int64_t channels = x.shape()[1];
+  if (weight.shape()[0] != channels) {
+    fail(ErrorCode::shape, "channels do not fit; got x of " + std::to_string(channels) +
+                               " channels, expected " + std::to_string(weight.shape()[0]) +
+                               " (weight " + to_string(weight.shape()) + ")");
+  }
+  if (window.groups >= 1 && channels % window.groups != 0) {
+    fail(ErrorCode::shape, "groups do not divide the channels; got " +
+                               std::to_string(window.groups) + " groups of " +
+                               std::to_string(channels) + " channels, expected a divisor");
   }
   if (!is_float(x.dtype())) {
     fail(ErrorCode::dtype, "x is not a float array; got " + std::string(name(x.dtype())) +

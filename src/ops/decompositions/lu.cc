@@ -273,8 +273,7 @@ Array matrix_power(const Array& x, std::int64_t power) try {
                 "matrix_power: bool has no products; got bool, expected a numeric dtype");
   }
   const Array one = expand(eye(shape.back(), x.dtype(), x.device()), shape);
-  // Of no element of x, but with a gradient.
-  if (power == 0) return where(full(shape, true, DType::bool_, x.device()), one, x);
+  if (power == 0) return with_zero_gradients(one, {&x});
   Array square = power < 0 ? inverse(x) : x, result;
   auto left = power < 0 ? -static_cast<std::uint64_t>(power) : static_cast<std::uint64_t>(power);
   for (;; square = matmul(square, square)) {
@@ -288,8 +287,7 @@ Array matrix_power(const Array& x, std::int64_t power) try {
 
 Array det(const Array& x) try {
   decompositions::require_matrix("det", x, true);
-  const Shape batch = decompositions::batch_of(x.shape());
-  if (x.shape().back() == 0) return ones(batch, x.dtype(), x.device());
+  if (x.shape().back() == 0) return prod(x, {-2, -1});
   const Array values = wide(x);
   return cast(call(defs::det_op, Params(), {&values}), x.dtype());
 } catch (const Error& error) {
@@ -298,10 +296,7 @@ Array det(const Array& x) try {
 
 std::pair<Array, Array> slogdet(const Array& x) try {
   decompositions::require_matrix("slogdet", x, true);
-  const Shape batch = decompositions::batch_of(x.shape());
-  if (x.shape().back() == 0) {
-    return {ones(batch, x.dtype(), x.device()), zeros(batch, x.dtype(), x.device())};
-  }
+  if (x.shape().back() == 0) return {prod(x, {-2, -1}), sum(x, {-2, -1})};
   const auto factors = decompositions::factors_of(wide(x));
   const Array pivots = diagonal(factors.packed);
   const Array signs = where(is_nan(pivots), pivots, hearth::sign(pivots));

@@ -18,6 +18,16 @@ Array sum_to(const Array& x, const Shape& shape) {
   return reshape(axes.empty() ? x : sum(x, axes, true), shape);
 }
 
+Array with_zero_gradients(const Array& value, std::initializer_list<const Array*> inputs) {
+  Array result = value;
+  for (const Array* input : inputs) {
+    if (grad_of(*input) == nullptr) continue;
+    const Array chosen = full({}, true, DType::bool_, value.device());
+    result = where(chosen, result, cast(sum(*input), value.dtype()));
+  }
+  return result;
+}
+
 void require_float(const Inference& inference, int input, const char* what) {
   const DType dtype = inference.input(input).dtype();
   if (is_float(dtype)) return;

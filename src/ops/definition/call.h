@@ -33,6 +33,10 @@ inline const Array* optional_input(const Array& x) { return x.defined() ? &x : n
 // `x`, of a shape that `shape` broadcasts to, summed over the stretched axes: has `shape`.
 Array sum_to(const Array& x, const Shape& shape);
 
+// `value`, which does not depend on the inputs that it has for gradients: theirs are zeros.
+// Undefined ones are passed over.
+Array with_zero_gradients(const Array& value, std::initializer_list<const Array*> inputs);
+
 // Fail with Error{dtype} or Error{shape} in the house's words.
 void require_float(const Inference& inference, int input, const char* what);
 void require_numeric(const Inference& inference, int input, const char* what);

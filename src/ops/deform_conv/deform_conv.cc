@@ -6,6 +6,7 @@
 #include "hearth/ops.h"
 #include "hearth/ops/deform_conv.h"
 #include "ops/conv/window.h"
+#include "ops/definition/call.h"
 #include "ops/definition/rules.h"
 #include "ops/image/weighted_gather.h"
 
@@ -161,7 +162,8 @@ Array deform_conv2d(const Array& x, const Array& offset, const Array& weight, co
   const std::int64_t positions = product(d.high, d.wide);
   Array out;
   if (d.batch == 0 || d.out == 0 || d.in == 0 || x.size() == 0) {
-    out = zeros(shape, compute_dtype(x.dtype()), x.device());
+    out = with_zero_gradients(zeros(shape, compute_dtype(x.dtype()), x.device()),
+                              {&x, &offset, &weight, &mask});
   } else {
     Array columns = sampled(d, wide(x), wide(offset));
     if (mask.defined()) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/throw_as.h"
+#include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -22,14 +23,25 @@ bool is_number(const Array& x) { return x.defined() && node_of(x)->weak; }
 
 double number_of(const Array& x) { return scalar_as_double(*node_of(x)); }
 
-// b a^(b - 1), and 0 for b = 0 whatever a is. What is worked out from numbers alone stays a number:
-// an op on two numbers would pick a dtype and a device.
+// b a^(b - 1) times the gradient, and 0 for b = 0 whatever they are. Where it is differentiated
+// again, b / a for b = 0, of which b has the derivative that the limit has; 0 where there is none.
+Array pow_base_gradient(const Vjp& v, const Array& a, const Array& b) {
+  const Array is_zero = equal(b, 0.0);
+  if (!grad_enabled() || grad_of(b) == nullptr) {
+    return where(is_zero, 0.0, mul(v.grad, mul(b, pow(a, sub(b, 1.0)))));
+  }
+  const Array has_limit = logical_and(is_zero, is_finite(recip(a)));
+  const Array quotient = mul(where(has_limit, b, 0.0), recip(where(has_limit, a, 1.0)));
+  const Array elsewhere = mul(b, pow(where(is_zero, 1.0, a), sub(b, 1.0)));
+  const Array grad = where(logical_and(is_zero, is_nan(v.grad)), 0.0, v.grad);
+  return mul(grad, where(is_zero, quotient, elsewhere));
+}
+// What is worked out from numbers alone stays a number: an op on two numbers would pick a dtype and
+// a device.
 Array pow_base_gradient(const Vjp& v) {
   const Array& a = v.input(0);
   const Array& b = v.input(1);
-  if (!is_number(b)) {
-    return mul(v.grad, where(equal(b, 0.0), 0.0, mul(b, pow(a, sub(b, 1.0)))));
-  }
+  if (!is_number(b)) return pow_base_gradient(v, a, b);
   const double power = number_of(b);
   return mul(v.grad, power == 0 ? Array(0.0) : mul(b, pow(a, Array(power - 1))));
 }
@@ -235,7 +247,7 @@ constinit const OpDef pow_op = elementwise({
     .min_inputs = 2,
     .vjp =
         [](const Vjp& v) {
-          return grads(gradient_if(v, 0, pow_base_gradient),
+          return grads(gradient_if(v, 0, [](const Vjp& w) { return pow_base_gradient(w); }),
                        gradient_if(v, 1, pow_exponent_gradient));
         },
     .saves = Saves::input0 | Saves::input1 | Saves::output,

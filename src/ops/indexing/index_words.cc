@@ -168,7 +168,7 @@ Array set(const Array& x, std::span<const std::int64_t> positions, const Array& 
   Shape shape = x.shape();
   shape[0] = static_cast<std::int64_t>(at.size());
   const Array values = value.is_scalar() ? value : expand(value, shape);
-  if (at.empty()) return x;
+  if (at.empty()) return slice_assign(x, {{0, 0}}, values);
   if (const std::optional<Slice> slice = evenly_spaced(at)) {
     return slice_assign(x, {*slice}, values);
   }

@@ -394,12 +394,6 @@ Array slice_assign(const Array& x, const std::vector<Slice>& slices, const Array
   const SliceRegion region = resolve_slices("slice_assign", x.shape(), slices);
   const Array part = value.is_scalar() ? full(region.sizes, value, x.dtype(), x.device())
                                        : expand(value, region.sizes);
-  if (element_count(region.sizes) == 0) {
-    if (part.dtype() == x.dtype()) return x;
-    throw Error(ErrorCode::dtype, "slice_assign: inputs differ in dtype; got " +
-                                      std::string(name(x.dtype())) + " and " +
-                                      std::string(name(part.dtype())) + ", expected one dtype");
-  }
   return assign(x, part, region.starts, region.steps);
 } catch (const Error& error) {
   throw_as("slice_assign", error);

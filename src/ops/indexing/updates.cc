@@ -2,6 +2,7 @@
 #include <string>
 
 #include "core/throw_as.h"
+#include "graph/record/grad_record.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
@@ -93,8 +94,46 @@ Grads add_vjp(const Update& u) {
   return result;
 }
 
+// For each value the product of those before it along `axis` that go to the same element: `at`,
+// which broadcasts to the values, is where they go, in rising order. Runs of 1, 2, 4, ... values.
+Array products_before(const Array& values, const Array& at, int axis) {
+  const std::int64_t count = values.shape()[axis];
+  const auto moved = [&](const Array& x, std::int64_t by, const Array& first) {
+    Shape edge = x.shape();
+    edge[axis] = by;
+    return cat({full(edge, first, x.dtype(), x.device()), narrow(x, axis, 0, count - by)}, axis);
+  };
+  const auto of_same = [&](const Array& x, std::int64_t by) {
+    return where(equal(at, moved(at, by, std::int64_t{-1})), moved(x, by, 1.0), 1.0);
+  };
+  Array products = of_same(values, 1);
+  for (std::int64_t by = 1; by < count; by *= 2) products = mul(products, of_same(products, by));
+  return products;
+}
+
+// For each value the product of the others that go to its element. Nothing is divided, so zeros do
+// no harm to derivatives of any order.
+Array products_of_others(const Update& u) {
+  const Array& indices = u.v.input(1);
+  const bool is_list = &u.reading == &defs::select_op;
+  const auto axis = static_cast<int>(u.axis);
+  const Array order = argsort(indices, is_list ? 0 : axis);
+  Array at = by_index(u.reading, indices, order, is_list ? 0 : axis);
+  if (is_list) {
+    Shape beside = Shape::filled(u.v.shape(2).rank(), 1);
+    beside[axis] = indices.size();
+    at = reshape(at, beside);
+  }
+  const Array values = by_index(u.reading, u.v.input(2), order, axis);
+  const Array before = products_before(values, at, axis);
+  const Array after = flip(products_before(flip(values, {axis}), flip(at, {axis}), axis), {axis});
+  const Array back = argsort(order, is_list ? 0 : axis);
+  return by_index(u.reading, mul(before, after), back, axis);
+}
+
 // x gets the product of the values that go there. A value gets x times the product of the other
-// values: that of all those that are not zero over its own, unless another one is zero.
+// values: that of all those that are not zero over its own, unless another one is zero; where the
+// gradient is differentiated again, the others multiplied, which is slower.
 Grads mul_vjp(const Update& u) {
   Grads result(3);
   const Array& grad = u.v.grad;
@@ -103,7 +142,9 @@ Grads mul_vjp(const Update& u) {
   if (u.v.needs(0)) {
     result[0] = mul(grad, u.updated(one, values, IndexingUpdateOp::mul));
   }
-  if (u.v.needs(2)) {
+  if (u.v.needs(2) && grad_enabled() && grad_of(values) != nullptr && values.size() > 0) {
+    result[2] = mul(u.read(mul(grad, u.v.input(0))), products_of_others(u));
+  } else if (u.v.needs(2)) {
     const Array is_zero = equal(values, 0.0);
     const Array factors = where(is_zero, 1.0, values);
     const Array zero_count = cast(is_zero, DType::i32);

@@ -4,7 +4,9 @@
 
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "ops/definition/call.h"
 #include "ops/definition/rules.h"
+#include "ops/linalg/powers.h"
 
 namespace hearth {
 namespace {
@@ -14,13 +16,6 @@ Dims norm_axes(const Array& x, const AllAxes& axes) {
   Dims everything;
   for (int i = 0; i < x.rank(); ++i) everything.push_back(i);
   return everything;
-}
-
-// The p-th root of sums that are not negative, and 0 at 0 with all its derivatives.
-Array root_of(const Array& sums, double p) {
-  const Array zero = equal(sums, 0.0);
-  const Array safe = where(zero, 1.0, sums);
-  return where(zero, 0.0, p == 2 ? sqrt(safe) : pow(safe, 1 / p));
 }
 
 // abs() of the element farthest from 0. The least integer is that, and abs() leaves it as it is.
@@ -34,12 +29,11 @@ Array largest_magnitude(const Array& x, const Dims& axes, bool keepdim) {
 Array norm_of(const Array& x, double p, const Dims& axes, bool keepdim) {
   if (p == kInfinity) return largest_magnitude(x, axes, keepdim);
   if (p == -kInfinity) return min(abs(x), axes, keepdim);
-  if (p == 0) return sum(cast(not_equal(x, std::int64_t{0}), x.dtype()), axes, keepdim);
-  if (p == 1) return sum(abs(x), axes, keepdim);
-  if (p == 2) return root_of(sum(square(x), axes, keepdim), p);
-  if (p > 0) return root_of(sum(pow(abs(x), p), axes, keepdim), p);
-  // Of a negative power, 0 gives infinity and a norm of 0.
-  return pow(sum(pow(abs(x), p), axes, keepdim), 1 / p);
+  if (p == 0) {
+    const Array count = sum(cast(not_equal(x, std::int64_t{0}), x.dtype()), axes, keepdim);
+    return with_zero_gradients(count, {&x});
+  }
+  return root_of_powers(sum(power_of_magnitude(x, p), axes, keepdim), p);
 }
 
 }  // namespace

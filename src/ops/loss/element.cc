@@ -8,6 +8,7 @@
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/rules.h"
+#include "ops/linalg/powers.h"
 #include "ops/loss/reduction.h"
 
 namespace hearth {

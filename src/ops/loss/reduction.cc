@@ -60,12 +60,4 @@ Array finished_losses(const Array& losses, Reduction reduction, const Array& x) 
 
 Array positive_part(const Array& x) { return relu(x); }
 
-Array power_of_magnitude(const Array& x, double p) {
-  if (p == 1) return abs(x);
-  if (p == 2) return square(x);
-  // A power below 1 is infinitely steep at 0, and one above has no use for it.
-  const Array zero = equal(x, 0.0);
-  return where(zero, 0.0, pow(abs(where(zero, 1.0, x)), p));
-}
-
 }  // namespace hearth

@@ -20,7 +20,5 @@ Array finished_losses(const Array& losses, Reduction reduction, const Array& x);
 
 // max(0, x), of gradient 0 at 0.
 Array positive_part(const Array& x);
-// |x|^p for a positive p, of gradient 0 at 0.
-Array power_of_magnitude(const Array& x, double p);
 
 }  // namespace hearth

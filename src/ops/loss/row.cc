@@ -82,7 +82,10 @@ Array multi_margin_loss(const Array& x, const Array& targets, double margin, std
   const Array values = wide(x), ids = cast(targets, DType::i64);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   if (x.size() == 0) {
-    return finished_losses(full({x.shape()[0]}, nan, values.dtype(), x.device()), reduction, x);
+    // NaN, with gradients.
+    Array losses = add(sum(values, {1}), nan);
+    if (weight.defined()) losses = add(losses, sum(wide(weight)));
+    return finished_losses(losses, reduction, x);
   }
   const Array valid = logical_and(greater_equal(ids, std::int64_t{0}), less(ids, classes));
   const Array safe = where(valid, ids, std::int64_t{0});

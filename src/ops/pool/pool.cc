@@ -11,6 +11,7 @@
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 #include "ops/image/resample.h"
+#include "ops/linalg/powers.h"
 
 namespace hearth {
 namespace pools {
@@ -491,13 +492,10 @@ Array lp_pool(const Array& x, double p, const Dims& kernel, const PoolOptions& o
                 "lp_pool: p out of range; got " + std::to_string(p) + ", expected a finite p > 0");
   }
   require_float_array("lp_pool", x);
-  const Array powers = p == 2 ? square(wide(x)) : pow(abs(wide(x)), p);
   const Array sums =
-      pools::resampled_by(powers, ResampleRule::sum, false,
+      pools::resampled_by(power_of_magnitude(wide(x), p), ResampleRule::sum, false,
                           pools::window_of("lp_pool", pools::extents_of(x), kernel, options));
-  // The root has no slope at 0, where the gradient is 0.
-  const Array none = equal(sums, 0.0), some = where(none, 1.0, sums);
-  return cast(where(none, 0.0, p == 2 ? sqrt(some) : pow(some, 1 / p)), x.dtype());
+  return cast(root_of_powers(sums, p), x.dtype());
 } catch (const Error& error) {
   throw_as("lp_pool", error);
 }

@@ -6,7 +6,7 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <set>
+#include <map>
 #include <stdexcept>
 
 #include "graph/effort.h"
@@ -42,26 +42,28 @@ Array exhausting(const Array& x, Device device) {
   return chosen_by(slice(huge, {{5, 6}}), x);
 }
 
-// Throws where the value has no error.
-void expect_failed(const Array& value, ErrorCode code) {
+// Throws where the value has another error, or none unless it `may_be_computed`.
+void expect_failed(const Array& value, ErrorCode code, bool may_be_computed) {
   try {
     value.eval();
   } catch (const Error& error) {
     if (error.code() == code) return;
     throw;
   }
+  if (may_be_computed) return;
   throw std::logic_error("a value that depends on the failure was computed");
 }
 
-Statement expectation(const Statement& at, int variable, ErrorCode code) {
+Statement expectation(const Statement& at, int variable, ErrorCode code, bool may_be_computed) {
   Statement statement = at;
   statement.kind = Statement::Kind::check;  // other lanes may look at the variable too
   statement.in = {variable};
   statement.out = variable;
-  statement.text = "v" + std::to_string(variable) + ";  // fails";
-  statement.run = [variable, code](const Variables& variables, Device) {
+  statement.text =
+      "v" + std::to_string(variable) + (may_be_computed ? ";  // may fail" : ";  // fails");
+  statement.run = [variable, code, may_be_computed](const Variables& variables, Device) {
     const Array& value = variables[static_cast<std::size_t>(variable)];
-    if (fails) expect_failed(value, code);
+    if (fails) expect_failed(value, code, may_be_computed);
     return value;
   };
   return statement;
@@ -70,18 +72,27 @@ Statement expectation(const Statement& at, int variable, ErrorCode code) {
 using Poison = Array (*)(const Array&, Device);
 
 // `program` with the result of op `culprit` passed through `poison`. Reads of what depends on it
-// become expectations, and it is dropped at the end.
+// become expectations, and it is dropped at the end. Of an op of several results and several inputs
+// not every result needs every input: what is made of them may fail or not.
 Program with_failure(const Program& program, std::size_t culprit, Poison poison, ErrorCode code) {
   Program failing = program;
   failing.statements.clear();
-  std::set<int> lost;
+  std::map<int, bool> lost;  // whether it may be computed all the same
   const auto add_place = [&](int segment, int lane) {
     for (std::size_t i = 0; i < program.statements.size(); ++i) {
       Statement statement = program.statements[i];
       if (statement.segment != segment || statement.lane != lane) continue;
       if (statement.kind == Statement::Kind::op) {
-        bool is_lost = i == culprit;
-        for (const int in : statement.in) is_lost |= lost.contains(in);
+        bool is_lost = i == culprit, may_be_computed = i != culprit;
+        for (const int in : statement.in) {
+          if (const auto at = lost.find(in); at != lost.end()) {
+            is_lost = true;
+            may_be_computed &= at->second;
+          }
+        }
+        if (i != culprit && statement.run_all != nullptr && statement.in.size() > 1) {
+          may_be_computed = true;
+        }
         if (i == culprit) {
           statement.text = "poisoned(" + statement.text + ")";
           statement.run = [run = statement.run, poison](const Variables& variables, Device device) {
@@ -103,7 +114,7 @@ Program with_failure(const Program& program, std::size_t culprit, Poison poison,
         results.push_back(statement.out);
         for (const int result : results) {
           if (is_lost) {
-            lost.insert(result);
+            lost[result] = may_be_computed;
           } else {
             lost.erase(result);
           }
@@ -112,7 +123,7 @@ Program with_failure(const Program& program, std::size_t culprit, Poison poison,
         if (statement.kind == Statement::Kind::drop) {
           lost.erase(statement.out);
         } else {
-          statement = expectation(statement, statement.out, code);
+          statement = expectation(statement, statement.out, code, lost[statement.out]);
         }
       }
       failing.statements.push_back(statement);
@@ -124,8 +135,8 @@ Program with_failure(const Program& program, std::size_t culprit, Poison poison,
   Statement end;
   end.segment = program.segments;
   ++failing.segments;
-  for (const int variable : lost) {
-    failing.statements.push_back(expectation(end, variable, code));
+  for (const auto& [variable, may_be_computed] : lost) {
+    failing.statements.push_back(expectation(end, variable, code, may_be_computed));
     end.kind = Statement::Kind::drop;
     end.out = variable;
     failing.statements.push_back(end);

@@ -199,11 +199,21 @@ bool ProgramMaker::reduce() {
     if (everything || one_in(2)) axes.push_back(i);
   }
   const bool keepdim = one_in(2);
-  return emit({a},
-              call_text(kReduce[entry].name, {var(a), braces(axes), keepdim ? "true" : "false"}),
-              [a, axes, keepdim, apply = kReduce[entry].apply](const Variables& v, Device) {
-                return apply(v[static_cast<std::size_t>(a)], axes, keepdim);
-              });
+  // Of zeros of both signs max and min may give either: a sum with 0 leaves one of them, before or
+  // after the reduction.
+  const bool unsign = (entry == 2 || entry == 3) && is_float(x.dtype());
+  const bool before = unsign && keepdim, after = unsign && !keepdim;
+  const auto sum_text = [](const std::string& of) { return call_text("add", {of, "0.0"}); };
+  const std::string text =
+      call_text(kReduce[entry].name,
+                {before ? sum_text(var(a)) : var(a), braces(axes), keepdim ? "true" : "false"});
+  return emit(
+      {a}, after ? sum_text(text) : text,
+      [a, axes, keepdim, before, after, apply = kReduce[entry].apply](const Variables& v, Device) {
+        const Array& of = v[static_cast<std::size_t>(a)];
+        const Array result = apply(before ? hearth::add(of, 0.0) : of, axes, keepdim);
+        return after ? hearth::add(result, 0.0) : result;
+      });
 }
 
 bool ProgramMaker::arg_reduce() {

@@ -12,8 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
 namespace HWY_NAMESPACE {
 
-// NaN wins in max and min. `scalar` forms serve where a run is shorter than a vector; they give
-// the same values.
+// NaN wins in max and min, among zeros either. `scalar` forms serve where a run is shorter than a
+// vector; they give the same values.
 struct SumFold {
   template <class T>
   static HWY_INLINE T apply(T a, T b) {
