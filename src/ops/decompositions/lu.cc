@@ -288,7 +288,7 @@ Array matrix_power(const Array& x, std::int64_t power) try {
 
 Array det(const Array& x) try {
   decompositions::require_matrix("det", x, true);
-  const Shape batch = decompositions::batch_of(x.shape());
+  const Shape batch = batch_of(x.shape());
   if (x.shape().back() == 0) return ones(batch, x.dtype(), x.device());
   const Array values = wide(x);
   return cast(call(defs::det_op, Params(), {&values}), x.dtype());
@@ -298,7 +298,7 @@ Array det(const Array& x) try {
 
 std::pair<Array, Array> slogdet(const Array& x) try {
   decompositions::require_matrix("slogdet", x, true);
-  const Shape batch = decompositions::batch_of(x.shape());
+  const Shape batch = batch_of(x.shape());
   if (x.shape().back() == 0) {
     return {ones(batch, x.dtype(), x.device()), zeros(batch, x.dtype(), x.device())};
   }
