@@ -171,12 +171,14 @@ def elementwise_rows(wants):
         # Compiled, MLX fuses these as Hearth does.
         fused_tanh, fused_poly = mx.compile(tanh_chain), mx.compile(poly_chain)
         if wants(rows[1]):
-            out.append(Contestant("mlx", rows[1], lambda x=ma, y=mb, f=fused_tanh: mx.eval(f(x, y))))
+            run = lambda x=ma, y=mb, f=fused_tanh: mx.eval(f(x, y))  # noqa: E731
+            out.append(Contestant("mlx", rows[1], run))
             out.append(Contestant("numpy", rows[1], lambda x=a, y=b: tanh_chain_numpy(x, y)))
         if wants(rows[2]):
             run = lambda x=ma, y=mb, z=mc, w=md, f=fused_poly: mx.eval(f(x, y, z, w))  # noqa: E731
             out.append(Contestant("mlx", rows[2], run))
-            out.append(Contestant("numpy", rows[2], lambda x=a, y=b, z=c, w=d: poly_chain(x, y, z, w)))
+            run = lambda x=a, y=b, z=c, w=d: poly_chain(x, y, z, w)  # noqa: E731
+            out.append(Contestant("numpy", rows[2], run))
 
     functions = {
         "exp": (mx.exp, np.exp, -20, 20),
@@ -240,7 +242,8 @@ def matmul_rows(wants):
             if not wants(row):
                 continue
             a, b = (random.uniform(-1, 1, (n, n)).astype(np.float32) for _ in range(2))
-            x, y = (mx.array(v).astype(mx.float32 if dtype == "f32" else mx.bfloat16) for v in (a, b))
+            mx_dtype = mx.float32 if dtype == "f32" else mx.bfloat16
+            x, y = (mx.array(v).astype(mx_dtype) for v in (a, b))
             mx.eval(x, y)
             scale = 2e-9 * n**3
             out.append(Contestant("mlx", row, lambda x=x, y=y: mx.eval(x @ y), scale, True))
@@ -476,7 +479,8 @@ def family_summary(rows):
         ]
         if times:
             behind = sum(each < 1 for each in times)
-            lines.append(f"{group[1:]:<28} median {statistics.median(times):6.2f}x of {len(times):3}"
+            median = statistics.median(times)
+            lines.append(f"{group[1:]:<28} median {median:6.2f}x of {len(times):3}"
                          f" rows, least {min(times):.2f}x, {behind} behind")  # fmt: skip
     return lines
 
@@ -547,7 +551,7 @@ def table(rows):
 
 
 def measure_builds():
-    """Clean builds of library and tool, then of the tests, with two jobs, in folders of their own."""
+    """Clean builds of library and tool, then of the tests: two jobs, in folders of their own."""
     rows = []
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
         def seconds(*command):
@@ -579,7 +583,8 @@ def main():
     parser.add_argument("--rows", default="", help="only rows whose name this matches")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=0, help="time to spend on a row of Hearth")
-    parser.add_argument("--json", nargs="?", const="-", help="write JSON to a file or to - (stdout)")
+    parser.add_argument("--json", nargs="?", const="-",
+                        help="write JSON to a file or to - (stdout)")
     parser.add_argument("--build", action="store_true", help="measure clean builds too")
     parser.add_argument("--torch-only", action="store_true",
                         help="PyTorch alone, in this Python; installs nothing")  # fmt: skip

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Training steps of ResNet-50 in PyTorch, on the shapes of `hearth bench --rows gpu/training/resnet`.
+"""Training steps of ResNet-50 in PyTorch, on the shapes of the rows gpu/training/resnet.
 
 usage: bench/torch_resnet.py [--eager-only] [--steps N]
 
 Prints one JSON object a row: batches of 64 and 256 images of 224 x 224, weights in f32, autocast to
 bf16, channels last, stochastic gradient descent with momentum, eager and compiled. The loss is read
-after every step, as in Hearth's rows. Medians. Needs CUDA.
+after every step, as in those rows of `hearth bench`. Medians. Needs CUDA.
 """
 
 import argparse

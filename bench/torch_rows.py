@@ -4,9 +4,9 @@
 usage: bench/torch_rows.py [--hearth PROGRAM] [--device NAME] [--rows REGEX] [--seconds S]
                            [--json FILE|-]
 
-Each group of rows is measured by PyTorch, by Hearth, and by PyTorch again, so that both meet the same
-minute of the card. What is timed, and how, is the same on both sides: see bench/README.md. f32 is f32
-unless a row says tf32.
+Each group of rows is measured by PyTorch, by Hearth, and by PyTorch again, so that both meet the
+same minute of the card. What is timed, and how, is the same on both sides: see bench/README.md. f32
+is f32 unless a row says tf32.
 """
 
 import argparse
@@ -46,7 +46,8 @@ GROUPS = [
 ]
 SHORTEST = {"stream": 4e-3, "replay": 4e-3, "sync": 1e-3}  # seconds of a sample
 WARM_CALLS = 4
-REST = 20e-3  # seconds between samples of rows that bring a card to its limit of power, as in Hearth
+# Seconds between samples of rows that bring a card to its limit of power, as in Hearth.
+REST = 20e-3
 BEYOND_CACHE = 256e6  # bytes that the calls of one replay read
 CUDA = "cuda"
 
@@ -446,8 +447,10 @@ def main():
     parser.add_argument("--hearth", default=str(ROOT / "build" / "release" / "bin" / "hearth"))
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--rows", default="", help="only rows whose name this matches")
-    parser.add_argument("--seconds", type=float, default=0.1, help="to spend on a row, on each side")
-    parser.add_argument("--json", nargs="?", const="-", help="write JSON to a file or to - (stdout)")
+    parser.add_argument("--seconds", type=float, default=0.1,
+                        help="to spend on a row, on each side")
+    parser.add_argument("--json", nargs="?", const="-",
+                        help="write JSON to a file or to - (stdout)")
     options = parser.parse_args()
     if not os.access(options.hearth, os.X_OK):
         sys.exit(f"torch_rows: {options.hearth} is missing; build it first (make release)")

@@ -22,7 +22,8 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Hwy
   REQUIRED_VARS Hwy_LIBRARY Hwy_INCLUDE_DIR
   VERSION_VAR Hwy_VERSION
-  REASON_FAILURE_MESSAGE "Install libhwy-dev (Debian) or highway (Homebrew), or run scripts/bootstrap")
+  REASON_FAILURE_MESSAGE
+    "Install libhwy-dev (Debian) or highway (Homebrew), or run scripts/bootstrap")
 mark_as_advanced(Hwy_INCLUDE_DIR Hwy_LIBRARY)
 
 if(Hwy_FOUND AND NOT TARGET hwy::hwy)

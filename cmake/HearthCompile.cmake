@@ -19,8 +19,8 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   find_program(HEARTH_CCACHE ccache)
   if(HEARTH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # It takes no source with a precompiled header without the sloppiness; none uses __TIME__ and its
-    # like. Clones in other folders share what they compile.
+    # It takes no source with a precompiled header without the sloppiness; none uses __TIME__ and
+    # its like. Clones in other folders share what they compile.
     set(CMAKE_CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NOHASHDIR=1
       "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${HEARTH_CCACHE}")
@@ -38,8 +38,8 @@ target_compile_options(hearth_compile INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>
   $<$<BOOL:${HEARTH_WERROR}>:-Werror>)
 
-# A project around Hearth that names no build type means no unoptimised tensors; one that names Debug,
-# or an -O of its own, gets what it asks for.
+# A project around Hearth that names no build type means no unoptimised tensors; one that names
+# Debug, or an -O of its own, gets what it asks for.
 set(HEARTH_OPTIMISE_UNTYPED OFF)
 if(NOT PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES
    AND NOT " ${CMAKE_CXX_FLAGS}" MATCHES " -O")

@@ -1,6 +1,6 @@
 # Builds text files into a target: hearth_embed(target namespace folder file...) gives `target` a
-# source that defines hearth::namespace::embedded_texts() (codegen/embedded_texts.h), with each file's
-# path below `folder`. Also the script that writes that source:
+# source that defines hearth::namespace::embedded_texts() (codegen/embedded_texts.h), with each
+# file's path below `folder`. Also the script that writes that source:
 # cmake -DOUTPUT= -DNAMESPACE= -DFOLDER= -DFILES= -P.
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   include_guard()
@@ -10,8 +10,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_texts.cc")
     list(JOIN ARGN "|" files)
     add_custom_command(OUTPUT "${output}"
-      COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DNAMESPACE=${namespace}" "-DFOLDER=${folder}"
-        "-DFILES=${files}" -P "${_hearth_embed_script}"
+      COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DNAMESPACE=${namespace}"
+        "-DFOLDER=${folder}" "-DFILES=${files}" -P "${_hearth_embed_script}"
       DEPENDS ${ARGN} "${_hearth_embed_script}"
       COMMENT "Embedding the texts of ${folder}" VERBATIM)
     target_sources(${target} PRIVATE "${output}")

@@ -1,6 +1,6 @@
 # hearth_environment(target) gives `target` a source that defines
-# hearth::runtime::documented_variables() (runtime/device/environment.h): the HEARTH_* variables that
-# docs/environment.md has a row for, and those of CMake's own files.
+# hearth::runtime::documented_variables() (runtime/device/environment.h): the HEARTH_* variables
+# that docs/environment.md has a row for, and those of CMake's own files.
 function(hearth_environment target)
   set(page "${PROJECT_SOURCE_DIR}/docs/environment.md")
   file(STRINGS "${page}" rows REGEX "^\\| `HEARTH_")

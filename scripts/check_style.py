@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks what clang-format leaves alone in C++ files: `check_style.py`.
+"""Checks what clang-format leaves alone: `check_style.py`.
 
-A comment ends at column 100. A section begins with `// ---- Title`, on a line of its own and without
+A comment ends at column 100; so does every line of public headers, of cmake/ and of Python in bench/. A section begins with `// ---- Title`, on a line of its own and without
 dashes after it. A file that a comment names is there; x stands for any.
 """
 
@@ -12,6 +12,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ["include", "src", "tests", "bench", "examples"]
 COLUMNS = 100
+# Those whose lines are all short: folder and name.
+SHORT = [("include", "*.h"), ("bench", "*.py"), ("cmake", "*.cmake")]
 COMMENT = re.compile(r"^\s*//|\s//\s")
 RULE = re.compile(r"//\s*-{3,}")
 SECTION = re.compile(r"^\s*// ---- [^\s-].*(?<!--)$")
@@ -38,6 +40,12 @@ def faults(line, by_name):
             yield f"no such file; got {name}"
 
 
+def long_lines(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > COLUMNS:
+            yield number, f"a line of {len(line)} columns; expected {COLUMNS} at most"
+
+
 def main():
     failed = 0
     files = [
@@ -52,6 +60,11 @@ def main():
     for file in files:
         for number, line in enumerate(file.read_text().splitlines(), 1):
             for fault in faults(line, by_name):
+                failed += 1
+                print(f"{file.relative_to(ROOT)}:{number}: {fault}", file=sys.stderr)
+    for folder, name in SHORT:
+        for file in sorted((ROOT / folder).rglob(name)):
+            for number, fault in long_lines(file.read_text()):
                 failed += 1
                 print(f"{file.relative_to(ROOT)}:{number}: {fault}", file=sys.stderr)
     print(f"check_style: {len(files)} files, {failed} faults")

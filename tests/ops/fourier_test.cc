@@ -271,6 +271,7 @@ TEST(Windows, AreThoseOfSciPy) {
     expect_values(window(1, false, DType::f32), {1}, {1});
     expect_error(ErrorCode::invalid_argument, [&] { (void)window(-1, true, DType::f32); });
     expect_error(ErrorCode::dtype, [&] { (void)window(4, true, DType::i32); });
+    expect_error(ErrorCode::dtype, [&] { (void)window(1, true, DType::i32); });
   };
   expect_rules([](auto... options) { return hann_window(options...); });
   expect_rules([](std::int64_t size, bool periodic, DType dtype) {
@@ -349,6 +350,11 @@ TEST(Stft, RefusesWhatDoesNotFit) {
                [&] { (void)istft(zeros({2, 3, 5, 2}), window, {.n_fft = 8}, 1000); });
   expect_error(ErrorCode::invalid_argument,
                [&] { (void)istft(zeros({2, 3, 5, 2}), window, {.n_fft = 8}, -1); });
+  // 2^24 hops of 2^40 samples.
+  expect_error(ErrorCode::shape, [] {
+    const Array frames = zeros({1, (1 << 24) + 1, 1, 2});
+    (void)istft(frames, Array(), {.n_fft = 1, .hop_length = std::int64_t{1} << 40});
+  });
 }
 
 TEST(Stft, TypedOneTakesAWindowOfEitherForm) {

@@ -333,5 +333,24 @@ TEST(Creation, Triangles) {
   expect_values(triu_mask(2, 3), {2, 3}, {0, 0, 0, 1, 0, 0});
 }
 
+TEST(Triangles, DiagonalsFarOffTakeAllOrNothing) {
+  const Array x = reshape(arange(1, 7), {2, 3});
+  const Values all = {1, 2, 3, 4, 5, 6}, nothing(6, 0), masked(6, 1);
+  for (const std::int64_t far : {std::int64_t{3}, INT64_MAX - 1, INT64_MAX}) {
+    expect_values(triu(x, far), {2, 3}, nothing);
+    expect_values(tril(x, far), {2, 3}, all);
+    expect_values(triu_mask(2, 3, far), {2, 3}, masked);
+    expect_values(tril_mask(2, 3, far), {2, 3}, nothing);
+  }
+  for (const std::int64_t far : {std::int64_t{-2}, INT64_MIN + 1, INT64_MIN}) {
+    expect_values(triu(x, far), {2, 3}, all);
+    expect_values(tril(x, far), {2, 3}, nothing);
+    expect_values(triu_mask(2, 3, far), {2, 3}, nothing);
+    expect_values(tril_mask(2, 3, far), {2, 3}, masked);
+  }
+  expect_values(triu(x, 2), {2, 3}, {0, 0, 3, 0, 0, 0});
+  expect_values(tril(x, -1), {2, 3}, {0, 0, 0, 4, 0, 0});
+}
+
 }  // namespace
 }  // namespace hearth

@@ -309,6 +309,19 @@ TEST(Multinomial, OddWeightsWeighNothing) {
   for (const Device& device : devices_under_test()) {
     const Array odd = there({kNan, -1, 2, kNan}, {4}, DType::f32, device);
     for (const double category : categorical(odd, 50).to_doubles()) EXPECT_EQ(category, 2);
+    const Array infinite = there({kInf, 1, 3, kInf}, {4}, DType::f32, device);
+    Generator source{12, 0};
+    expect_frequencies(categorical(infinite, 20000, &source).to_vector<std::int64_t>(),
+                       {0, 0.25, 0.75, 0});
+    const std::vector<std::int64_t> order =
+        multinomial(infinite, 4, false, &source).to_vector<std::int64_t>();
+    EXPECT_EQ(std::set<std::int64_t>(order.begin(), order.begin() + 2),
+              (std::set<std::int64_t>{1, 2}));
+    // Little is more than nothing.
+    const Array little = expand(there({0, 1.2e-38}, {1, 2}, DType::f32, device), {2000, 2});
+    for (const double category : multinomial(little, 1, false, &source).to_doubles()) {
+      EXPECT_EQ(category, 1);
+    }
     for (const Array& weights :
          {zeros({3}, DType::f32, device), full({3}, kInf, DType::f32, device),
           full({3}, kNan, DType::f32, device), full({3}, -1.0, DType::f32, device)}) {

@@ -55,6 +55,22 @@ TEST(OpArguments, BinsOfAHistogramAreApart) {
   refuses(DType::f64, kNan, 1);
 }
 
+TEST(OpArguments, NumbersInMessagesAreThoseGiven) {
+  const auto says = [](const char* number, auto call) {
+    const std::string text = error_of(ErrorCode::invalid_argument, call);
+    EXPECT_TRUE(contains(text, std::string("got ") + number + ",") ||
+                contains(text, std::string(" ") + number + ","))
+        << text;
+  };
+  const Array x = ones({1, 1, 3});
+  says("-1e-09", [] { (void)random_normal({2}, 0, -1e-9); });
+  says("-1e-09", [&] { (void)lp_pool(x, -1e-9, {2}); });
+  says("-1e-09", [&] { (void)pinv(ones({2, 2}), -1e-9); });
+  says("1.0000000001", [] {
+    (void)cross_entropy(ones({2, 3}), zeros({2}, DType::i64), Reduction::mean, -100, 1 + 1e-10);
+  });
+}
+
 TEST(OpArguments, AVarianceOfTooFewIsNan) {
   const Array x = array({3, 1, 2, 5, 4}, {5});
   for (const std::int64_t correction : {std::int64_t{5}, std::int64_t{6}, INT64_MAX}) {

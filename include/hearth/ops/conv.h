@@ -31,7 +31,7 @@ struct ConvOptions {
 HEARTH_API Array conv(const Array& x, const Array& weight, const Array& bias = Array(),
                       const ConvOptions& options = {});
 
-// The same of the convolution whose gradient it is.
+// Stride, padding, dilation and groups are those of the convolution whose input gradient this is.
 struct ConvTransposeOptions {
   Dims stride = {};
   Dims padding = {};

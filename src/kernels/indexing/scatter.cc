@@ -22,7 +22,8 @@ namespace {
 constexpr std::int64_t kBlock = 32;
 // Of kernels/indexing/ordered_warp_update.metal.
 constexpr std::int64_t kMaxPlaces = 1024;
-// Destinations of an index.
+// The largest ratio of an axis's extent to the length of a line of indices at which summing lines
+// pays.
 constexpr std::int64_t kSparsest = 32;
 // Up to here a thread takes a line sooner than its indices are sorted; or where every thread that
 // a device runs has a line.

@@ -28,12 +28,14 @@ constexpr std::int64_t kMaxPoolPlanes = 4;
 // Threads that share a window whose rows are at least as long.
 constexpr std::int64_t kMinShared = 4;
 
+// No kernel has the last rule.
 static_assert(static_cast<int>(ResampleRule::mean) == kResampleMean &&
               static_cast<int>(ResampleRule::sum) == kResampleSum &&
               static_cast<int>(ResampleRule::nearest) == kResampleNearest &&
               static_cast<int>(ResampleRule::nearest_exact) == kResampleNearestExact &&
               static_cast<int>(ResampleRule::linear) == kResampleLinear &&
-              static_cast<int>(ResampleRule::cubic) == kResampleCubic);
+              static_cast<int>(ResampleRule::cubic) == kResampleCubic &&
+              static_cast<int>(ResampleRule::lanczos) == kResampleCubic + 1);
 
 // 0 where x lacks the axis.
 std::int64_t step_along(const TensorSpec& spec, int axis) {

@@ -1,4 +1,5 @@
 // Arrays from nothing but parameters.
+#include <algorithm>
 #include <cstdint>
 
 #include "core/throw_as.h"
@@ -39,6 +40,12 @@ Array rows_of(std::int64_t rows, Device device) {
 }
 Array columns_of(std::int64_t cols, Device device) {
   return arange(0, cols, 1, DType::i64, device);
+}
+
+// For each row of a matrix the column where a diagonal crosses it; one that misses the matrix is as
+// good as the nearest that does.
+Array crossings(std::int64_t rows, std::int64_t cols, std::int64_t diagonal, Device device) {
+  return add(rows_of(rows, device), std::clamp(diagonal, -rows, cols));
 }
 
 // The last two extents, or an Error{shape}.
@@ -161,11 +168,11 @@ Array eye(std::int64_t size, DType dtype, Device device) {
 
 Array triu_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal, Device device) {
   check_shape("triu_mask", {rows, cols});
-  return less(columns_of(cols, device), add(rows_of(rows, device), diagonal));
+  return less(columns_of(cols, device), crossings(rows, cols, diagonal, device));
 }
 Array tril_mask(std::int64_t rows, std::int64_t cols, std::int64_t diagonal, Device device) {
   check_shape("tril_mask", {rows, cols});
-  return greater(columns_of(cols, device), add(rows_of(rows, device), diagonal));
+  return greater(columns_of(cols, device), crossings(rows, cols, diagonal, device));
 }
 
 Array triu(const Array& x, std::int64_t diagonal) {

@@ -94,7 +94,7 @@ std::pair<Array, Array> qr(const Array& x, bool reduced) try {
   decompositions::require_matrix("qr", x, false);
   if (x.shape().back() == 0 && !reduced) {
     const std::int64_t m = x.shape(-2);
-    const Shape shape = decompositions::with_matrix(decompositions::batch_of(x.shape()), m, m);
+    const Shape shape = with_matrix(batch_of(x.shape()), m, m);
     return {expand(eye(m, x.dtype(), x.device()), shape), x};
   }
   const Array values = wide(x);

@@ -28,16 +28,6 @@ bool is_matrix(const Shape& shape, bool square) {
 
 }  // namespace
 
-Shape batch_of(const Shape& shape) {
-  return Shape(shape.data(), static_cast<std::size_t>(shape.rank() - 2));
-}
-
-Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t cols) {
-  batch.push_back(rows);
-  batch.push_back(cols);
-  return batch;
-}
-
 void require_matrix(const Inference& inference, int i, bool square) {
   require_accepted(inference, inference.input(i).dtype());
   const Shape& shape = inference.input(i).shape();

@@ -19,11 +19,6 @@ namespace hearth::decompositions {
 // The dtypes that kernels compute in.
 inline bool solver_dtype(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
 
-// The leading axes of a matrix's shape.
-Shape batch_of(const Shape& shape);
-// The same with two more extents.
-Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t cols);
-
 // Fails unless input `i` has a dtype for kernels and is [..., m, n], or [..., n, n].
 void require_matrix(const Inference& inference, int i, bool square);
 // The same of a function that records several ops, for any float dtype.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/number_text.h"
 #include "ops/decompositions/rules.h"
 
 namespace hearth {
@@ -86,8 +87,7 @@ void infer_pinv(Inference& inference) {
   const double relative = ParamReader(inference.params.statics().span()).f64();
   if (!(relative >= 0)) {
     inference.fail(ErrorCode::invalid_argument, "no share of the largest singular value; got " +
-                                                    std::to_string(relative) +
-                                                    ", expected 0 or more");
+                                                    number_text(relative) + ", expected 0 or more");
   }
   const Shape& shape = inference.input(0).shape();
   inference.shape = with_matrix(batch_of(shape), shape.back(), shape[shape.rank() - 2]);

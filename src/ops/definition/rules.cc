@@ -146,6 +146,15 @@ std::uint32_t axis_bits(const char* op, const Dims& axes, int rank) {
   return bits;
 }
 
+Shape batch_of(const Shape& shape) {
+  return {shape.data(), static_cast<std::size_t>(shape.rank() - 2)};
+}
+Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t cols) {
+  batch.push_back(rows);
+  batch.push_back(cols);
+  return batch;
+}
+
 Array wide(const Array& x) { return cast(x, compute_dtype(x.dtype())); }
 Array flat(const Array& x) { return reshape(x, {x.size()}); }
 

@@ -59,6 +59,10 @@ IntegerLimits integer_limits(DType dtype);
 // The axes of a list as bits; Error{invalid_argument} if one is out of range or named twice.
 std::uint32_t axis_bits(const char* op, const Dims& axes, int rank);
 
+// Of a shape of matrices, of rank 2 or more: the leading axes; and those with two more extents.
+Shape batch_of(const Shape& shape);
+Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t cols);
+
 // What composites are made of: the values in the dtype they are computed in; all of them in a row.
 Array wide(const Array& x);
 Array flat(const Array& x);

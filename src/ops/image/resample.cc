@@ -17,8 +17,12 @@ namespace hearth {
 namespace resampling {
 namespace {
 
+constexpr int kLastRule = static_cast<int>(ResampleRule::lanczos);
+static_assert(kLastRule < 10);
+constexpr char kRuleRange[] = {'[', '0', ',', ' ', '0' + kLastRule, ']', 0};
+
 constexpr ParamSpec kParams[] = {
-    {.name = "rule", .type = ParamType::i64, .range = "[0, 6]"},
+    {.name = "rule", .type = ParamType::i64, .range = kRuleRange},
     {.name = "flag", .type = ParamType::boolean},
     {.name = "adjoint", .type = ParamType::boolean},
     {.name = "extents", .type = ParamType::i64_list, .range = "[1, inf)"},
@@ -49,11 +53,10 @@ void infer(Inference& inference) {
                                          "three spatial axes");
   }
   const Resampling resampling(ParamReader(inference.params.statics().span()));
-  if (static_cast<std::uint64_t>(resampling.rule) >
-      static_cast<std::uint64_t>(ResampleRule::lanczos)) {
+  if (static_cast<int>(resampling.rule) > kLastRule) {
     inference.fail(ErrorCode::invalid_argument,
                    "no such rule; got " + std::to_string(static_cast<int>(resampling.rule)) +
-                       ", expected 0 to 6");
+                       ", expected one of " + kRuleRange);
   }
   if (!has_windows(resampling.rule) && resampling.window.kernel.rank() != 0) {
     inference.fail(ErrorCode::invalid_argument, "rule without windows; got kernel " +

@@ -1,5 +1,9 @@
 // scatter and select_assign: any update by index. What only adds is in indexing.cc.
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <string>
+#include <string_view>
 
 #include "core/throw_as.h"
 #include "graph/record/grad_record.h"
@@ -14,9 +18,43 @@ namespace {
 
 using indexing::by_index;
 
+constexpr IndexingUpdateOp kUpdates[] = {IndexingUpdateOp::assign, IndexingUpdateOp::add,
+                                         IndexingUpdateOp::mul, IndexingUpdateOp::min,
+                                         IndexingUpdateOp::max};
+static_assert(std::size(kUpdates) == static_cast<std::size_t>(IndexingUpdateOp::max) + 1);
+
+constexpr std::string_view name_of(IndexingUpdateOp update) {
+  switch (update) {
+    case IndexingUpdateOp::assign:
+      return "assign";
+    case IndexingUpdateOp::add:
+      return "add";
+    case IndexingUpdateOp::mul:
+      return "mul";
+    case IndexingUpdateOp::min:
+      return "min";
+    case IndexingUpdateOp::max:
+      return "max";
+  }
+  return {};
+}
+
+// "assign 0, add 1, ..."
+constexpr auto kUpdateRange = [] {
+  std::array<char, 64> text = {};
+  auto at = text.begin();
+  for (const IndexingUpdateOp update : kUpdates) {
+    if (at != text.begin()) at = std::ranges::copy(std::string_view(", "), at).out;
+    at = std::ranges::copy(name_of(update), at).out;
+    *at++ = ' ';
+    *at++ = static_cast<char>('0' + static_cast<int>(update));
+  }
+  return text;
+}();
+
 constexpr ParamSpec kUpdate[] = {
     {.name = "axis", .type = ParamType::i64, .range = "[0, rank)"},
-    {.name = "update", .type = ParamType::i64, .range = "assign 0, add 1, mul 2, min 3, max 4"}};
+    {.name = "update", .type = ParamType::i64, .range = kUpdateRange.data()}};
 
 void require_update(const Inference& inference) {
   ParamReader statics(inference.params.statics().span());
@@ -194,7 +232,7 @@ Grads select_assign_vjp(const Vjp& v) {
   return update_vjp({v, defs::select_assign_op, defs::select_op, defs::select_add_op});
 }
 
-constexpr Saves kMostSaves = Saves::input0 | Saves::input1 | Saves::input2 | Saves::output;
+constexpr Saves kAllSaves = Saves::input0 | Saves::input1 | Saves::input2 | Saves::output;
 
 Saves saves_of_update(std::uint32_t needs, ParamReader statics) {
   (void)statics.i64();
@@ -209,14 +247,10 @@ Saves saves_of_update(std::uint32_t needs, ParamReader statics) {
     case IndexingUpdateOp::max:
       break;
   }
-  return kMostSaves;
+  return kAllSaves;
 }
 
 // ---- Samples
-
-constexpr IndexingUpdateOp kUpdates[] = {IndexingUpdateOp::assign, IndexingUpdateOp::add,
-                                         IndexingUpdateOp::mul, IndexingUpdateOp::min,
-                                         IndexingUpdateOp::max};
 
 Params update_params(std::int64_t axis, std::int64_t update) {
   Params params;
@@ -271,7 +305,7 @@ constinit const OpDef defs::scatter_op = {
     .max_inputs = 3,
     .infer = infer_any_scatter,
     .vjp = scatter_vjp,
-    .saves = kMostSaves,
+    .saves = kAllSaves,
     .saves_for = saves_of_update,
     .overwrites = 0,
     .samples = scatter_samples,
@@ -289,7 +323,7 @@ constinit const OpDef defs::select_assign_op = {
     .max_inputs = 3,
     .infer = infer_select_assign,
     .vjp = select_assign_vjp,
-    .saves = kMostSaves,
+    .saves = kAllSaves,
     .saves_for = saves_of_update,
     .overwrites = 0,
     .samples = select_assign_samples,

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
@@ -13,19 +14,6 @@ namespace distances {
 namespace {
 
 constexpr ParamSpec kParams[] = {{.name = "p", .type = ParamType::f64, .range = "(0, inf]"}};
-
-// The shape without its last two axes.
-Shape batch_of(const Shape& shape) {
-  Shape batch = shape;
-  batch.resize(shape.rank() - 2);
-  return batch;
-}
-
-Shape with_rows(Shape batch, const Shape& matrix) {
-  batch.push_back(matrix[matrix.rank() - 2]);
-  batch.push_back(matrix.back());
-  return batch;
-}
 
 void infer(Inference& inference) {
   require_input(inference, 0);
@@ -41,11 +29,9 @@ void infer(Inference& inference) {
   const double p = ParamReader(inference.params.statics().span()).f64();
   if (!(p > 0)) {
     inference.fail(ErrorCode::invalid_argument,
-                   "p out of range; got " + std::to_string(p) + ", expected p > 0");
+                   "p out of range; got " + number_text(p) + ", expected p > 0");
   }
-  inference.shape = batch_of(a);
-  inference.shape.push_back(a[a.rank() - 2]);
-  inference.shape.push_back(b[b.rank() - 2]);
+  inference.shape = with_matrix(batch_of(a), a[a.rank() - 2], b[b.rank() - 2]);
   check_shape("cdist", inference.shape);
 }
 
@@ -94,7 +80,6 @@ constinit const OpDef defs::cdist_op = {
 inline namespace v0 {
 
 Array cdist(const Array& a, const Array& b, double p) try {
-  using distances::batch_of, distances::with_rows;
   require_float_array("cdist", a);
   require_float_array("cdist", b);
   if (a.rank() < 2 || b.rank() < 2 || a.shape().back() != b.shape().back()) {
@@ -105,8 +90,8 @@ Array cdist(const Array& a, const Array& b, double p) try {
   // The others of vector_norm(): they count, or take the smallest.
   if (!(p > 0)) return vector_norm(sub(unsqueeze(a, {-2}), unsqueeze(b, {-3})), p, {-1});
   const Shape batch = broadcast_shapes("cdist", batch_of(a.shape()), batch_of(b.shape()));
-  const Array left = expand(a, with_rows(batch, a.shape()));
-  const Array right = expand(b, with_rows(batch, b.shape()));
+  const Array left = expand(a, with_matrix(batch, a.shape(-2), a.shape(-1)));
+  const Array right = expand(b, with_matrix(batch, b.shape(-2), b.shape(-1)));
   return call(defs::cdist_op, Params().f64(p), {&left, &right});
 } catch (const Error& error) {
   throw_as("cdist", error);

@@ -9,12 +9,12 @@
 namespace hearth {
 namespace {
 
-Array closeness(const Array& a, const Array& b, double relative, double absolute) {
-  require_float_array("is_close", a);
+Array closeness(const char* op, const Array& a, const Array& b, double relative, double absolute) {
+  require_float_array(op, a);
   if (!(relative >= 0 && absolute >= 0)) {
-    throw Error(ErrorCode::invalid_argument, ": negative tolerance; got " + number_text(relative) +
-                                                 " and " + number_text(absolute) +
-                                                 ", expected two numbers of at least 0");
+    throw Error(ErrorCode::invalid_argument,
+                std::string(op) + ": negative tolerance; got " + number_text(relative) + " and " +
+                    number_text(absolute) + ", expected two numbers of at least 0");
   }
   const Array same = equal(a, b);
   const Array left = wide(a), right = wide(b);
@@ -29,13 +29,13 @@ Array closeness(const Array& a, const Array& b, double relative, double absolute
 inline namespace v0 {
 
 Array is_close(const Array& a, const Array& b, double relative, double absolute) try {
-  return closeness(a, b, relative, absolute);
+  return closeness("is_close", a, b, relative, absolute);
 } catch (const Error& error) {
   throw_as("is_close", error);
 }
 
 Array all_close(const Array& a, const Array& b, double relative, double absolute) try {
-  return all(closeness(a, b, relative, absolute));
+  return all(closeness("all_close", a, b, relative, absolute));
 } catch (const Error& error) {
   throw_as("all_close", error);
 }

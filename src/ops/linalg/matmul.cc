@@ -9,17 +9,6 @@ namespace hearth {
 
 namespace {
 
-Shape batch_of(const Shape& shape) {
-  return {shape.data(), static_cast<std::size_t>(shape.rank() - 2)};
-}
-
-Shape with_matrix(const Shape& batch, std::int64_t rows, std::int64_t cols) {
-  Shape shape = batch;
-  shape.push_back(rows);
-  shape.push_back(cols);
-  return shape;
-}
-
 bool all_ones(const Shape& shape) {
   for (const std::int64_t extent : shape) {
     if (extent != 1) return false;
@@ -114,8 +103,6 @@ std::vector<SampleCase> matmul_samples() {
   };
 }
 
-bool is_numeric(DType dtype) { return !is_bool(dtype); }
-
 void infer_linear(Inference& inference) {
   const DType dtype = common_dtype(inference);
   const Shape& x = inference.input(0).shape();
@@ -191,7 +178,7 @@ constinit const OpDef defs::matmul_op = {
     .vjp = matmul_vjp,
     .saves = Saves::input0 | Saves::input1,
     .saves_for = matmul_saves,
-    .accepts_dtype = is_numeric,
+    .accepts_dtype = numeric_dtype,
     .samples = matmul_samples,
 };
 
@@ -207,7 +194,7 @@ constinit const OpDef defs::linear_op = {
     .saves = Saves::input0 | Saves::input1,
     .saves_for = matmul_saves,
     .composite = linear_composite,
-    .accepts_dtype = is_numeric,
+    .accepts_dtype = numeric_dtype,
     .samples = linear_samples,
 };
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/number_text.h"
 #include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "graph/switches.h"
@@ -186,7 +187,7 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
   }
   if (!(label_smoothing >= 0 && label_smoothing <= 1)) {
     throw Error(ErrorCode::invalid_argument, "cross_entropy: label_smoothing out of range; got " +
-                                                 std::to_string(label_smoothing) +
+                                                 number_text(label_smoothing) +
                                                  ", expected a number from 0 to 1");
   }
   const std::int64_t classes = logits.shape().back();

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/number_text.h"
 #include "core/throw_as.h"
 #include "hearth/ops/pool.h"
 #include "ops/conv/window.h"
@@ -316,7 +317,8 @@ UnevenWindow uneven_window(const char* op, const Dims& extents, const Dims& kern
                            const Options& options) {
   if (kernel.rank() == 0) {
     throw Error(ErrorCode::invalid_argument,
-                "max_pool: no kernel; got an empty list, expected an extent for each spatial axis");
+                std::string(op) +
+                    ": no kernel; got an empty list, expected an extent for each spatial axis");
   }
   require_padding_or_same(op, options.same, options.padding, options.padding_end);
   const int axes = extents.rank();
@@ -489,7 +491,7 @@ Array avg_pool(const Array& x, const Dims& kernel, const AvgPoolOptions& options
 Array lp_pool(const Array& x, double p, const Dims& kernel, const PoolOptions& options) try {
   if (!(p > 0) || p == kInfinity) {
     throw Error(ErrorCode::invalid_argument,
-                "lp_pool: p out of range; got " + std::to_string(p) + ", expected a finite p > 0");
+                "lp_pool: p out of range; got " + number_text(p) + ", expected a finite p > 0");
   }
   require_float_array("lp_pool", x);
   const Array sums =

@@ -5,7 +5,6 @@
 #include "hearth/ops.h"
 #include "hearth/quantization/quantized_array.h"
 #include "ops/definition/rules.h"
-#include "ops/definition/sync.h"
 #include "ops/quantization/codes.h"
 #include "ops/quantization/split.h"
 #include "ops/quantization/store.h"

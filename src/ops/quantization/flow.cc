@@ -4,7 +4,7 @@
 
 #include "core/throw_as.h"
 #include "hearth/ops.h"
-#include "ops/definition/sync.h"
+#include "ops/definition/rules.h"
 #include "ops/quantization/split.h"
 #include "ops/quantization/store.h"
 

@@ -10,7 +10,6 @@
 #include "hearth/ops.h"
 #include "hearth/print.h"
 #include "ops/definition/rules.h"
-#include "ops/definition/sync.h"
 #include "ops/quantization/codes.h"
 #include "ops/quantization/dequantize_words.h"
 #include "ops/quantization/split.h"

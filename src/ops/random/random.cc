@@ -113,8 +113,8 @@ void infer_normal(Inference& inference) {
   const double mean = real(inference, kFirstWord);
   const double deviation = real(inference, kSecondWord);
   if (std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0) return;
-  inference.fail(ErrorCode::invalid_argument, "no distribution; got mean " + std::to_string(mean) +
-                                                  " and deviation " + std::to_string(deviation) +
+  inference.fail(ErrorCode::invalid_argument, "no distribution; got mean " + number_text(mean) +
+                                                  " and deviation " + number_text(deviation) +
                                                   ", expected numbers, and deviation >= 0");
 }
 

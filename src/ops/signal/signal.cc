@@ -34,9 +34,9 @@ Array listed(const char* function, std::int64_t count, DType dtype, Device devic
 // a - b cos(2 pi t) + c cos(4 pi t), for t from 0 to 1.
 Array cosine_window(const char* function, std::int64_t size, bool periodic, DType dtype,
                     Device device, double a, double b, double c) {
-  if (size == 1) return ones({1}, dtype, device);
   const auto period = static_cast<double>(periodic ? size : size - 1);
   return listed(function, size, dtype, device, [&](std::int64_t i) {
+    if (size == 1) return 1.0;
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / period;
     return a - b * std::cos(angle) + c * std::cos(2 * angle);
   });
@@ -83,9 +83,16 @@ Array full_window(const char* function, const Array& window, const Frames& frame
 }
 
 // frames [batch, count, n_fft], each added hop after the one before: [batch, samples].
-Array overlap_added(const Array& parts, std::int64_t hop) {
+Array overlap_added(const char* function, const Array& parts, std::int64_t hop) {
   const std::int64_t batch = parts.shape(0), count = parts.shape(1), n = parts.shape(2);
-  const std::int64_t samples = (count - 1) * hop + n;
+  std::int64_t samples = 0;
+  if (__builtin_mul_overflow(count - 1, hop, &samples) ||
+      __builtin_add_overflow(samples, n, &samples)) {
+    throw Error(ErrorCode::shape, std::string(function) + ": too many samples; got " +
+                                      std::to_string(count) + " frames, each " +
+                                      std::to_string(hop) +
+                                      " after the one before, expected fewer than 2^63 samples");
+  }
   const auto counted = [&](std::int64_t end) {
     return arange(0, end, 1, DType::i64, parts.device());
   };
@@ -204,8 +211,8 @@ Array istft(const Array& spectrum, const Array& window, const StftOptions& optio
   const Array full = signals::full_window("istft", window, frames, spectrum);
   const Array parts = options.onesided ? irfft(re, im, -1, frames.n_fft) : ifft(re, im).first;
   const Array squares = expand(square(full), {1, values.shape(1), frames.n_fft});
-  const Array weight = signals::overlap_added(squares, frames.hop);
-  const Array sums = signals::overlap_added(mul(parts, full), frames.hop);
+  const Array weight = signals::overlap_added("istft", squares, frames.hop);
+  const Array sums = signals::overlap_added("istft", mul(parts, full), frames.hop);
   // Below this nothing but rounding is left of a sample.
   const Array absent = less(weight, 1e-11);
   Array samples = where(absent, 0.0, div(sums, where(absent, 1.0, weight)));

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "hearth/ops/statistics.h"
 #include "ops/definition/rules.h"
-#include "ops/definition/sync.h"
 
 namespace hearth {
 namespace drawing {
@@ -32,13 +32,12 @@ void require_weights(const char* op, const Array& weights, std::int64_t count) {
 }
 
 // Whole weights in proportion to `weights` [rows, categories], so that their sums are exact and
-// draws the same on every device. What is no weight becomes 0.
+// draws the same on every device.
 Array whole_weights(const Array& weights) {
   const std::int64_t categories = weights.shape().back();
   const int bits = std::bit_width(static_cast<std::uint64_t>(categories - 1));
   const int scale = std::clamp(kSumBits - bits, 0, kWeightBits);
-  const Array some = where(greater(weights, 0.0), weights, 0.0);
-  const Array part = div(some, max(some, {1}, true));  // NaN where all are 0
+  const Array part = div(weights, max(weights, {1}, true));  // NaN where all are 0
   return cast(round(mul(part, static_cast<double>(std::int64_t{1} << scale))), DType::i64);
 }
 
@@ -56,8 +55,9 @@ Array without_replacement(const Array& weights, std::int64_t count, Generator* s
   const Array part =
       random_uniform(weights.shape(), 0, 1, weights.dtype(), weights.device(), source);
   const Array wait = neg(div(log1p(neg(part)), weights));
-  const Array never = full_like(wait, kInfinity);
-  return narrow(argsort(where(greater(weights, 0.0), wait, never), 1), 1, 0, count);
+  // Beyond all waits, the infinite one of a weight near 0 too.
+  const Array never = full_like(wait, std::numeric_limits<double>::quiet_NaN());
+  return narrow(argsort(where(equal(weights, 0.0), never, wait), 1), 1, 0, count);
 }
 
 Array drawn(const char* op, const Array& weights, std::int64_t count, bool replacement,
@@ -73,7 +73,8 @@ Array drawn(const char* op, const Array& weights, std::int64_t count, bool repla
   Shape shape = weights.shape();
   shape[shape.rank() - 1] = count;
   check_shape(op, shape);
-  const Array rows = wide(reshape(weights, {weights.size() / categories, categories}));
+  const Array given = wide(reshape(weights, {weights.size() / categories, categories}));
+  const Array rows = where(logical_and(greater(given, 0.0), is_finite(given)), given, 0.0);
   return reshape(replacement ? with_replacement(rows, count, source)
                              : without_replacement(rows, count, source),
                  shape);

@@ -23,22 +23,22 @@ namespace hearth {
 namespace counting {
 namespace {
 
-void require_no_less(const char* what, std::int64_t value, std::int64_t least) {
+void require_no_less(const char* op, const char* what, std::int64_t value, std::int64_t least) {
   if (value >= least) return;
-  throw Error(ErrorCode::invalid_argument, std::string("counting: ") + what + "; got " +
+  throw Error(ErrorCode::invalid_argument, std::string(op) + ": " + what + "; got " +
                                                std::to_string(value) + ", expected " +
                                                std::to_string(least) + " or more");
 }
 
-void require_weights(const Array& x, const Array& weights) {
+void require_weights(const char* op, const Array& x, const Array& weights) {
   if (!weights.defined()) return;
   if (weights.is_scalar() || weights.shape() != x.shape()) {
-    throw Error(ErrorCode::shape, "counting: weights do not fit; got " +
+    throw Error(ErrorCode::shape, std::string(op) + ": weights do not fit; got " +
                                       to_string(weights.shape()) + ", expected " +
                                       to_string(x.shape()));
   }
   if (!is_float(weights.dtype()) && weights.dtype() != DType::i64) {
-    throw Error(ErrorCode::dtype, "counting: weights of that dtype; got " +
+    throw Error(ErrorCode::dtype, std::string(op) + ": weights of that dtype; got " +
                                       std::string(name(weights.dtype())) +
                                       ", expected i64 or floats");
   }
@@ -209,9 +209,9 @@ Array bincount(const Array& x, const Array& weights, std::int64_t least,
     throw Error(ErrorCode::dtype, "bincount: x are no integers; got " +
                                       std::string(name(x.dtype())) + ", expected an integer dtype");
   }
-  counting::require_weights(x, weights);
-  counting::require_no_less("negative number of bins", least, 0);
-  if (length) counting::require_no_less("negative number of bins", *length, 0);
+  counting::require_weights("bincount", x, weights);
+  counting::require_no_less("bincount", "negative number of bins", least, 0);
+  if (length) counting::require_no_less("bincount", "negative number of bins", *length, 0);
   std::int64_t count = length.value_or(least);
   if (!length && x.size() > 0) {
     count = std::max(count, counting::needed(cast(x, DType::i64)));
@@ -226,10 +226,10 @@ std::pair<Array, Array> histogram(const Array& x, std::int64_t bins,
                                   const std::optional<Bounds>& bounds, const Array& weights) try {
   require_defined("histogram", x);
   require_float_array("histogram", x);
-  counting::require_no_less("no bins", bins, 1);
+  counting::require_no_less("histogram", "no bins", bins, 1);
   check_shape("histogram", {bins});
   if (bounds) counting::require_range(bounds->low, bounds->high, x.dtype());
-  counting::require_weights(x, weights);
+  counting::require_weights("histogram", x, weights);
   if (!bounds) {
     const Array edges = counting::even_edges(x.detach(), bins);
     return {counting::counted(counting::bins_of(x, edges), weights, bins), edges};
@@ -253,7 +253,7 @@ Array histogram_by_edges(const Array& x, const Array& edges, const Array& weight
     throw Error(ErrorCode::shape, "histogram_by_edges: edges make no bins; got shape " +
                                       to_string(edges.shape()) + ", expected rank 1 and 2 or more");
   }
-  counting::require_weights(x, weights);
+  counting::require_weights("histogram_by_edges", x, weights);
   return counting::counted(counting::bins_of(x, edges), weights, edges.size() - 1);
 } catch (const Error& error) {
   throw_as("histogram_by_edges", error);

@@ -12,7 +12,6 @@
 #include "hearth/ops.h"
 #include "hearth/ops/statistics.h"
 #include "ops/definition/rules.h"
-#include "ops/definition/sync.h"
 
 namespace hearth {
 namespace quantiles {

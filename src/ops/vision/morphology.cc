@@ -8,7 +8,6 @@
 #include "hearth/ops.h"
 #include "hearth/ops/vision.h"
 #include "ops/definition/rules.h"
-#include "ops/definition/sync.h"
 
 namespace hearth {
 namespace morphology {
@@ -50,14 +49,14 @@ struct Reach {
   std::int64_t above, below, left, right;
 };
 
-Reach reach_of(const Kernel& kernel, const MorphOptions& options) {
+Reach reach_of(const char* op, const Kernel& kernel, const MorphOptions& options) {
   if (kernel.rows < 1 || kernel.cols < 1) {
     throw Error(ErrorCode::invalid_argument,
-                "morphology: kernel without elements; got " + std::to_string(kernel.rows) + " by " +
-                    std::to_string(kernel.cols) + ", expected at least 1 by 1");
+                std::string(op) + ": kernel without elements; got " + std::to_string(kernel.rows) +
+                    " by " + std::to_string(kernel.cols) + ", expected at least 1 by 1");
   }
   if (options.anchor && options.anchor->rank() != 2) {
-    throw Error(ErrorCode::invalid_argument, "morphology: anchor is no place; got " +
+    throw Error(ErrorCode::invalid_argument, std::string(op) + ": anchor is no place; got " +
                                                  to_string(*options.anchor) +
                                                  ", expected a row and a column");
   }
@@ -65,7 +64,7 @@ Reach reach_of(const Kernel& kernel, const MorphOptions& options) {
   const std::int64_t col = options.anchor ? (*options.anchor)[1] : kernel.cols / 2;
   if (row < 0 || row >= kernel.rows || col < 0 || col >= kernel.cols) {
     throw Error(ErrorCode::invalid_argument,
-                "morphology: anchor outside the kernel; got row " + std::to_string(row) +
+                std::string(op) + ": anchor outside the kernel; got row " + std::to_string(row) +
                     " and column " + std::to_string(col) + ", expected a place in " +
                     std::to_string(kernel.rows) + " by " + std::to_string(kernel.cols));
   }
@@ -115,7 +114,7 @@ Array morphed(const char* op, const Array& x, const Kernel& kernel, const MorphO
     throw Error(ErrorCode::shape, std::string(op) + ": no image; got shape " +
                                       to_string(x.shape()) + ", expected [..., height, width]");
   }
-  const Reach reach = reach_of(kernel, options);
+  const Reach reach = reach_of(op, kernel, options);
   require_listed(op, "border", options.border, MorphBorder::wrap);
   if (options.iterations < 0 || options.iterations > kMaxIterations) {
     throw Error(ErrorCode::invalid_argument, std::string(op) + ": iterations out of range; got " +

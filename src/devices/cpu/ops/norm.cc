@@ -34,15 +34,14 @@ Normal<T> normal_of(const RowMath<T>& math, const T* x, std::int64_t n, double e
 
 // An optional vector of length n in compute precision; null where absent.
 template <class T>
-const T* vector_of(const Launch& launch, int input, std::int64_t n, int slot) {
+const T* vector_of(const Launch& launch, int input, std::int64_t n, ScratchSlot slot) {
   if (!has_input(launch, input)) return nullptr;
   const Operand operand = input_of(launch, input);
   return read_row(operand, 0, n > 1 ? operand.stride(0) : 1, n, scratch<T>(slot, n));
 }
 
 // Slots 8 and up belong to the thread that launches, the ones below to chunks.
-constexpr int kWeightSlot = 8;
-constexpr int kBiasSlot = 9;
+constexpr ScratchSlot kWeightSlot = 8, kBiasSlot = 9;
 
 template <bool kCentered>
 void launch_forward(const Launch& launch) {

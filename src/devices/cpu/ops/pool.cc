@@ -77,8 +77,8 @@ template <class V, class I>
 void take_row(const AxisWindow& window, const V* x, I at, V* values, I* places) {
   const std::int64_t stride = window.stride;
   // Of the kernel, the elements that some position meets inside the row.
-  const std::int64_t begin =
-      ceil_div(window.padding - (window.positions - 1) * stride, window.dilation);
+  const std::int64_t last_start = (window.positions - 1) * stride - window.padding;
+  const std::int64_t begin = last_start < 0 ? ceil_div(-last_start, window.dilation) : 0;
   const std::int64_t end =
       std::min(window.kernel, (window.extent - 1 + window.padding) / window.dilation + 1);
   // Windows far apart leave most of them none: position by position is shorter then.
@@ -96,7 +96,7 @@ void take_row(const AxisWindow& window, const V* x, I at, V* values, I* places) 
   for (std::int64_t k = begin; k < end; ++k) {
     // Position o meets element o * stride + shift.
     const std::int64_t shift = k * window.dilation - window.padding;
-    const std::int64_t first = ceil_div(-shift, stride);
+    const std::int64_t first = shift < 0 ? ceil_div(-shift, stride) : 0;
     const std::int64_t last = std::min(window.positions, (window.extent - 1 - shift) / stride + 1);
     if (first >= last) continue;
     const std::int64_t from = first * stride + shift;

@@ -37,7 +37,7 @@ constexpr std::int64_t kRankedEntries = 16, kMergedEntries = 48;
 constexpr int kMaxPasses = 64 / kShortDigit;
 // What the threads that share a sort take at a time, at least, and how many such parts there are.
 constexpr std::int64_t kSharedEntries = 65536, kMaxParts = 64;
-constexpr int kCountSlot = 15;  // of scratch()
+constexpr ScratchSlot kCountSlot = 15;
 
 template <class E>
 auto key_word(const E& entry) {

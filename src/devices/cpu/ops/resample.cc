@@ -1,7 +1,8 @@
 // resample: each spatial axis times a sparse matrix. A row of results at a time: rows of x that it
 // is made of are added up, neighbours together, and then the last axis of their sum is resampled.
 // Bound by memory where windows are small. Sums are of the compute type, in the order of the
-// elements.
+// elements; but along the last axis a long sum of neighbours with one weight, Run::is_sum, has the
+// order of row_math().
 #include <algorithm>
 #include <memory>
 #include <type_traits>

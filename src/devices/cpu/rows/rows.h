@@ -92,9 +92,26 @@ void with_compute_type(DType dtype, Run run) {
   }
 }
 
-// Memory of one task, kept by its thread for the next.
+// One of the pieces of memory that a thread has of each type: a number that a compiler checks.
+class ScratchSlot {
+ public:
+  static constexpr int kCount = 16;
+
+  consteval ScratchSlot(int index)  // NOLINT(google-explicit-constructor)
+      : index_(index) {
+    if (index < 0 || index >= kCount) throw "no such slot";
+  }
+  int index() const { return index_; }
+
+ private:
+  int index_;
+};
+
+// Memory of one task, kept by its thread for the next. It is the task's until something on the same
+// thread asks for the slot with the same type: a function and those that it calls, chunks of work
+// that it waits for among them, share no slot.
 template <class T>
-T* scratch(int slot, std::int64_t count) {
+T* scratch(ScratchSlot slot, std::int64_t count) {
   struct Block {
     struct Release {
       void operator()(T* old) const { ::operator delete[](old, std::align_val_t{64}); }
@@ -102,9 +119,8 @@ T* scratch(int slot, std::int64_t count) {
     std::unique_ptr<T[], Release> memory;
     std::int64_t size = 0;
   };
-  constexpr int kSlots = 16;
-  thread_local Block blocks[kSlots];
-  Block& block = blocks[slot];
+  thread_local Block blocks[ScratchSlot::kCount];
+  Block& block = blocks[slot.index()];
   if (block.size < count) {
     block.memory.reset();
     block.size = 0;

@@ -134,7 +134,7 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
 template <class T>
 class SplitRows {
  public:
-  SplitRows(const Operand& x, std::int64_t offset, std::int64_t width, int slot)
+  SplitRows(const Operand& x, std::int64_t offset, std::int64_t width, ScratchSlot slot)
       : at_(x.at(offset)), stride_(x.stride(2)), n_(x.shape()[3]), width_(width) {
     if constexpr (std::is_same_v<T, float>) {
       if (x.stride(3) == 1 && size_of(x.dtype()) == 2) dtype_ = x.dtype();
