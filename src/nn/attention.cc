@@ -2,12 +2,12 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/broadcast.h"
 #include "core/require.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
-#include "nn/attention_weights.h"
 #include "nn/options.h"
 #include "nn/parameter_dtype.h"
 #include "nn/restore_on_error.h"
@@ -117,11 +117,30 @@ void require_counts(const char* layer, const char* what, const Array& counts, st
                                     to_string(Shape{batch}));
 }
 
-// attention() as a layer is called; with its weights where they are asked for.
-nn_detail::Weighed mix(const Array& q, const Array& k, const Array& v,
-                       const AttentionOptions& options, double dropout, bool with_weights) {
+// The part of x, whose last axis may be as long as the memory of the keys, that belongs to those
+// that are there.
+Array of_keys(const Array& x, std::int64_t capacity, std::int64_t length) {
+  const bool is_of_all = x.defined() && x.rank() > 0 && x.shape().back() == capacity;
+  return is_of_all && length < capacity ? narrow(x, x.rank() - 1, 0, length) : x;
+}
+
+struct Weighed {
+  Array mixed;    // [batch, heads, rows, dim]
+  Array weights;  // [batch, heads, rows, keys that there are]; undefined where not asked for
+};
+
+// attention() as a layer is called. Weights are worked out where they are asked for or dropped, and
+// then of the keys that there are; a mask and a bias may be of these alone.
+Weighed mix(const Array& q, const Array& k, const Array& v, AttentionOptions options,
+            double dropout, bool with_weights) {
   if (!with_weights && dropout == 0) return {attention(q, k, v, options), Array()};
-  return nn_detail::attention_by_weights(q, k, v, options, dropout);
+  const std::int64_t capacity = k.shape(2), length = options.kv_length.value_or(capacity);
+  options.kv_length = std::nullopt;
+  options.mask = of_keys(options.mask, capacity, length);
+  options.bias = of_keys(options.bias, capacity, length);
+  auto [mixed, weights] =
+      attention_with_weights(q, narrow(k, 2, 0, length), narrow(v, 2, 0, length), options, dropout);
+  return {std::move(mixed), std::move(weights)};
 }
 
 // e^s / (1 + sum e^s) is the softmax beside one more score of 0 (Miller 2023).
@@ -164,9 +183,8 @@ HeadTensors project(const MultiHeadAttention& layer, const Array& query, const A
       split_heads(layer.v_proj.forward(values), batch, length, layer.kv_heads, layer.head_dim)};
 }
 
-nn_detail::Weighed attend(const MultiHeadAttention& layer, const Array& query, const Array& key,
-                          const Array& value, const MultiHeadAttention::Call& call,
-                          bool with_weights) {
+Weighed attend(const MultiHeadAttention& layer, const Array& query, const Array& key,
+               const Array& value, const MultiHeadAttention::Call& call, bool with_weights) {
   nn_detail::RestoreOnError cache(call.cache);
   auto [q, k, v] = project(layer, query, key, value);
   const std::int64_t batch = q.shape(0);
@@ -201,14 +219,14 @@ nn_detail::Weighed attend(const MultiHeadAttention& layer, const Array& query, c
       whole_mask(kMultiHead, call.mask.array, call.padding.array,
                  {batch, layer.heads, q.shape(2), k.shape(2)}, options.kv_length.value_or(rows));
   const double dropped = call.training ? layer.dropout : 0;
-  nn_detail::Weighed result = mix(q, k, v, options, dropped, with_weights);
+  Weighed result = mix(q, k, v, options, dropped, with_weights);
   result.mixed = joined_heads(result.mixed, layer.o_proj);
   cache.keep();
   return result;
 }
 
-nn_detail::Weighed attend(const CrossAttention& layer, const Array& x, const Array& context,
-                          const CrossAttention::Call& call, bool with_weights) {
+Weighed attend(const CrossAttention& layer, const Array& x, const Array& context,
+               const CrossAttention::Call& call, bool with_weights) {
   const Array tokens = tokens_of("cross_attention", "input", x, layer.q_proj);
   const std::int64_t batch = x.shape(0);
   const Array q =
@@ -237,8 +255,8 @@ nn_detail::Weighed attend(const CrossAttention& layer, const Array& x, const Arr
   options.lengths = call.lengths;
   require_counts("cross_attention", "lengths", call.lengths, batch);
   if (layer.quiet_softmax) options.sinks = quiet_sinks(layer.heads, q);
-  nn_detail::Weighed result = mix(q, seen.keys.array(), seen.values.array(), options,
-                                  call.training ? layer.dropout : 0, with_weights);
+  Weighed result = mix(q, seen.keys.array(), seen.values.array(), options,
+                       call.training ? layer.dropout : 0, with_weights);
   result.mixed = joined_heads(result.mixed, layer.o_proj);
   cache.keep();
   return result;

@@ -120,8 +120,14 @@ Array CrossEntropyLoss::losses(const Array& x, const Array& targets, Reduction r
     try {
   const char* loss = "cross_entropy";
   require_share(loss, smoothing);
-  if (!x.defined() || !targets.defined() || !is_float(x.dtype()) || !is_index(targets) ||
-      x.rank() < 1 || targets.shape() != without_last(x.shape())) {
+  if (x.defined() && targets.defined() && (!is_float(x.dtype()) || !is_index(targets))) {
+    throw Error(ErrorCode::dtype, "cross_entropy: predictions or targets of wrong dtype; got " +
+                                      std::string(name(x.dtype())) + " and " +
+                                      std::string(name(targets.dtype())) +
+                                      ", expected floats and i32 or i64");
+  }
+  if (!x.defined() || !targets.defined() || x.rank() < 1 ||
+      targets.shape() != without_last(x.shape())) {
     throw Error(
         ErrorCode::shape,
         "cross_entropy: predictions and targets do not fit; got " +

@@ -108,6 +108,24 @@ TEST(ExplicitGradients, OfMaxPoolLeaveOutWindowsWithoutElements) {
                 {1, 1, 3}, {1, 0, 2});
 }
 
+TEST(ExplicitGradients, OfMaxPoolAddNothingForIndicesOfOtherWindows) {
+  // Windows [0, 2], [2, 4] and [4, 6] with gaps at 1, 3 and 5.
+  const PoolOptions options = {.stride = {2}, .dilation = {2}};
+  const Array grad = array({1, 2, 4}, {1, 1, 3});
+  const auto at = [&](const std::vector<std::int64_t>& indices) {
+    const Array places = Array::from_data(indices, {1, 1, 3});
+    return max_pool_backward(grad, places, {7}, {2}, options).to_doubles();
+  };
+  EXPECT_EQ(at({2, 2, 6}), (Values{0, 0, 3, 0, 0, 0, 4}));
+  EXPECT_EQ(at({4, 3, 4}), (Values{0, 0, 0, 0, 4, 0, 0}));
+  EXPECT_EQ(at({-2, INT64_MAX, 7}), Values(7, 0));
+  // Of rows: index 3 is the first of the second, beside none of the first's last.
+  const Array rows = Array::from_data(std::vector<std::int64_t>{0, 3, 3, 2}, {1, 1, 2, 2});
+  expect_values(
+      max_pool_backward(array({1, 2, 4, 8}, {1, 1, 2, 2}), rows, {3, 3}, {2}, {.stride = {1}}),
+      {1, 1, 3, 3}, {1, 0, 0, 4, 0, 0, 0, 0, 0});
+}
+
 TEST(ExplicitGradients, OfATransposedConvolutionBeyondItsStride) {
   const Array x = random_array({1, 2, 4}, 6), w = random_array({2, 3, 3}, 7);
   const ConvTransposeOptions options = {.stride = {2}, .output_padding = {3}};

@@ -9,6 +9,7 @@
 #include "error_text.h"
 #include "hearth/grad.h"
 #include "hearth/nn.h"
+#include "unit_roundoff.h"
 
 namespace hearth {
 namespace {
@@ -245,6 +246,58 @@ TEST(MultiHeadAttention, WeightsAreThoseThatWereUsed) {
   EXPECT_LT(
       largest_difference(layer.o_proj.forward(reshape(mixed, {1, 6, 8})), dropped.output.array()),
       1e-12);
+}
+
+// Dropout that drops nothing here, and takes the way of the weights: training gives what evaluation
+// gives, times 1 / (1 - probability).
+constexpr double kNextToNothing = 1e-12;
+
+TEST(MultiHeadAttention, RowsThatABiasHidesGiveZeroWhileTrainingToo) {
+  seed(10);
+  nn::MultiHeadAttention::Options options = in_f64();
+  options.dropout = kNextToNothing;
+  const nn::MultiHeadAttention layer(8, 4, options);
+  const Array x = random_rows(2, 3).require_grad();
+  const double inf = INFINITY;
+  const Array bias =
+      Array::from_data(std::vector<double>{-inf, -inf, -inf, 0, -inf, 1, 0.5, 0, -inf}, {3, 3});
+  for (const bool causal : {false, true}) {
+    nn::MultiHeadAttention::Call call{.causal = causal, .bias = bias};
+    call.training = false;
+    const Array evaluated = layer.forward(x, call);
+    EXPECT_TRUE(all(is_finite(evaluated)).item<bool>());
+    const nn::AttentionResult weighed = layer.forward_with_weights(x, call);
+    EXPECT_LT(largest_difference(weighed.output.array(), evaluated), 1e-12);
+    const Array weights = weighed.weights.array();
+    EXPECT_EQ(max(narrow(weights, 2, 0, 1)).item(), 0);
+    EXPECT_LT(max(abs(sum(narrow(weights, 2, 1, 2), {3}) - 1.0)).item(), 1e-14);
+    call.training = true;
+    const Array trained = layer.forward(x, call);
+    EXPECT_LT(largest_difference(trained, evaluated), 1e-10);
+    const Array want = backward(sum(square(evaluated))).get(x);
+    EXPECT_TRUE(all(is_finite(want)).item<bool>());
+    EXPECT_LT(largest_difference(backward(sum(square(trained))).get(x), want), 1e-9);
+  }
+}
+
+TEST(MultiHeadAttention, HiddenKeysWeighNothingBesideScoresOfAnySize) {
+  seed(11);
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    nn::MultiHeadAttention::Options options = in_f64();
+    options.parameters.dtype = dtype;
+    options.dropout = kNextToNothing;
+    const nn::MultiHeadAttention layer(8, 4, options);
+    const Array x = cast(random_rows(1, 4), dtype);
+    nn::MultiHeadAttention::Call call{.causal = true, .bias = full({4, 4}, -1e6, dtype)};
+    for (const bool training : {false, true}) {
+      call.training = training;
+      const Array weights = cast(layer.forward_with_weights(x, call).weights.array(), DType::f64);
+      EXPECT_EQ(max(narrow(narrow(weights, 2, 0, 1), 3, 1, 3)).item(), 0) << name(dtype);
+      EXPECT_LT(max(abs(sum(weights, {3}) - 1.0)).item(),
+                4 * testing::unit_roundoff(dtype) + 2 * kNextToNothing)
+          << name(dtype);
+    }
+  }
 }
 
 TEST(MultiHeadAttention, SaysWhatDoesNotFit) {

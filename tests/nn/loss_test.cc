@@ -147,6 +147,20 @@ TEST(CrossEntropyLoss, TakesClassesAlongTheLastAxisOfAnyRank) {
   expect_error(ErrorCode::shape, [&] { (void)nn::CrossEntropyLoss().forward(x, row_targets); });
 }
 
+TEST(CrossEntropyLoss, SaysWhatIsOfAnotherDType) {
+  const Array x = ones({2, 3}), targets = ints({0, 2}, {2});
+  const auto text = [](const Array& a, const Array& b) {
+    return error_of(ErrorCode::dtype,
+                    [&] { (void)nn::CrossEntropyLoss().forward_no_reduction(a, b); });
+  };
+  EXPECT_EQ(text(x, ones({2})),
+            "cross_entropy: predictions or targets of wrong dtype; got f32 and f32, expected "
+            "floats and i32 or i64");
+  EXPECT_EQ(text(cast(x, DType::i32), targets),
+            "cross_entropy: predictions or targets of wrong dtype; got i32 and i64, expected "
+            "floats and i32 or i64");
+}
+
 TEST(CrossEntropyLoss, SmoothsAllOfWhatIsWeighted) {
   const Array x = log_softmax(random_array({2, 3}, DType::f64), 1);
   const Values logs = x.to_doubles(), w = {1, 2, 3};

@@ -49,6 +49,20 @@ TEST(AttentionGolden, AgreesWithItsDefinition) {
                   }}});
 }
 
+TEST(AttentionGolden, WeightsGiveTheSame) {
+  const auto mixed = [](const GoldenRow& row, const Arrays& in) {
+    return attention_with_weights(in[0], in[1], in[2], attention_options(row, in)).first;
+  };
+  expect_golden(
+      "attention",
+      {{"attention",
+        [&](const GoldenRow& row, const Arrays& in) -> Arrays { return {mixed(row, in)}; }},
+       {"attention_with_lse", [&](const GoldenRow& row, const Arrays& in) -> Arrays {
+          const AttentionOptions options = attention_options(row, in);
+          return {mixed(row, in), attention_with_lse(in[0], in[1], in[2], options).second};
+        }}});
+}
+
 Arrays turned(const GoldenRow& row, const Arrays& in) {
   return {rope(in[0], {.base = row.number("base", 0),
                        .interleaved = row.whole("interleaved") != 0,

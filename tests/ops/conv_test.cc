@@ -339,8 +339,8 @@ TEST(Conv, SaysWhatDoesNotFit) {
             "conv: channels do not fit; got x of 5 channels, expected 2 (weight [3, 2, 3, 3], 1 "
             "group)");
   EXPECT_EQ(text(ErrorCode::shape, {.groups = 2}, zeros({1, 4, 5, 5})),
-            "conv: channels do not fit; got 4 in, 3 out, weights of 2 and 2 groups, expected "
-            "weights of in / groups, and groups that divide in and out");
+            "conv: groups do not fit; got 2 for 4 channels in and 3 out, expected a divisor of "
+            "both");
 }
 
 TEST(ConvLayers, HaveTheShapesOfTheirNames) {

@@ -1,5 +1,7 @@
 // cross_entropy against plain loops.
 #include "check.h"
+#include "ops/definition/call.h"
+#include "ops/definition/defs.h"
 
 namespace hearth {
 namespace {
@@ -32,6 +34,23 @@ Values losses(const Values& logits, const std::vector<std::int64_t>& targets, st
     out.push_back((1 - smoothing) * (whole - hit) + smoothing * (whole - mean));
   }
   return out;
+}
+
+// What backward() gives its gradient beside what it is given without.
+TEST_P(CrossEntropy, TakesTheLossesForItsGradient) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    const Array logits = random_array({3, 4}, dtype), targets = ints({0, 3, 2}, {3});
+    const Array loss = cross_entropy(logits, targets, Reduction::none);
+    const Array grad = random_array({3}, loss.dtype());
+    const auto gradient = [&](const Array& losses) {
+      return call(defs::cross_entropy_backward_op, Params().i64(-100),
+                  {&grad, &logits, &targets, &losses});
+    };
+    expect_values(gradient(loss), {3, 4}, gradient(Array()).to_doubles());
+    const DType other = dtype == DType::f64 ? DType::f32 : DType::f64;
+    expect_error(ErrorCode::shape, [&] { (void)gradient(narrow(loss, 0, 0, 2)); });
+    expect_error(ErrorCode::dtype, [&] { (void)gradient(cast(loss, other)); });
+  }
 }
 
 TEST_P(CrossEntropy, MatchesLoops) {

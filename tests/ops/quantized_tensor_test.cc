@@ -8,9 +8,18 @@
 #include "check.h"
 #include "error_text.h"
 #include "hearth/tensor/quantized_flow.h"
+#include "unit_roundoff.h"
 
 namespace hearth {
 namespace {
+
+// What rounding to a code may be off by, as a share of the largest magnitude: half a step, and
+// roundings of f32 beside it.
+double half_step(QuantValue value) {
+  const double roundings = 8 * testing::unit_roundoff(DType::f32);
+  if (value == QuantValue::e4m3) return 0x1p-4 + roundings;  // three bits behind the first
+  return (value == QuantValue::q4s ? 0.5 / 7 : 0.5 / 127) + roundings;
+}
 
 TEST(QuantizedTensor, GoesThereAndBack) {
   const Tensor<2> x{{1, 2, 3, 4}, {-4, -3, -2, 1.27}};
@@ -18,7 +27,8 @@ TEST(QuantizedTensor, GoesThereAndBack) {
   const auto q = quantize_dynamic(x, q8);
   static_assert(std::is_same_v<decltype(q.reshape({2, 2, 2})), QuantizedTensor<3>>);
   static_assert(std::is_same_v<decltype(q.dequantize()), Tensor<2>>);
-  check::expect_close(q.dequantize().array(), x.array().to_doubles(), 0.02);
+  check::expect_within(q.dequantize().array().to_doubles(), x.array().to_doubles(),
+                       half_step(QuantValue::q8s));
   EXPECT_EQ(q.transpose().shape(), Shape({4, 2}));
   const check::Values expected = transpose(q.dequantize()).array().to_doubles();
   EXPECT_EQ(q.transpose().dequantize().array().to_doubles(), expected);
@@ -29,10 +39,14 @@ TEST(QuantizedTensor, GoesThereAndBack) {
   EXPECT_EQ(q.select(1, Tensor<1, Int>{0, 3}).shape(), Shape({2, 2}));
   EXPECT_EQ(q.gather(1, Tensor<2, Int>{{0}, {3}}).shape(), Shape({2, 1}));
   EXPECT_EQ(q.to_device(Device::cpu()).dequantize(DType::f16).dtype(), DType::f16);
-  check::expect_close(matmul(x, q.transpose()).array(),
-                      matmul(x, transpose(x)).array().to_doubles(), 0.05);
-  check::expect_close(matmul(q, transpose(x)).array(),
-                      matmul(q, q.transpose()).array().to_doubles(), 0.05);
+  // Each product of a row, whose magnitudes add up to 10.27 at most, is off by half a step of 4 /
+  // 127.
+  const double off = (10.27 + 4 * 4 * half_step(QuantValue::q8s)) * 4 * half_step(QuantValue::q8s);
+  const auto distance = [](const Tensor<2>& a, const Tensor<2>& b) {
+    return max(abs(a.array() - b.array())).item();
+  };
+  EXPECT_LE(distance(matmul(x, q.transpose()), matmul(x, transpose(x))), off);
+  EXPECT_LE(distance(matmul(q, transpose(x)), matmul(q, q.transpose())), off);
   const QuantParams params =
       compute_q_params(compute_range(x.array(), q8, Calibration::min_max), q8);
   EXPECT_EQ(quantize(x, q8, params).dequantize().array().to_doubles(),
@@ -74,9 +88,9 @@ TEST(QuantizedTensor, MethodsAreThoseOfFloats) {
     same(q.topk(3, 1), floats.topk(3, 1));
     same(q.topk_with_indices(2, 0).first, floats.topk(2, 0));
     places(q.topk_with_indices(2, 0).second, floats.argtopk(2, 0));
-    const double step = floats.max_abs().array().item() * (value == QuantValue::q4s ? 0.08 : 0.07);
     const auto near = [&](const auto& got, const auto& expected) {
-      check::expect_close(got.dequantize().array(), expected.array().to_doubles(), step);
+      check::expect_within(got.dequantize().array().to_doubles(), expected.array().to_doubles(),
+                           half_step(value));
       EXPECT_EQ(got.scheme(), q.scheme());
     };
     near(q.abs(), floats.abs());
@@ -98,7 +112,11 @@ TEST(QuantizedTensor, FlowsByPropagation) {
   EXPECT_EQ(std::get<QuantizedTensor<2>>(codes).scheme(), q.scheme());
   // A chain, floats beside it, another rank, and what is no float.
   const auto both = flow([](const Tensor<2>& a, const Tensor<2>& b) { return a * b; }, codes, x);
-  check::expect_close(to_float(both).array(), (x.exp() * x).array().to_doubles(), 0.2);
+  const auto rounded = [&](const Tensor<2>& a) {
+    return quantize_dynamic(a, q.scheme()).dequantize();
+  };
+  EXPECT_EQ(to_float(both).array().to_doubles(),
+            rounded(rounded(q.dequantize().exp()) * x).array().to_doubles());
   const FloatOrQuantizedTensor<1> total = flow([](const Tensor<2>& a) { return a.sum(); }, q);
   EXPECT_EQ(to_float(total).array().to_doubles(), q.dequantize().sum().array().to_doubles());
   const Tensor<2, Int> best = flow([](const Tensor<2>& a) { return a.argmax(1); }, q);

@@ -273,6 +273,7 @@ const std::vector<Function>& functions() {
       FUNCTION("rope_frequencies", rope_frequencies(4, 1e4, {}, a)),
       OF_THREE(attention),
       OF_THREE(attention_with_lse),
+      OF_THREE(attention_with_weights),
       OF_THREE(conv),
       FUNCTION("conv", conv(a, b, Array(), {.stride = {n}})),
       FUNCTION("conv", conv(a, b, Array(), {.padding = {n, n, n}, .groups = n})),

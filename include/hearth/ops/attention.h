@@ -86,6 +86,14 @@ HEARTH_API Array attention(const Array& q, const Array& k, const Array& v,
 HEARTH_API std::pair<Array, Array> attention_with_lse(const Array& q, const Array& k,
                                                       const Array& v,
                                                       const AttentionOptions& options = {});
+// attention(), and what each key weighs, [batch, heads, q_length, length]: 0 where it is hidden or
+// does not exist. They are dropped with probability `dropout`, as dropout() does it, before they
+// weigh values; those that are given are those that were used. All of them are kept in memory;
+// products of q and k are rounded to halves where q is of them.
+HEARTH_API std::pair<Array, Array> attention_with_weights(const Array& q, const Array& k,
+                                                          const Array& v,
+                                                          const AttentionOptions& options = {},
+                                                          double dropout = 0);
 
 }  // namespace v0
 }  // namespace hearth

@@ -35,8 +35,9 @@ HEARTH_API Array max_pool(const Array& x, const Dims& kernel, const PoolOptions&
 HEARTH_API std::pair<Array, Array> max_pool_with_indices(const Array& x, const Dims& kernel,
                                                          const PoolOptions& options = {});
 // The gradient of x of max_pool_with_indices(x, kernel, options), from that of its values and the
-// indices that it gave: each element of `grad` is added where its index names one of `extents`, the
-// spatial extents of x. Float dtypes.
+// indices that it gave: each element of `grad` is added where its index points in `extents`, the
+// spatial extents of x. An index that is of no element of its window, as -1, adds nothing. Float
+// dtypes.
 HEARTH_API Array max_pool_backward(const Array& grad, const Array& indices, const Dims& extents,
                                    const Dims& kernel, const PoolOptions& options = {});
 

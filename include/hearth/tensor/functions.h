@@ -675,6 +675,14 @@ inline std::pair<Tensor<4>, Tensor<3>> attention_with_lse(const Tensor<4>& q, co
     return std::pair(Tensor<4>(std::move(both.first)), Tensor<3>(std::move(both.second)));
   });
 }
+inline std::pair<Tensor<4>, Tensor<4>> attention_with_weights(
+    const Tensor<4>& q, const Tensor<4>& k, const Tensor<4>& v,
+    const AttentionOptions& options = {}, double dropout = 0, CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    auto both = hearth::attention_with_weights(q.array(), k.array(), v.array(), options, dropout);
+    return std::pair(Tensor<4>(std::move(both.first)), Tensor<4>(std::move(both.second)));
+  });
+}
 template <int R>
   requires(R >= 3 && R <= 5)
 Tensor<R> conv(const Tensor<R>& x, const Tensor<R>& weight,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/throw_as.h"
+#include "hearth/random.h"
 #include "ops/attention/backward.h"
 #include "ops/attention/math.h"
 #include "ops/definition/call.h"
@@ -215,6 +216,16 @@ std::array<const Array*, kInputs> asked_inputs(const Array& q, const Array& k, c
           optional_input(options.sinks)};
 }
 
+// What keys weigh, in the dtype of q.
+Array given_weights(const Operands& o) {
+  const std::int64_t length = o.k.shape()[2];
+  // Without a key there is nothing to weigh: all settings give the same.
+  if (!is_plain(o) && length > 0) return cast(weights_of(scores_of(o)), o.q.dtype());
+  Settings scaled = o.settings;
+  scaled.scale = 1;
+  return plain_weights(mul(o.q, o.settings.scale), o.k, scaled);
+}
+
 }  // namespace
 }  // namespace attention_math
 
@@ -236,6 +247,29 @@ std::pair<Array, Array> attention_with_lse(const Array& q, const Array& k, const
   return {std::move(both[0]), std::move(both[1])};
 } catch (const Error& error) {
   throw_as("attention_with_lse", error);
+}
+
+std::pair<Array, Array> attention_with_weights(const Array& q, const Array& k, const Array& v,
+                                               const AttentionOptions& options,
+                                               double probability) try {
+  namespace math = attention_math;
+  const auto asked = math::asked_inputs(q, k, v, options);
+  const Params params = math::asked_params(q, k, options);
+  Inference inference{.op = defs::attention_op, .inputs = asked, .params = params, .shape = {}};
+  for (int i = 0; i < 3; ++i) require_input(inference, i);
+  const Shape shape = math::check_operands(inference, 0);
+  std::array<Array, math::kInputs> inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (asked[i] != nullptr) inputs[i] = *asked[i];
+  }
+  const math::Operands o = math::operands(
+      inputs, math::settings_of(ParamReader(params.statics().span()), params.dynamics()[0]),
+      math::Products::given);
+  const Array weights = dropout(math::given_weights(o), probability);
+  const Array mixed = matmul(reshape(weights, o.grouped(k.shape()[2])), o.v);
+  return {reshape(mixed, shape), weights};
+} catch (const Error& error) {
+  throw_as("attention_with_weights", error);
 }
 
 }  // namespace v0

@@ -210,12 +210,16 @@ Shape check_operands(const Inference& inference, int first) {
 
 Array columns(std::int64_t count, Device device) { return arange(0, count, 1, DType::i64, device); }
 
-Operands operands(const std::array<Array, kInputs>& inputs, const Settings& settings) {
+Operands operands(const std::array<Array, kInputs>& inputs, const Settings& settings,
+                  Products products) {
   const auto wide_or_none = [](const Array& x) { return x.defined() ? wide(x) : x; };
+  const auto factor = [&](Input i) {
+    return products == Products::computed ? wide(inputs[i]) : inputs[i];
+  };
   Operands o;
-  o.q = wide(inputs[kQ]);
-  o.k = wide(inputs[kK]);
-  o.v = wide(inputs[kV]);
+  o.q = factor(kQ);
+  o.k = factor(kK);
+  o.v = factor(kV);
   o.mask = inputs[kMask];
   o.bias = wide_or_none(inputs[kBias]);
   o.settings = settings;
@@ -262,11 +266,11 @@ Scores scores_of(const Operands& o) {
   const bool capped = settings.softcap > 0;
   Scores s;
   // Of q there is less than of scores.
-  const Array q = capped ? o.q : mul(o.q, settings.scale);
-  s.scores = reshape(matmul(reshape(q, o.grouped(o.q.shape()[3])), transpose(o.k)),
-                     o.plain(o.k.shape()[2]));
+  const Array q = mul(o.q, capped ? settings.scale / settings.softcap : settings.scale);
+  s.scores = wide(reshape(matmul(reshape(q, o.grouped(o.q.shape()[3])), transpose(o.k)),
+                          o.plain(o.k.shape()[2])));
   if (capped) {
-    s.tanh = tanh(mul(s.scores, settings.scale / settings.softcap));
+    s.tanh = tanh(s.scores);
     s.scores = mul(s.tanh, settings.softcap);
   }
   if (o.bias.defined()) s.scores = add(s.scores, o.bias);

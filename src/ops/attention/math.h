@@ -37,8 +37,9 @@ enum Input : int { kQ, kK, kV, kMask, kBias, kLengths, kStarts, kSinks, kInputs 
 // result.
 Shape check_operands(const Inference& inference, int first);
 
-// The operands in the dtype of the computation, as the math below wants them: keys and values that
-// do not exist are 0, whatever their memory holds; heads that share keys lie among the rows.
+// The operands as the math below wants them: keys and values that do not exist are 0, whatever
+// their memory holds; heads that share keys lie among the rows. Bias and sinks are of the dtype of
+// the computation.
 struct Operands {
   Array q, k, v, mask, bias;
   Array lengths, starts;  // i64 [batch, 1, 1, 1], in [0, kv_length]; undefined: all keys
@@ -54,8 +55,12 @@ struct Operands {
   }
 };
 
+// The dtype of q, k and v: that of the computation, or the one that they have.
+enum class Products : std::uint8_t { computed, given };
+
 // `inputs` are those of Input, undefined where absent.
-Operands operands(const std::array<Array, kInputs>& inputs, const Settings& settings);
+Operands operands(const std::array<Array, kInputs>& inputs, const Settings& settings,
+                  Products products = Products::computed);
 
 // The inputs of a composite, from `first` on.
 Operands operands(const Composite& c, int first);
@@ -69,6 +74,7 @@ Array columns(std::int64_t count, Device device);
 // Layers share it.
 Array behind(std::int64_t rows, std::int64_t keys, std::int64_t seen, Device device);
 
+// In the dtype of the computation.
 struct Scores {
   Array scores;  // [batch, heads, q_length, length], -inf where masked out; 0 in rows of `unseeing`
   Array unseeing;  // rows that see no key: [batch, heads, q_length, 1], or undefined for none

@@ -47,15 +47,13 @@ void check_operands(const Inference& inference, const char* first, const char* s
   }
 }
 
-void check_channels(const Inference& inference, std::int64_t inputs, std::int64_t outputs,
-                    std::int64_t inputs_of_group, std::int64_t groups) {
-  if (inputs % groups == 0 && outputs % groups == 0 && inputs / groups == inputs_of_group) return;
-  inference.fail(ErrorCode::shape, "channels do not fit; got " + std::to_string(inputs) + " in, " +
-                                       std::to_string(outputs) + " out, weights of " +
-                                       std::to_string(inputs_of_group) + " and " +
-                                       std::to_string(groups) +
-                                       " groups, expected weights of in / groups, and groups that "
-                                       "divide in and out");
+void check_groups(const Inference& inference, std::int64_t inputs, std::int64_t outputs,
+                  std::int64_t groups) {
+  if (inputs % groups == 0 && outputs % groups == 0) return;
+  inference.fail(ErrorCode::shape, "groups do not fit; got " + std::to_string(groups) + " for " +
+                                       std::to_string(inputs) + " channels in and " +
+                                       std::to_string(outputs) +
+                                       " out, expected a divisor of both");
 }
 
 // What the window makes of `extents`; fails where the kernel does not fit once.
@@ -99,7 +97,7 @@ void infer_conv(Inference& inference) {
                                          std::to_string(window.groups) +
                                          (window.groups == 1 ? " group)" : " groups)"));
   }
-  check_channels(inference, x[1], weight[0], weight[1], window.groups);
+  check_groups(inference, x[1], weight[0], window.groups);
   if (inference.has(2) && inference.input(2).shape() != Shape{weight[0]}) {
     inference.fail(ErrorCode::shape, "bias does not fit; got " +
                                          to_string(inference.input(2).shape()) + ", expected " +
@@ -133,7 +131,7 @@ void infer_input_gradient(Inference& inference) {
                                          " and " + std::to_string(window.groups) +
                                          " groups, expected a product below 2^63");
   }
-  check_channels(inference, inputs, grad[1], weight[1], window.groups);
+  check_groups(inference, inputs, grad[1], window.groups);
   if (grad[1] != weight[0]) {
     inference.fail(ErrorCode::shape, "channels do not fit; got grad " + to_string(grad) +
                                          " and weight " + to_string(weight) +
@@ -153,7 +151,7 @@ void infer_weight_gradient(Inference& inference) {
   const ConvWindow& window = statics.window;
   window.check(inference, x.rank() - 2);
   check_extents(inference, statics.extents, x.rank() - 2);
-  check_channels(inference, x[1], grad[1], x[1] / window.groups, window.groups);
+  check_groups(inference, x[1], grad[1], window.groups);
   if (x[0] != grad[0]) {
     inference.fail(ErrorCode::shape, "batches differ; got x " + to_string(x) + " and grad " +
                                          to_string(grad) + ", expected one batch");

@@ -15,6 +15,8 @@ namespace hearth {
 
 namespace {
 
+constexpr int kF32 = static_cast<int>(DType::f32);
+
 constexpr ParamSpec kIgnore[] = {
     {.name = "ignore_index", .type = ParamType::i64, .optional = true, .default_value = -100}};
 
@@ -51,6 +53,18 @@ void infer_cross_entropy_backward(Inference& inference) {
   if (grad.dtype() != loss && grad.dtype() != logits.dtype()) {
     inference.fail(ErrorCode::dtype, "grad does not fit; got " + std::string(name(grad.dtype())) +
                                          ", expected " + std::string(name(loss)));
+  }
+  if (inference.has(3)) {
+    const Array& losses = inference.input(3);
+    if (losses.shape() != grad.shape()) {
+      inference.fail(ErrorCode::shape, "losses do not fit; got " + to_string(losses.shape()) +
+                                           ", expected " + to_string(grad.shape()));
+    }
+    if (losses.dtype() != loss) {
+      inference.fail(ErrorCode::dtype, "losses do not fit; got " +
+                                           std::string(name(losses.dtype())) + ", expected " +
+                                           std::string(name(loss)));
+    }
   }
   inference.shape = logits.shape();
   inference.dtype = inference.scalar_dtype = logits.dtype();
@@ -120,7 +134,7 @@ std::vector<SampleCase> cross_entropy_samples() {
       {{{{3, 1}}, {{3}, 0, 0, kI64}}, Params().i64(-100)},
       {{{{6, 5}}, {{5}, 0, 4, kI64}}, Params().i64(-100), kShapeError},
       {{{{5}}, {{5}, 0, 4, kI64}}, Params().i64(-100), kShapeError},
-      {{{{6, 5}}, {{6}, 0, 4, static_cast<int>(DType::f32)}}, Params().i64(-100), kDTypeError},
+      {{{{6, 5}}, {{6}, 0, 4, kF32}}, Params().i64(-100), kDTypeError},
   };
 }
 
@@ -130,6 +144,9 @@ std::vector<SampleCase> cross_entropy_backward_samples() {
       {{{{6}}, {{6, 5}, -40, 40}, {{6}, 0, 4, kI32}}, Params().i64(2)},
       {{{{0}}, {{0, 5}}, {{0}, 0, 4, kI64}}, Params().i64(-100)},
       {{{{5}}, {{6, 5}}, {{6}, 0, 4, kI64}}, Params().i64(-100), kShapeError},
+      {{{{6}}, {{6, 5}}, {{6}, 0, 4, kI64}, {{5}}}, Params().i64(-100), kShapeError},
+      {{{{6}}, {{6, 5}}, {{6}, 0, 4, kI64}, {{6, 1}}}, Params().i64(-100), kShapeError},
+      {{{{6}}, {{6, 5}}, {{6}, 0, 4, kI64}, {{6}, 0, 4, kI64}}, Params().i64(-100), kDTypeError},
   };
 }
 
@@ -154,10 +171,10 @@ constinit const OpDef defs::cross_entropy_op = {
 constinit const OpDef defs::cross_entropy_backward_op = {
     .name = "cross_entropy_backward",
     .summary =
-        "Gradient of cross_entropy for the logits: (softmax - one_hot) * grad; the loss, where "
-        "it is given, saves a pass.",
+        "Gradient of cross_entropy for the logits: (softmax - one_hot) * grad; the losses, "
+        "where they are given, save a pass.",
     .shapes =
-        "grad [rows], logits [rows, classes], targets [rows], log_sums [rows] -> [rows, classes]",
+        "grad [rows], logits [rows, classes], targets [rows], losses [rows] -> [rows, classes]",
     .method = "",
     .params = kIgnore,
     .min_inputs = 3,
@@ -174,13 +191,9 @@ Array cross_entropy(const Array& logits, const Array& targets, Reduction reducti
                     std::int64_t ignore_index, double label_smoothing) try {
   const Shape& shape = targets.shape();
   require_listed("cross_entropy", "reduction", reduction, Reduction::batch_mean);
-  if (logits.rank() < 1 || logits.rank() != shape.rank() + 1) {
-    throw Error(ErrorCode::shape, "cross_entropy: logits and targets do not fit; got " +
-                                      to_string(logits.shape()) + " and " + to_string(shape) +
-                                      ", expected logits [.., classes] and targets [..]");
-  }
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (logits.shape()[i] == shape[i]) continue;
+  bool fits = logits.rank() == shape.rank() + 1;
+  for (int i = 0; fits && i < shape.rank(); ++i) fits = logits.shape()[i] == shape[i];
+  if (!fits) {
     throw Error(ErrorCode::shape, "cross_entropy: logits and targets do not fit; got " +
                                       to_string(logits.shape()) + " and " + to_string(shape) +
                                       ", expected logits [.., classes] and targets [..]");

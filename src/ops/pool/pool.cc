@@ -31,7 +31,9 @@ constexpr ParamSpec kBackwardParams[] = {
     kParams[1],
     kParams[2],
     kParams[3],
-    kParams[4]};
+    kParams[4],
+    // Indices are those that max_pool_with_indices() gave: none needs to be looked at.
+    {.name = "own_indices", .type = ParamType::boolean, .optional = true}};
 
 Params params_of(const PoolWindow& window) {
   Params params;
@@ -67,15 +69,16 @@ Array planes(const Array& x) {
   return reshape(x, {shape[0], shape[1], element_count(spatial(shape))});
 }
 
-Params backward_params(const Dims& extents, const PoolWindow& window) {
+Params backward_params(const Dims& extents, const PoolWindow& window, bool own_indices = false) {
   Params params;
   params.list(extents);
   window.append_to(&params);
+  params.boolean(own_indices);
   return params;
 }
 
 Grads gradient(const Vjp& v) {
-  const Params params = backward_params(spatial(v.shape(0)), window_of(v.statics()));
+  const Params params = backward_params(spatial(v.shape(0)), window_of(v.statics()), true);
   const Array indices = v.output(1);
   return grads(call(defs::max_pool_backward_op, params, {&v.grad, &indices}));
 }
@@ -117,36 +120,76 @@ void infer_backward(Inference& inference) {
   inference.dtype = inference.scalar_dtype = grad.dtype();
 }
 
+// Whether indices [batch, channels, positions...] are of elements of their windows.
+Array of_own_window(const Array& indices, const PoolWindow& window, const Dims& extents) {
+  const int axes = extents.rank();
+  Array own, rest = indices;
+  const auto also = [&own](const Array& more) {
+    own = own.defined() ? logical_and(own, more) : more;
+  };
+  for (int i = axes - 1; i >= 0; --i) {
+    const AxisWindow along = window.axis(i, extents[i]);
+    std::vector<std::int64_t> firsts, ends;
+    for (std::int64_t o = 0; o < along.positions; ++o) {
+      const WindowPart part = along.part(o);
+      firsts.push_back(part.first);
+      ends.push_back(part.first + (part.count - 1) * part.step + 1);
+    }
+    Shape shape;
+    for (int axis = 0; axis < axes; ++axis) shape.push_back(axis == i ? along.positions : 1);
+    const Array first = Array::from_data(firsts, shape, indices.device());
+    Array at = rest;
+    if (i > 0) {  // a negative index leaves a negative place along an axis
+      rest = div(rest, extents[i]);
+      at = sub(at, mul(rest, extents[i]));
+    }
+    also(greater_equal(at, first));
+    also(less(at, Array::from_data(ends, shape, indices.device())));
+    const bool has_gaps = !along.is_bins() && along.dilation > 1;
+    if (has_gaps) also(equal(remainder(sub(at, first), along.dilation), 0));
+  }
+  return own;
+}
+
+// Where an index [batch, channels, positions...] adds something; undefined: everywhere. Takes the
+// parameters of max_pool_backward.
+Array adding(const Array& indices, ParamReader statics) {
+  const Dims extents = statics.list();
+  const PoolWindow window(statics);
+  if (!statics.boolean()) return of_own_window(indices, window, extents);
+  return window.has_empty(extents) ? greater_equal(indices, 0) : Array();
+}
+
 Array backward_composite(const Composite& c) {
   ParamReader statics = c.statics();
   const Dims extents = statics.list();
+  Array values = c.input(0), indices = c.input(1);
   const Shape& shape = c.input(0).shape();
-  Array values = planes(c.input(0)), indices = planes(c.input(1));
-  if (PoolWindow(statics).has_empty(extents)) {
-    const Array none = less(indices, 0);
-    indices = where(none, 0, indices);
-    values = where(none, 0, values);
+  if (const Array adds = adding(indices, c.statics()); adds.defined()) {
+    values = where(adds, values, 0);
+    indices = where(adds, indices, 0);
   }
   const Array zero =
       zeros({shape[0], shape[1], element_count(extents)}, values.dtype(), values.device());
-  return reshape(scatter_add(zero, indices, values, 2), with_spatial(shape[0], shape[1], extents));
+  return reshape(scatter_add(zero, planes(indices), planes(values), 2),
+                 with_spatial(shape[0], shape[1], extents));
 }
 
-// Windows that all see the elements that indices name.
 std::vector<SampleCase> backward_samples() {
   std::vector<SampleCase> cases;
   const auto add = [&](const Dims& extents, const PoolWindow& window, double lo, double hi,
-                       int error = SampleCase::kValid) {
+                       int error = SampleCase::kValid, bool own_indices = false) {
     const Shape shape = with_spatial(2, 3, window.positions);
     cases.push_back(
         {{{shape}, {.shape = shape, .lo = lo, .hi = hi, .dtype = static_cast<int>(DType::i64)}},
-         backward_params(extents, window),
+         backward_params(extents, window, own_indices),
          error});
   };
   PoolWindow window;
   window.kernel = {3, 3}, window.stride = {1, 1}, window.padding = {1, 1};
   window.dilation = {1, 1}, window.positions = {3, 3};
   add({3, 3}, window, 4, 4);
+  add({3, 3}, window, 4, 4, SampleCase::kValid, true);
   window.positions = {4, 0};
   add({3, 3}, window, 4, 4, kShapeError);
   window.kernel = {4}, window.stride = {2}, window.padding = {1};
@@ -156,14 +199,23 @@ std::vector<SampleCase> backward_samples() {
   bins.positions = {1, 1, 1};
   add({2, 3, 4}, bins, 0, 23);
   add({2, 3}, bins, 0, 5, kArgumentError);
+  // Indices of other windows, of gaps in their own, and of nothing.
+  window.kernel = {4}, window.stride = {2}, window.padding = {1};
+  window.dilation = {2}, window.positions = {2};
+  add({8}, window, -3, 10);
+  window.kernel = {2, 2}, window.stride = {2, 1}, window.padding = {0, 1};
+  window.dilation = {1, 1}, window.positions = {2, 4};
+  add({4, 3}, window, -4, 14);
+  bins.positions = {2, 2, 3};
+  add({3, 2, 4}, bins, -1, 24);
   return cases;
 }
 
 Grads backward_gradient(const Vjp& v) {
-  const Array indices = planes(v.input(1));
-  const Array at = maximum(indices, std::int64_t{0});
-  const Array taken = where(less(indices, 0), 0.0, gather(planes(v.grad), at, 2));
-  return grads(reshape(taken, v.shape(0)), Array());
+  const Array adds = adding(v.input(1), v.statics());
+  const Array indices = adds.defined() ? where(adds, v.input(1), 0) : v.input(1);
+  const Array taken = reshape(gather(planes(v.grad), planes(indices), 2), v.shape(0));
+  return grads(adds.defined() ? where(adds, taken, 0.0) : taken, Array());
 }
 
 // The elements that windows see along each axis: [batch, channels, positions, elements], those of a

@@ -397,6 +397,13 @@ const std::vector<FunctionCall>& function_calls() {
       {"empty", "-> [shape]", {}, CALL(empty({2}, dtype))},
       {"empty_like", kSame, {table}, CALL(empty_like(in[0]))},
       {"linspace", "-> [count]", {}, CALL(linspace(0, 1, 2, dtype))},
+      {"attention_with_weights",
+       "q [batch, heads, rows, d], k [batch, kv_heads, length, d], v [batch, kv_heads, length, "
+       "dv], "
+       "mask, bias, lengths [batch], starts [batch], sinks [heads] -> [batch, heads, rows, dv] and "
+       "weights [batch, heads, rows, length]; mask and bias broadcast to these",
+       {{.shape = {1, 2, 2, 2}}, {.shape = {1, 2, 2, 2}}, {.shape = {1, 2, 2, 2}}},
+       CALL_OF_ALL(attention_with_weights(in[0], in[1], in[2]))},
       {"rope_frequencies",
        "divisors [dims / 2] -> [2, dims / 2]",
        {{.shape = {2}, .lo = 1}},

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 
 #include "devices_under_test.h"
 #include "graph/implementation.h"
@@ -38,9 +37,7 @@ class OpTable : public ::testing::TestWithParam<const OpDef*> {};
 
 TEST_P(OpTable, HasSamples) {
   const OpDef& op = *GetParam();
-  static const std::set<std::string_view> kNone = {
-      "cross_entropy_backward"};  // two float dtypes at once
-  EXPECT_TRUE(op.samples != nullptr || kNone.contains(op.name.text));
+  EXPECT_NE(op.samples, nullptr);
   EXPECT_NE(std::string_view(op.summary), "");
   EXPECT_NE(op.infer, nullptr);
 }
