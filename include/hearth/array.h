@@ -85,7 +85,8 @@ class [[nodiscard("an op changes nothing in place: keep its result")]] HEARTH_AP
   template <class T>
   std::vector<T> to_vector() const {
     std::vector<T> out = host_vector<T>("to_vector", size());
-    read(out.data(), static_cast<std::int64_t>(out.size() * sizeof(T)), dtype_of_v<T>);
+    read_as("to_vector", out.data(), static_cast<std::int64_t>(out.size() * sizeof(T)),
+            dtype_of_v<T>);
     return out;
   }
   // Evaluates and gives the elements to read, without a copy where the array is dense and the host
@@ -123,6 +124,8 @@ class [[nodiscard("an op changes nothing in place: keep its result")]] HEARTH_AP
   friend struct hearth::ArrayAccess;
   Array(Node* node, GradRecord* grad) noexcept : node_(node), grad_(grad) {}
   void let_go() noexcept;
+  // read() as a part of `function`, which errors name.
+  void read_as(const char* function, void* target, std::int64_t bytes, DType dtype) const;
 
   Node* node_ = nullptr;
   GradRecord* grad_ = nullptr;

@@ -4,7 +4,8 @@
 //   range(a, b, step)  [a, b), every step-th      at(i)              element i; the axis goes
 //   ellipsis           all axes in between        new_axis           an axis of extent 1 before
 //
-// Positions may be negative, counted from the end. A number alone is at(number).
+// Positions may be negative, counted from the end. A number alone is at(number): both take one
+// element and drop the axis.
 #pragma once
 
 #include <concepts>

@@ -60,7 +60,8 @@ Gradients backward(const Array& loss, const BackwardOptions& options) {
     throw Error(ErrorCode::invalid_argument,
                 "backward: nothing to differentiate; got a loss that depends on no array of "
                 "require_grad(), expected one that does: mark a leaf by w = w.require_grad(), "
-                "update it by w.assign(v)");
+                "update it by w.assign(v); a gradient depends on leaves where it was made by "
+                "backward({.create_graph = true})");
   }
   Gradients gradients;
   Walk walk({.retain = options.retain, .create_graph = options.create_graph});

@@ -1,9 +1,11 @@
 #include "tools/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "core/closest.h"
@@ -26,12 +28,57 @@ CLI::Validator range_of(T low, T high, const std::string& number) {
   return CLI::Validator([refused](std::string& text) { return refused(text); }, ends, "range");
 }
 
+// Refuses what is no T.
+template <class T>
+std::string refuse_words(const std::string& text) {
+  T value{};
+  if (CLI::detail::lexical_cast(text, value)) return {};
+  const std::string number = std::is_integral_v<T> ? "a whole number" : "a number";
+  return "not " + number + "; got " + text + ", expected " + number;
+}
+
 // An unsigned number would wrap below 0, and stop at the largest above it.
 std::string refuse_wrapping(const std::string& text) {
-  if (text.starts_with('-')) return text + " is negative";
   std::uint64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return status == std::errc::result_out_of_range ? text + " is beyond 2^64 - 1" : std::string();
+  if (!text.starts_with('-') && status != std::errc::result_out_of_range) {
+    return refuse_words<std::uint64_t>(text);
+  }
+  return "out of range; got " + text + ", expected a whole number from 0 to 2^64 - 1";
+}
+
+std::string listed(const std::vector<std::string>& words, const std::string& between) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : between) + word;
+  return all;
+}
+
+std::string behind(const std::string& text, const std::string& mark) {
+  const std::size_t at = text.find(mark);
+  return at == std::string::npos ? text : text.substr(at + mark.size());
+}
+
+// What is wrong, what was got and what was expected. Errors of options' values say it themselves.
+std::string in_house_form(const CLI::ParseError& error, const CLI::App& command) {
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    return text.substr(0, text.find(" is required")) + ": missing; got none, expected one";
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return text.substr(0, text.find(':')) + ": without a value; got none, expected one";
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return text;
+  // Of several words, in whatever order they come, the first one that looks like an option.
+  std::istringstream words(behind(text, "not expected: "));
+  std::string got;
+  for (std::string word; words >> word && !got.starts_with('-');) {
+    if (got.empty() || word.starts_with('-')) got = word;
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) names.push_back(option->get_name());
+  const std::string meant = closest(got, names);
+  return "no such option; got " + got + ", expected " +
+         (meant.empty() ? "one of " + listed(names, ", ") : "perhaps " + meant);
 }
 
 }  // namespace
@@ -57,7 +104,13 @@ Option& Option::range(double low, double high) {
 }
 
 Option& Option::one_of(std::vector<std::string> values) {
-  option_->check(CLI::IsMember(std::move(values)));
+  const std::string all = listed(values, ", ");
+  const auto refused = [values = std::move(values), all](const std::string& text) {
+    return std::find(values.begin(), values.end(), text) != values.end()
+               ? std::string()
+               : "no such value; got " + text + ", expected one of " + all;
+  };
+  option_->check(refused, "{" + all + "}");
   return *this;
 }
 
@@ -78,11 +131,15 @@ Option Command::option(const std::string& flags, std::string& value, const std::
 }
 
 Option Command::option(const std::string& flags, int& value, const std::string& summary) {
-  return Option(command_->add_option(flags, value, summary));
+  CLI::Option* const option = command_->add_option(flags, value, summary);
+  option->check(refuse_words<int>, "");
+  return Option(option);
 }
 
 Option Command::option(const std::string& flags, std::int64_t& value, const std::string& summary) {
-  return Option(command_->add_option(flags, value, summary));
+  CLI::Option* const option = command_->add_option(flags, value, summary);
+  option->check(refuse_words<std::int64_t>, "");
+  return Option(option);
 }
 
 Option Command::option(const std::string& flags, std::uint64_t& value, const std::string& summary) {
@@ -92,7 +149,9 @@ Option Command::option(const std::string& flags, std::uint64_t& value, const std
 }
 
 Option Command::option(const std::string& flags, double& value, const std::string& summary) {
-  return Option(command_->add_option(flags, value, summary));
+  CLI::Option* const option = command_->add_option(flags, value, summary);
+  option->check(refuse_words<double>, "");
+  return Option(option);
 }
 
 Option Command::option(const std::string& flags, std::vector<std::string>& values,
@@ -132,9 +191,14 @@ void CommandLine::run(int argc, char** argv) {
     if (app_->get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
       return unknown_command(argv[1]);
     }
+    if (app_->get_subcommands().empty() && argc == 1) return unknown_command("");
     std::string command = app_->get_name();
-    for (const CLI::App* asked : app_->get_subcommands()) command += " " + asked->get_name();
-    throw std::runtime_error(std::string(error.what()) + " (" + command +
+    const CLI::App* at = app_.get();
+    for (const CLI::App* asked : app_->get_subcommands()) {
+      command += " " + asked->get_name();
+      at = asked;
+    }
+    throw std::runtime_error(in_house_form(error, *at) + " (" + command +
                              " --help lists what there is)");
   }
 }

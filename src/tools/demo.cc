@@ -87,8 +87,14 @@ void run_demo(const DemoOptions& demo) {
                   enough);
     write_out(line);
   }
+  write_out(
+      "demo: loss, of held-out text, in nats a byte: of the model, and of counts of what "
+      "follows two bytes (trigram) or four (fivegram)\n"
+      "demo: the model is in " +
+      demo.out + "; `hearth generate --model " + demo.out +
+      " --prompt \"In the\"` lets it write more\n");
   std::snprintf(line, sizeof line,
-                "demo: %s loss=%.3f trigram=%.3f fivegram=%.3f tokens_per_s=%.0f",
+                "demo: %s loss=%.3f trigram=%.3f fivegram=%.3f nats a byte, tokens_per_s=%.0f",
                 ok         ? "ok"
                 : is_short ? "short"
                            : "failed",

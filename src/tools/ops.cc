@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/closest.h"
+#include "core/json.h"
 #include "ops/definition/defs.h"
 #include "tools/bindings/declarations.h"
 #include "tools/bindings/op_document.h"
@@ -19,12 +21,23 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+// Up to the first full stop before a capital, a bracket or a name in backticks.
 std::string first_sentence(const std::string& text) {
-  std::size_t end = text.find_first_of(".:;");
-  while (end != std::string::npos && end + 1 < text.size() && text[end + 1] != ' ') {
-    end = text.find_first_of(".:;", end + 1);
+  for (std::size_t end = text.find(". "); end != std::string::npos;
+       end = text.find(". ", end + 1)) {
+    const char next = end + 2 < text.size() ? text[end + 2] : 'A';
+    if ((next >= 'A' && next <= 'Z') || next == '[' || next == '`') return text.substr(0, end + 1);
   }
-  return end == std::string::npos ? text : text.substr(0, end) + '.';
+  return text.empty() || text.back() == '.' ? text : text + '.';
+}
+
+bool is_of_arrays(const Function& function) {
+  const auto has_array = [](const std::string& type) {
+    return type.find("Array") != std::string::npos;
+  };
+  return has_array(function.result) ||
+         std::any_of(function.parameters.begin(), function.parameters.end(),
+                     [&](const Parameter& parameter) { return has_array(parameter.type); });
 }
 
 void list_ops(const Declarations& declared) {
@@ -35,11 +48,47 @@ void list_ops(const Declarations& declared) {
   }
   write_out("\nFunctions made of them:\n\n");
   for (const Function& function : declared.functions) {
-    if (!listed.insert(function.name).second) continue;
+    if (!is_of_arrays(function) || !listed.insert(function.name).second) continue;
     // Several declarations may share the comment of their section.
     const std::string& about = function.doc.empty() ? function.section : function.doc;
     write_out(padded(function.name, 37) + first_sentence(about) + "\n");
   }
+}
+
+[[noreturn]] void refuse(const Declarations& declared, const std::string& name) {
+  std::set<std::string> names;
+  for (const OpDef* op : all_ops()) names.insert(op->name.text);
+  for (const Function& function : declared.functions) names.insert(function.name);
+  const std::vector<std::string> all(names.begin(), names.end());
+  std::string near;
+  for (const std::string& each : all) {
+    if (each.find(name) != std::string::npos) near += (near.empty() ? "" : ", ") + each;
+  }
+  if (near.empty()) near = closest(name, all);
+  throw std::runtime_error("ops: no op or function of that name; got " + name +
+                           ", expected one that `hearth ops` lists" +
+                           (near.empty() ? "" : ", perhaps " + near));
+}
+
+// Of the document the op and the function of a name alone.
+JsonObject document_of(const Declarations& declared, const std::string& name) {
+  JsonObject document = op_document();
+  bool is_known = false;
+  for (auto& [part, value] : document) {
+    if (part != "ops" && part != "functions") continue;
+    JsonArray kept;
+    for (const JsonValue& entry : std::get<JsonArray>(value)) {
+      const auto& fields = std::get<JsonObject>(entry);
+      const bool is_named = std::any_of(fields.begin(), fields.end(), [&](const auto& field) {
+        return field.first == "name" && field.second == JsonValue(name);
+      });
+      if (is_named) kept.push_back(entry);
+    }
+    is_known = is_known || !kept.empty();
+    value = std::move(kept);
+  }
+  if (!is_known) refuse(declared, name);
+  return document;
 }
 
 // All that is known about one function or op.
@@ -60,10 +109,7 @@ void describe(const Declarations& declared, const std::string& name) {
       if (!text.empty()) write_out(text + "\n");
     }
   }
-  if (!is_known) {
-    throw std::runtime_error("ops: no op or function of that name; got " + name +
-                             ", expected one that `hearth ops` lists");
-  }
+  if (!is_known) refuse(declared, name);
 }
 
 }  // namespace
@@ -73,10 +119,12 @@ void add_ops(CommandLine& line) {
   auto json = std::make_shared<bool>(false);
   auto name = std::make_shared<std::string>();
   command.option("name", *name, "Only the op or function of this name, in full");
-  command.flag("--json", *json, "Everything that is known about each op, as JSON");
+  command.flag("--json", *json,
+               "Everything that is known about each op, or about the one named, as JSON");
   command.action([json, name] {
     if (*json) {
-      write_out(json_text(op_document(), 2) + "\n");
+      const Declarations declared = op_declarations();
+      write_out(json_text(name->empty() ? op_document() : document_of(declared, *name), 2) + "\n");
     } else if (name->empty()) {
       list_ops(op_declarations());
     } else {

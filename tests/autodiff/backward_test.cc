@@ -1,4 +1,6 @@
 // The walk: accumulation, release, higher orders, functions, recomputation.
+#include <cmath>
+
 #include "check.h"
 #include "graph/record/grad_record.h"
 #include "graph/record/node.h"
@@ -209,6 +211,18 @@ TEST(HigherOrder, CreateGraph) {
   const Array gradient = backward(sum(sin(x)), {.create_graph = true}).get(x);
   EXPECT_TRUE(gradient.is_require_grad());
   expect_values(backward(sum(gradient)).get(x), {2}, {-std::sin(0.5), -std::sin(1.5)});
+}
+
+TEST(HigherOrder, GuardedDenominatorsHaveGradientsAtZero) {
+  const auto gradient = [](bool guarded) {
+    const Array x = zeros({1}, DType::f64).require_grad();
+    const Array is_zero = equal(x, 0.0);
+    const Array by = guarded ? where(is_zero, 1.0, x) : x;
+    const Array y = where(is_zero, 0.0, div(sin(x), by));
+    return backward(sum(y)).get(x).to_doubles()[0];
+  };
+  EXPECT_TRUE(std::isnan(gradient(false)));
+  EXPECT_EQ(gradient(true), 0);
 }
 
 TEST(HigherOrder, SecondGradientsOfEveryCurvedFunction) {

@@ -214,6 +214,20 @@ TEST_F(Tool, RefusesInOneLine) {
   expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--context", "16",
                       "--batch", "1073741824"}));
   expect_refused(run({"train", "--text", path("text"), "--no-such-flag"}));
+  const auto says = [&](const std::vector<std::string>& arguments, const std::string& what) {
+    const Outcome outcome = run(arguments);
+    expect_refused(outcome);
+    EXPECT_EQ(outcome.err.find("hearth: " + what), 0u) << outcome.err;
+  };
+  says({"train"}, "--text: missing; got none, expected one");
+  says({"train", "--text"}, "--text: without a value; got none, expected one");
+  says({"train", "--text", path("text"), "--layer", "2"},
+       "no such option; got --layer, expected perhaps --layers");
+  says({"train", "--text", path("text"), "--layers", "two"},
+       "--layers: not a whole number; got two, expected a whole number");
+  says({"generate", "--model", path("model"), "--dtype", "f64"},
+       "--dtype: no such value; got f64, expected one of f32, bf16");
+  says({"bench", "--threads", "0"}, "--threads: out of range; got 0, expected");
   expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--lr", "nan"}));
   expect_refused(run({"train", "--text", path("text"), "--out", path("model"), "--seed", "-1"}));
   expect_refused(run({"train", "--text", folder_.string(), "--out", path("model")}));
@@ -249,6 +263,15 @@ TEST_F(Tool, ListsDevicesAndOps) {
   EXPECT_NE(run({"ops", "pad"}).out.find("Array pad(const Array& x"), std::string::npos);
   EXPECT_NE(run({"ops", "rms_norm"}).out.find("Array rms_norm("), std::string::npos);
   expect_refused(run({"ops", "frobnicate"}));
+  EXPECT_NE(run({"ops", "cum"}).err.find("perhaps cummax, cummax_with_indices, "),
+            std::string::npos);
+  const std::string all = run({"ops"}).out;
+  EXPECT_EQ(all.find("\ngenerator "), std::string::npos);
+  EXPECT_EQ(all.find("\nseed "), std::string::npos);
+  expect_refused(run({"ops", "--json", "frobnicate"}));
+  const std::string one = run({"ops", "--json", "rms_norm"}).out;
+  EXPECT_NE(one.find("\"name\": \"rms_norm\""), std::string::npos);
+  EXPECT_EQ(one.find("\"name\": \"attention\""), std::string::npos);
   const std::string json = run({"ops", "--json"}).out;
   EXPECT_EQ(json.front(), '{');
   EXPECT_NE(json.find("\"name\": \"attention\""), std::string::npos);

@@ -14,21 +14,22 @@ inline namespace v0 {
 
 // x where x > 0, else negative_slope * x.
 HEARTH_API Array leaky_relu(const Array& x, double negative_slope = 0.01);
-// leaky_relu with learned slopes: weight [] or [1], [channels] beside x [batch, channels, ...] or
-// x [channels], or of more axes, which broadcast to x.
+// leaky_relu with slopes that are learned: weight [] or [1], [channels] beside x [batch, channels,
+// ...] or x [channels], or of more axes, which broadcast to x.
 HEARTH_API Array prelu(const Array& x, const Array& weight);
 HEARTH_API Array elu(const Array& x, double alpha = 1);  // x where x > 0, else alpha (e^x - 1)
 // x where x > 0, else alpha (e^(x / alpha) - 1), for a positive alpha.
 HEARTH_API Array celu(const Array& x, double alpha = 1);
-HEARTH_API Array selu(const Array& x);  // a scaled elu
+// 1.0507 elu(x, 1.6733), with all digits of both numbers (Klambauer et al. 2017).
+HEARTH_API Array selu(const Array& x);
 // alpha * x + beta within [0, 1]. The default alpha is Burn's; PyTorch's is 1 / 6.
 HEARTH_API Array hard_sigmoid(const Array& x, double alpha = 0.2, double beta = 0.5);
 HEARTH_API Array hard_swish(const Array& x);  // x * relu6(x + 3) / 6
-// x where |x| > lambda, else 0. Here and in its neighbours lambda is 0 or more.
+// x where |x| > lambda, else 0, for a lambda of 0 or more.
 HEARTH_API Array hard_shrink(const Array& x, double lambda = 0.5);
-// shrink by lambda itself.
+// x - lambda * sign(x) where |x| > lambda, else 0, for a lambda of 0 or more.
 HEARTH_API Array soft_shrink(const Array& x, double lambda = 0.5);
-// x - bias * sign(x) where |x| > lambda, else 0.
+// x - bias * sign(x) where |x| > lambda, else 0, for a lambda of 0 or more.
 HEARTH_API Array shrink(const Array& x, double lambda = 0.5, double bias = 0);
 HEARTH_API Array thresholded_relu(const Array& x, double alpha = 1);  // x where x > alpha, else 0
 // x where x > limit, else value.
@@ -38,9 +39,9 @@ HEARTH_API Array softplus(const Array& x, double beta = 1);
 HEARTH_API Array softsign(const Array& x);     // x / (1 + |x|)
 HEARTH_API Array mish(const Array& x);         // x * tanh(softplus(x))
 HEARTH_API Array log_sigmoid(const Array& x);  // log(sigmoid(x)) without overflow
-// Within [low, high].
+// x limited to [low, high].
 HEARTH_API Array hardtanh(const Array& x, double low = -1, double high = 1);
-HEARTH_API Array relu6(const Array& x);  // within [0, 6]
+HEARTH_API Array relu6(const Array& x);  // x limited to [0, 6]
 // The first half along `axis` times the sigmoid of the second; its extent is even.
 HEARTH_API Array glu(const Array& x, std::int64_t axis = -1);
 HEARTH_API Array tanhshrink(const Array& x);  // x - tanh(x)

@@ -17,17 +17,17 @@ struct ConvOptions {
   Dims padding_end = {};  // zeros after it, where they differ; empty: as padding
   Dims dilation = {};     // between elements of the kernel; empty: 1
   std::int64_t groups = 1;
-  bool same = false;  // in place of padding: zeros for ceil(extent / stride) positions, as below
+  bool same = false;  // in place of padding: zeros for ceil(extent / stride) positions
 };
-// `same` puts half of the zeros in front and an odd one at the end, as PyTorch and ONNX
-// (SAME_UPPER) do. Burn leaves dilation out of their number. Error{invalid_argument} beside
-// padding.
-//
 // Convolution (cross-correlation) of x [batch, in, spatial...], with one to three spatial axes, and
 // weight [out, in / groups, kernel...]: [batch, out, positions...]. Each output channel sums over
 // the input channels of its group; bias [out] may be undefined. Float dtypes; halves are summed in
 // f32, and a library may round the sums before it adds the bias. Throws Error{shape} where the
 // kernel does not fit into the padded input.
+//
+// `same` puts half of the zeros in front and an odd one at the end, as PyTorch and ONNX
+// (SAME_UPPER) do; Burn leaves dilation out of their number. Error{invalid_argument} for `same`
+// beside padding.
 HEARTH_API Array conv(const Array& x, const Array& weight, const Array& bias = Array(),
                       const ConvOptions& options = {});
 

@@ -16,15 +16,15 @@ inline namespace v0 {
 // `value` as `dtype` in all of `shape`, to which it broadcasts.
 HEARTH_API Array full(const Shape& shape, const Array& value, DType dtype = DType::f32,
                       Device device = Device());
-// full of 0.
+// All elements 0: full() of 0.
 HEARTH_API Array zeros(const Shape& shape, DType dtype = DType::f32, Device device = Device());
-// full of 1.
+// All elements 1: full() of 1.
 HEARTH_API Array ones(const Shape& shape, DType dtype = DType::f32, Device device = Device());
 // full with the shape, dtype and device of x.
 HEARTH_API Array full_like(const Array& x, const Array& value);
-HEARTH_API Array zeros_like(const Array& x);  // full_like of 0
-HEARTH_API Array ones_like(const Array& x);   // full_like of 1
-// To be written over: the values are unspecified.
+HEARTH_API Array zeros_like(const Array& x);  // full_like() of 0
+HEARTH_API Array ones_like(const Array& x);   // full_like() of 1
+// Unspecified values, to be written over.
 HEARTH_API Array empty(const Shape& shape, DType dtype = DType::f32, Device device = Device());
 HEARTH_API Array empty_like(const Array& x);  // empty with the shape, dtype and device of x
 

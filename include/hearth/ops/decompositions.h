@@ -26,8 +26,8 @@ HEARTH_API Array cholesky(const Array& x);
 // 1 and an upper triangle u, by partial pivoting: l below the diagonal and u on and above it
 // [..., m, n], and for each row of the product its row of x, i64 [..., m].
 HEARTH_API std::pair<Array, Array> lu_decomposition(const Array& x);
-// The same as three matrices whose product is x [..., m, n], with k = min(m, n): p [..., m, m],
-// which orders rows, l [..., m, k] and u [..., k, n].
+// Three matrices whose product is x [..., m, n], with k = min(m, n): p [..., m, m], which orders
+// rows, and the l [..., m, k] and u [..., k, n] of lu_decomposition.
 HEARTH_API std::array<Array, 3> lu(const Array& x);
 // x [..., m, n] as q r: q of orthonormal columns, r an upper triangle whose diagonal may have any
 // sign. With k = min(m, n) q is [..., m, k] and r [..., k, n]; unless `reduced`, q is [..., m, m]
@@ -39,17 +39,19 @@ HEARTH_API std::pair<Array, Array> qr(const Array& x, bool reduced = true);
 // element of largest magnitude of each row of vh (of each column of u where m < n) is positive.
 // Gradients of u and vh ask for distinct s; those of s do not.
 HEARTH_API std::array<Array, 3> svd(const Array& x);
-// The s of svd alone.
+// The singular values alone: the s of svd.
 HEARTH_API Array svdvals(const Array& x);
 // x [..., n, n], symmetric, as v diag(w) v^T: w [..., n] from the smallest up, and v [..., n, n] of
 // orthonormal columns, in each of which the element of largest magnitude is positive. The lower
 // triangle alone is read, and has the gradient. Gradients of v ask for distinct w.
 HEARTH_API std::pair<Array, Array> eigh(const Array& x);
-// The w of eigh alone.
+// The eigenvalues alone: the w of eigh.
 HEARTH_API Array eigvalsh(const Array& x);
 
 // ---- Systems of equations and inverses
-// As above.
+// Of the matrices that the last two axes are. Float dtypes unless said; f16 and bf16 compute in
+// f32. Devices without kernels have the CPU do it: such a call waits, and copies. Where an element
+// that is read is not finite, all elements of results are NaN unless said.
 
 // x [..., n, k] with a x = b. Of a [..., n, n] one triangle is read, the lower one unless `upper`,
 // with 1 on its diagonal where `unit_diagonal` says so. b is [..., n, k], or [n] for one column;
@@ -59,23 +61,28 @@ HEARTH_API Array triangular_solve(const Array& a, const Array& b, bool upper = f
 // x with a x = b: a [..., n, n], b [..., n, k] or [n]; leading axes broadcast. Where a pivot is 0
 // the result has infinities or NaN.
 HEARTH_API Array solve(const Array& a, const Array& b);
-// x [..., n, n]; infinities or NaN where a pivot is 0.
+// The inverse of each matrix of x [..., n, n], with infinities or NaN where a pivot is 0.
 HEARTH_API Array inverse(const Array& x);
-// x [..., m, n] to its pseudoinverse [..., n, m]; singular values up to `relative` times the
-// largest count as 0. Unless given, `relative` is max(m, n) times the epsilon of the dtype.
+// Each matrix of x [..., m, n] to its pseudoinverse [..., n, m]; singular values up to `relative`
+// times the largest count as 0. Unless given, `relative` is max(m, n) times the epsilon of the
+// dtype.
 HEARTH_API Array pinv(const Array& x, std::optional<double> relative = std::nullopt);
 // The x of least norm among those that make the norm of a x - b least, column by column: a
 // [..., m, n], b [..., m, k] or [m]; leading axes broadcast. `relative` as of pinv.
 HEARTH_API Array lstsq(const Array& a, const Array& b,
                        std::optional<double> relative = std::nullopt);
-// x [..., n, n] times itself, as matmul() has it; of its inverse for a negative power, the identity
-// with gradients of 0 for 0. Numeric dtypes, float dtypes for a negative power.
+// x [..., n, n] to a whole power: a product as matmul() has it, for a negative power that of the
+// inverse, for 0 the identity, with gradients of 0. Numeric dtypes, float dtypes for a negative
+// power.
 HEARTH_API Array matrix_power(const Array& x, std::int64_t power);
 
 // ---- Determinants and norms of matrices
-// As above.
+// Of the matrices that the last two axes are. Float dtypes unless said; f16 and bf16 compute in
+// f32. Devices without kernels have the CPU do it: such a call waits, and copies. Where an element
+// that is read is not finite, all elements of results are NaN unless said.
 
-// x [..., n, n] to [...]; 1 where n is 0. The gradient is defined for singular matrices, too.
+// The determinant of each matrix of x [..., n, n]: [...], 1 where n is 0. The gradient is defined
+// for singular matrices, too.
 HEARTH_API Array det(const Array& x);
 // The sign of det and the logarithm of its magnitude, [...] each: 0 and -infinity where it is 0.
 HEARTH_API std::pair<Array, Array> slogdet(const Array& x);
@@ -91,8 +98,8 @@ enum class MatrixNorm : std::uint8_t {
   row,
   least_row,
 };
-// x [..., m, n] to [...], or [..., 1, 1] with keepdim. Without elements 0 for a sum, an
-// Error{invalid_argument} where a largest or smallest is asked for.
+// The norm of each matrix of x [..., m, n]: [...], or [..., 1, 1] with keepdim. Without elements 0
+// for a sum, an Error{invalid_argument} where a largest or smallest is asked for.
 HEARTH_API Array matrix_norm(const Array& x, MatrixNorm norm = MatrixNorm::frobenius,
                              bool keepdim = false);
 

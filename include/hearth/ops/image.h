@@ -60,11 +60,13 @@ HEARTH_API Array unfold4d(const Array& x, const Dims& kernel, const UnfoldOption
 // where a window of an image of `sizes` saw them: [batch, channels, sizes...]. Numeric dtypes.
 HEARTH_API Array fold4d(const Array& x, const Dims& sizes, const Dims& kernel,
                         const UnfoldOptions& options = {});
-// [batch, channels * factor^2, height, width] to [batch, channels, height * factor, width *
-// factor]: the channels of a pixel become a square of pixels. Any dtype. Error{shape} where
-// factor^2 does not divide the channels.
+// The channels of each pixel as a square of pixels: x [batch, channels * factor^2, height, width]
+// to [batch, channels, height * factor, width * factor]. Any dtype. Error{shape} where factor^2
+// does not divide the channels.
 HEARTH_API Array pixel_shuffle(const Array& x, std::int64_t factor);
-HEARTH_API Array pixel_unshuffle(const Array& x, std::int64_t factor);  // its inverse
+// Undoes pixel_shuffle: each square of pixels as the channels of one. Error{shape} where `factor`
+// does not divide height and width.
+HEARTH_API Array pixel_unshuffle(const Array& x, std::int64_t factor);
 
 }  // namespace v0
 }  // namespace hearth

@@ -15,7 +15,8 @@ inline namespace v0 {
 // the left and a column on the right, and that axis is dropped from the result. Numeric dtypes;
 // f32 is computed in f32, f16 and bf16 accumulate in f32.
 HEARTH_API Array matmul(const Array& a, const Array& b);
-// x [..., in] x weight [out, in]^T + bias [out] = [..., out]; `bias` may be undefined.
+// x [..., in] x weight [out, in]^T + bias [out] = [..., out]; `bias` may be undefined. Dtypes as of
+// matmul; the sums of halves are rounded before the bias is added, unless one kernel does both.
 HEARTH_API Array linear(const Array& x, const Array& weight, const Array& bias = Array());
 
 // ---- Products and statistics
@@ -33,18 +34,19 @@ HEARTH_API Array cov(const Array& x, std::int64_t axis = 0, std::int64_t correct
 HEARTH_API Array corrcoef(const Array& x, std::int64_t axis = 0);
 
 // ---- Norms and distances
-// Float dtypes unless said, computed as f32 at least. Over `axes`, or over everything where no axes
-// are given.
+// Float dtypes unless said, computed as f32 at least.
 
-// (sum |x|^p)^(1/p), for p >= 1 of gradient 0 where it is 0; infinity is the largest magnitude,
-// -infinity the smallest, and p = 0, which is not differentiable, counts what is not 0. Integers
-// have p = 0, 1 and the infinities.
+// (sum |x|^p)^(1/p) over `axes`, or over everything where none are given; for p >= 1 of gradient 0
+// where it is 0. p = infinity is the largest magnitude, -infinity the smallest, and p = 0, which is
+// not differentiable, counts what is not 0. Integers are taken for p = 0, 1 and the infinities, and
+// refused for other p.
 HEARTH_API Array vector_norm(const Array& x, double p = 2,
                              const AllAxes& axes = AllAxes::everything(), bool keepdim = false);
 // x divided by its vector_norm along `axis`, which counts as `epsilon` at least.
 HEARTH_API Array vector_normalize(const Array& x, double p = 2, std::int64_t axis = -1,
                                   double epsilon = 1e-12);
-// The largest magnitude; NaN wins. Numeric dtypes; over nothing: Error{invalid_argument}.
+// The largest magnitude over `axes`, or over everything; NaN wins. Numeric dtypes; over nothing:
+// Error{invalid_argument}.
 HEARTH_API Array max_abs(const Array& x, const AllAxes& axes = AllAxes::everything(),
                          bool keepdim = false);
 // The cosine of the angle between a and b along `axis`, which goes unless `keepdim`; norms count as

@@ -29,7 +29,7 @@ HEARTH_API Array cross_entropy(const Array& logits, const Array& targets,
 HEARTH_API Array binary_cross_entropy(const Array& x, const Array& targets,
                                       const Array& weight = Array(),
                                       Reduction reduction = Reduction::mean);
-// The same of sigmoid(x), without overflow. Targets may be integers.
+// binary_cross_entropy of sigmoid(x), without overflow. Targets may be integers.
 HEARTH_API Array binary_cross_entropy_with_logits(const Array& x, const Array& targets,
                                                   const Array& weight = Array(),
                                                   Reduction reduction = Reduction::mean);
@@ -105,7 +105,7 @@ HEARTH_API Array triplet_margin_loss(const Array& anchor, const Array& positive,
 HEARTH_API Array ctc_loss(const Array& log_probs, const Array& targets, const Array& input_lengths,
                           const Array& target_lengths, std::int64_t blank = 0,
                           Reduction reduction = Reduction::none, bool zero_infinity = false);
-// The transducer's (Graves 2012): log_probs [batch, time, labels + 1, classes].
+// The loss of a transducer (Graves 2012): log_probs [batch, time, labels + 1, classes].
 HEARTH_API Array rnnt_loss(const Array& log_probs, const Array& targets, const Array& input_lengths,
                            const Array& target_lengths, std::int64_t blank = 0,
                            Reduction reduction = Reduction::none);

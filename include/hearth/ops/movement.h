@@ -18,12 +18,12 @@ inline namespace v0 {
 HEARTH_API Array reshape(const Array& x, const Shape& shape);
 // Axis i of the result is axis axes[i] of x; `axes` names every axis once.
 HEARTH_API Array permute(const Array& x, const Dims& axes);
-HEARTH_API Array transpose(const Array& x);  // swaps the last two axes
-// Axes a and b in each other's place.
+HEARTH_API Array transpose(const Array& x);  // the last two axes swapped
+// x with axes a and b swapped.
 HEARTH_API Array swap_axes(const Array& x, std::int64_t a, std::int64_t b);
 // Stretches extents of 1 and adds axes in front; -1 keeps an extent.
 HEARTH_API Array expand(const Array& x, const Shape& shape);
-HEARTH_API Array broadcast_to(const Array& x, const Shape& shape);  // expand by another name
+HEARTH_API Array broadcast_to(const Array& x, const Shape& shape);  // another name of expand
 // Drops `axes`, or all axes of extent 1 where none are given. Error{shape} if one of `axes` has
 // another extent.
 HEARTH_API Array squeeze(const Array& x);
@@ -78,10 +78,10 @@ HEARTH_API Array repeat(const Array& x, const Dims& times);
 // Axes `source` at positions `destination` of the result, the others in their order.
 HEARTH_API Array movedim(const Array& x, const Dims& source, const Dims& destination);
 // Element i of axes[k] at (i + shifts[k]) mod its extent: what leaves at one end enters at the
-// other. Shifts of one axis add up.
-// Error{invalid_argument} unless there are as many shifts as axes.
+// other. Shifts of one axis add up. Error{invalid_argument} unless there are as many shifts as
+// axes.
 HEARTH_API Array roll(const Array& x, const Dims& shifts, const Dims& axes);
-// Turned by `times` quarters from axis `first` towards axis `second`.
+// x turned by `times` quarters from axis `first` towards axis `second`.
 HEARTH_API Array rot90(const Array& x, std::int64_t times = 1, std::int64_t first = 0,
                        std::int64_t second = 1);
 // Element i of `axis` times[i] times in a row; one number is that of all elements.
@@ -115,7 +115,7 @@ HEARTH_API Array trace(const Array& x, std::int64_t offset = 0, std::int64_t fir
                        std::int64_t second = -1);
 // x [..., n] on the diagonal of square matrices [..., n + |offset|, n + |offset|] of 0.
 HEARTH_API Array diag_embed(const Array& x, std::int64_t offset = 0);
-// diag_embed of rank 1, the diagonal of higher ranks.
+// diag_embed of an x of rank 1, the diagonal of an x of higher rank.
 HEARTH_API Array diag(const Array& x, std::int64_t offset = 0);
 
 }  // namespace v0

@@ -29,9 +29,10 @@ struct PoolOptions {
 // The largest element of each window; NaN wins. Padding is smaller than everything: windows without
 // an element give -inf, of integers the least. Numeric dtypes.
 HEARTH_API Array max_pool(const Array& x, const Dims& kernel, const PoolOptions& options = {});
-// And, i64, where it lies: its position in the elements of its channel without padding, counted in
-// row-major order; the first of equals, -1 in windows without an element. The gradient of a value
-// goes to the element that its index names. What is not kept is not computed.
+// max_pool and, i64, where each element lies: its position in the elements of its channel without
+// padding, counted in row-major order; the first of equals, -1 in windows without an element. The
+// gradient of a value goes to the element that its index names. A result that nobody keeps is not
+// computed.
 HEARTH_API std::pair<Array, Array> max_pool_with_indices(const Array& x, const Dims& kernel,
                                                          const PoolOptions& options = {});
 // The gradient of x of max_pool_with_indices(x, kernel, options), from that of its values and the
@@ -53,16 +54,19 @@ struct AvgPoolOptions {
 // The mean of each window; 0 in windows without an element. Float dtypes, halves summed in f32.
 // Along an axis windows have up to 2^26 elements, counted in each.
 HEARTH_API Array avg_pool(const Array& x, const Dims& kernel, const AvgPoolOptions& options = {});
-// (sum of |element|^p)^(1/p) of each window, p > 0; as avg_pool, padding 0.
+// (sum of |element|^p)^(1/p) of each window, for p > 0; padding counts as 0. Dtypes as of avg_pool.
 HEARTH_API Array lp_pool(const Array& x, double p, const Dims& kernel,
                          const PoolOptions& options = {});
 
-// Pools to given extents: window i of an axis is [floor(i * extent / size), ceil((i + 1) * extent /
-// size)). One size is of every axis. Dtypes and errors as of avg_pool and max_pool.
+// The mean of each of `sizes` windows along the spatial axes: window i of an axis is [floor(i *
+// extent / size), ceil((i + 1) * extent / size)). One size is of every axis. Dtypes and errors as
+// of avg_pool.
 HEARTH_API Array adaptive_avg_pool(const Array& x, const Dims& sizes);
-HEARTH_API Array adaptive_max_pool(const Array& x, const Dims& sizes);  // the largest instead
+// The largest element of each window of adaptive_avg_pool. Dtypes and errors as of max_pool.
+HEARTH_API Array adaptive_max_pool(const Array& x, const Dims& sizes);
+// adaptive_max_pool and, i64, where each element lies, as max_pool_with_indices says it.
 HEARTH_API std::pair<Array, Array> adaptive_max_pool_with_indices(const Array& x,
-                                                                  const Dims& sizes);  // and where
+                                                                  const Dims& sizes);
 
 }  // namespace v0
 }  // namespace hearth

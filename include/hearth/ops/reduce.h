@@ -17,12 +17,12 @@ inline namespace v0 {
 
 HEARTH_API Array sum(const Array& x);  // numeric; integers keep their dtype
 HEARTH_API Array sum(const Array& x, const Dims& axes, bool keepdim = false);
-// Integers truncate, and no sum overflows (of i64 and u64: of up to 2^30 elements). The mean of
-// nothing is NaN; of integers, Error{invalid_argument}.
+// The mean; integers truncate, and no sum overflows (of i64 and u64: of up to 2^30 elements). The
+// mean of nothing is NaN; of integers, Error{invalid_argument}.
 HEARTH_API Array mean(const Array& x);
 HEARTH_API Array mean(const Array& x, const Dims& axes, bool keepdim = false);
-// Mean of squared distances from the mean, by count - correction: 1 is Bessel's, 0 that of a whole
-// population; NaN where that is not positive. Float dtypes.
+// The mean of squared distances from the mean, by count - correction: 1 is Bessel's, 0 that of a
+// whole population; NaN where that is not positive. Float dtypes.
 HEARTH_API Array var(const Array& x);
 HEARTH_API Array var(const Array& x, const Dims& axes, bool keepdim = false,
                      std::int64_t correction = 1);
@@ -40,7 +40,7 @@ HEARTH_API Array prod(const Array& x, const Dims& axes, bool keepdim = false);
 // nothing: Error{invalid_argument}. Equal extremes share the gradient evenly.
 HEARTH_API Array max(const Array& x);
 HEARTH_API Array max(const Array& x, const Dims& axes, bool keepdim = false);
-// As max, of the smallest element.
+// The smallest element; all else as max.
 HEARTH_API Array min(const Array& x);
 HEARTH_API Array min(const Array& x, const Dims& axes, bool keepdim = false);
 // bool: whether any element is not 0; NaN is not 0. Any dtype.
@@ -68,15 +68,15 @@ HEARTH_API Array all(const Array& x, const AllAxes& axes = AllAxes::everything()
 // Error{invalid_argument}. Error{dtype} where `dtype` does not hold all indices.
 HEARTH_API Array argmax(const Array& x, std::int64_t axis, bool keepdim = false,
                         DType dtype = DType::i64);
-// As argmax, of the smallest element.
+// The lowest index of the smallest element along `axis`; all else as argmax.
 HEARTH_API Array argmin(const Array& x, std::int64_t axis, bool keepdim = false,
                         DType dtype = DType::i64);
 // The largest element along `axis` and, i64, its index: the values of max over one axis with the
-// indices of argmax. What is not kept is not computed. The gradient of a value goes to the element
-// that its index names. Numeric dtypes; over nothing: Error{invalid_argument}.
+// indices of argmax. A result that nobody keeps is not computed. The gradient of a value goes to
+// the element that its index names. Numeric dtypes; over nothing: Error{invalid_argument}.
 HEARTH_API std::pair<Array, Array> max_with_indices(const Array& x, std::int64_t axis,
                                                     bool keepdim = false);
-// As max_with_indices, of the smallest element.
+// The smallest element along `axis` and, i64, its index; all else as max_with_indices.
 HEARTH_API std::pair<Array, Array> min_with_indices(const Array& x, std::int64_t axis,
                                                     bool keepdim = false);
 

@@ -17,7 +17,7 @@ inline namespace v0 {
 // Where x is not 0 (NaN is not): for each axis the indices of these elements, i64 [count], in
 // row-major order. None for rank 0.
 HEARTH_API std::vector<Array> nonzero(const Array& x);
-// The same as rows: i64 [count, rank].
+// Where x is not 0 (NaN is not), as rows of indices in row-major order: i64 [count, rank].
 HEARTH_API Array argwhere(const Array& x);
 // The elements of x where `mask`, bool of x's shape, is true, in row-major order: [count].
 // Gradients go back to where they were.
@@ -26,9 +26,9 @@ HEARTH_API Array mask_select(const Array& x, const Array& mask);
 // The different elements in ascending order, [count]. All NaN are one element, the last, and zeros
 // of both signs are one. The gradient of each goes to where it stands first.
 HEARTH_API Array unique(const Array& x);
-// unique and, i64: where each stands first among the elements in row-major order, [count]; for each
-// element of x which of the different ones it is, so that values[inverse] is x; and how often each
-// occurs, [count]. What is not kept is not computed.
+// The elements of unique and, i64: where each stands first among the elements in row-major order,
+// [count]; for each element of x which of the different ones it is, so that values[inverse] is x;
+// and how often each occurs, [count]. A result that nobody keeps is not computed.
 HEARTH_API std::tuple<Array, Array, Array, Array> unique_all(const Array& x);
 
 }  // namespace v0

@@ -29,32 +29,46 @@ HEARTH_API std::pair<Array, Array> rfft(const Array& x, std::int64_t axis = -1,
 // cannot have, im of the first element and of the last one of an even n, counts as 0.
 HEARTH_API Array irfft(const Array& re, const Array& im, std::int64_t axis = -1,
                        std::optional<std::int64_t> n = std::nullopt);
-// The same along each of `axes`, which differ: the last of them is that of the real transforms.
+
+// ---- Fourier transforms along several axes
+// Of lines as long as the axes are. Float dtypes; f16 and bf16 are computed in f32 and rounded.
+
+// fft along each of `axes`, which differ.
 HEARTH_API std::pair<Array, Array> fftn(const Array& re, const Array& im, const Dims& axes);
 // Undoes fftn.
 HEARTH_API std::pair<Array, Array> ifftn(const Array& re, const Array& im, const Dims& axes);
-HEARTH_API std::pair<Array, Array> rfftn(const Array& x, const Dims& axes);  // of a real x
-// `n` is the extent of the result along the last of `axes`.
+// rfft of a real x along the last of `axes`, then fft along the others.
+HEARTH_API std::pair<Array, Array> rfftn(const Array& x, const Dims& axes);
+// Undoes rfftn: `n`, 2 (extent - 1) unless given, is the extent of the result along the last of
+// `axes`.
 HEARTH_API Array irfftn(const Array& re, const Array& im, const Dims& axes,
                         std::optional<std::int64_t> n = std::nullopt);
-HEARTH_API std::pair<Array, Array> fft2(const Array& re, const Array& im);   // of the last two axes
-HEARTH_API std::pair<Array, Array> ifft2(const Array& re, const Array& im);  // undoes fft2
+// fftn along the last two axes.
+HEARTH_API std::pair<Array, Array> fft2(const Array& re, const Array& im);
+// Undoes fft2.
+HEARTH_API std::pair<Array, Array> ifft2(const Array& re, const Array& im);
+
+// ---- Frequencies
+
 // The frequency of each element of an fft of n samples that are `spacing` apart: 0, 1, ..., -2, -1,
-// divided by n times `spacing`.
+// divided by n times `spacing`. Float dtypes.
 HEARTH_API Array fftfreq(std::int64_t n, double spacing = 1, DType dtype = DType::f32,
                          Device device = Device());
-// The same of rfft: 0, 1, ..., n / 2.
+// The frequency of each element of an rfft of n samples: 0, 1, ..., n / 2, divided by n times
+// `spacing`. Float dtypes.
 HEARTH_API Array rfftfreq(std::int64_t n, double spacing = 1, DType dtype = DType::f32,
                           Device device = Device());
-// Frequency 0 in the middle of `axes`, at extent / 2. Any dtype.
+// x with frequency 0 in the middle of `axes`, at extent / 2. Any dtype.
 HEARTH_API Array fftshift(const Array& x, const Dims& axes);
-HEARTH_API Array ifftshift(const Array& x, const Dims& axes);  // undoes fftshift
+// Undoes fftshift.
+HEARTH_API Array ifftshift(const Array& x, const Dims& axes);
 
 // ---- Windows
-// [size], of a float dtype; symmetric, or, with `periodic`, the first `size` of a symmetric window
-// of size + 1. One element is 1. A negative size is an Error{invalid_argument}.
+// [size], of a float dtype, for t from 0 to 1; symmetric, or, with `periodic`, the first `size` of
+// a symmetric window of size + 1. A window of size 1 is [1], periodic or not. A negative size is an
+// Error{invalid_argument}.
 
-// 0.5 - 0.5 cos(2 pi t), for t from 0 to 1.
+// 0.5 - 0.5 cos(2 pi t).
 HEARTH_API Array hann_window(std::int64_t size, bool periodic = true, DType dtype = DType::f32,
                              Device device = Device());
 // alpha - (1 - alpha) cos(2 pi t).
@@ -71,15 +85,15 @@ HEARTH_API Array blackman_window(std::int64_t size, bool periodic = true, DType 
 // hop_length in its middle, and the signal is mirrored at its ends. `onesided`: n_fft / 2 + 1
 // frequencies of a frame, else n_fft.
 struct StftOptions {
-  std::int64_t n_fft = 0;
-  std::optional<std::int64_t> hop_length = std::nullopt;
-  std::optional<std::int64_t> win_length = std::nullopt;
+  std::int64_t n_fft = 0;                                 // has no default: 1 or more
+  std::optional<std::int64_t> hop_length = std::nullopt;  // 1 or more
+  std::optional<std::int64_t> win_length = std::nullopt;  // 1 to n_fft
   bool center = true;
   bool onesided = true;
 };
-// signal [batch, samples] or [samples], window [win_length] or undefined for ones: the transform
-// of each frame, [batch, frames, frequencies, 2] or [frames, frequencies, 2], real parts before
-// imaginary ones. PyTorch's has [frequencies, frames].
+// The transform of each frame of signal [batch, samples] or [samples], times window [win_length],
+// or undefined for ones: [batch, frames, frequencies, 2] or [frames, frequencies, 2], real parts
+// before imaginary ones. PyTorch's has [frequencies, frames].
 HEARTH_API Array stft(const Array& signal, const Array& window, const StftOptions& options);
 // Undoes stft: the sum of overlapping frames, divided by that of squares of the window, 0 where
 // that is 0. [batch, samples] or [samples] of `length` samples, or of all that the frames hold.

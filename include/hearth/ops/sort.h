@@ -11,14 +11,15 @@ inline namespace v0 {
 
 // ---- Sorting
 // Along `axis`, stable: equal elements keep their order; -0 equals 0. NaN is beyond infinity: last
-// in ascending order, first in descending order. Any dtype. What is not kept is not computed.
+// in ascending order, first in descending order. Any dtype. A result that nobody keeps is not
+// computed.
 
 // The elements in order. The gradient of each goes to where it was.
 HEARTH_API Array sort(const Array& x, std::int64_t axis = -1, bool descending = false);
 // The positions along `axis` of what sort gives. Error{dtype} where `dtype` does not hold them all.
 HEARTH_API Array argsort(const Array& x, std::int64_t axis = -1, bool descending = false,
                          DType dtype = DType::i64);
-// sort and, i64, argsort.
+// The elements that sort gives and, i64, the positions that argsort gives.
 HEARTH_API std::pair<Array, Array> sort_with_indices(const Array& x, std::int64_t axis = -1,
                                                      bool descending = false);
 // The k largest elements, in descending order: of equal ones those of the lowest indices.
@@ -27,7 +28,7 @@ HEARTH_API Array topk(const Array& x, std::int64_t k, std::int64_t axis = -1);
 // The positions of what topk gives. Error{dtype} where `dtype` does not hold all along `axis`.
 HEARTH_API Array argtopk(const Array& x, std::int64_t k, std::int64_t axis = -1,
                          DType dtype = DType::i64);
-// topk and, i64, argtopk.
+// The elements that topk gives and, i64, the positions that argtopk gives.
 HEARTH_API std::pair<Array, Array> topk_with_indices(const Array& x, std::int64_t k,
                                                      std::int64_t axis = -1);
 // The element in the middle, of an even number the lower of two; NaN where there is one. The axis

@@ -47,7 +47,8 @@ HEARTH_API Array quantile(const Array& x, const std::vector<double>& q,
 
 // How often each number occurs in x, integers of any shape: [length], of the numbers below
 // `length`. Without a length it is one more than the largest number, at least `least`: the op waits
-// for x, which Statistics::syncs counts, and a negative number is an Error{invalid_argument}.
+// for x, which Statistics::syncs counts, and a negative number is an Error{invalid_argument}. With
+// a length numbers outside of it are not counted.
 HEARTH_API Array bincount(const Array& x, const Array& weights = Array(), std::int64_t least = 0,
                           std::optional<std::int64_t> length = std::nullopt);
 
@@ -71,16 +72,17 @@ HEARTH_API Array histogram_by_edges(const Array& x, const Array& edges,
                                     const Array& weights = Array());
 
 // ---- Drawing by weight
-// Categories drawn for each row of `weights` [..., categories] in proportion to them: i64 [...,
-// count], without gradients. Weights need not add up to 1; one that is negative or not finite
-// weighs 0. Where all weigh 0, any category may be drawn. Float dtypes. Random words are those of
-// hearth/random.h, of `source` or else of the thread's generator.
+// Weights are [..., categories], draws i64 [..., count], without gradients. Weights need not add up
+// to 1; one that is negative or not finite weighs 0. Where all weigh 0, any category may be drawn.
+// Float dtypes. Random words are those of hearth/random.h, of `source` or else of the thread's
+// generator.
 
-// Without replacement no category is drawn twice, those of weight 0 after all others; there are at
-// least `count` of them.
+// `count` categories of each row of `weights`, drawn in proportion to them. Without replacement no
+// category is drawn twice, those of weight 0 after all others; there are at least `count` of them.
 HEARTH_API Array multinomial(const Array& weights, std::int64_t count, bool replacement = false,
                              Generator* source = nullptr);
-// multinomial with replacement. Weights count in steps of 2^-31 of the largest in their row, beyond
+// `count` categories of each row of `weights`, drawn as by multinomial with replacement. Weights
+// count in steps of 2^-31 of the largest in their row, beyond
 // 2^13 categories of 2^-44 times their number; draws are the same on every device.
 HEARTH_API Array categorical(const Array& weights, std::int64_t count, Generator* source = nullptr);
 

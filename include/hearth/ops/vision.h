@@ -30,12 +30,13 @@ struct MorphOptions {
 // The least of the elements where `kernel`, bool [rows, cols], is true: for bool whether all are.
 // NaN wins. Gradients are those of min.
 HEARTH_API Array erode(const Array& x, const Array& kernel, const MorphOptions& options = {});
-// The same of a whole rectangle, at rows + cols steps an element in place of rows * cols.
+// erode by a whole rectangle, at rows + cols steps an element in place of rows * cols.
 HEARTH_API Array erode_rectangle(const Array& x, std::int64_t rows, std::int64_t cols,
                                  const MorphOptions& options = {});
-// As erode, of the largest: for bool whether any is. The kernel is not turned around.
+// The largest of the elements where `kernel`, bool [rows, cols], is true: for bool whether any is.
+// NaN wins. Gradients are those of max. The kernel is not turned around.
 HEARTH_API Array dilate(const Array& x, const Array& kernel, const MorphOptions& options = {});
-// As erode_rectangle, of the largest.
+// dilate by a whole rectangle, at rows + cols steps an element in place of rows * cols.
 HEARTH_API Array dilate_rectangle(const Array& x, std::int64_t rows, std::int64_t cols,
                                   const MorphOptions& options = {});
 
@@ -45,16 +46,16 @@ HEARTH_API Array dilate_rectangle(const Array& x, std::int64_t rows, std::int64_
 
 // Which neighbours of an element belong together: those beside it, or those at corners too.
 enum class Connectivity : std::uint8_t { four, eight };
-// Of images [..., height, width], bool, each by itself: the number of the component that an element
-// belongs to, from 1 on in the order of their first elements, and 0 where the image is false. i64
-// or i32.
+// The number of the component that each element belongs to, from 1 on in the order of their first
+// elements, and 0 where the image is false. Images [..., height, width] are bool, each by itself;
+// `dtype` is i64 or i32.
 HEARTH_API Array connected_components(const Array& image,
                                       Connectivity connectivity = Connectivity::eight,
                                       DType dtype = DType::i64);
-// connected_components, and of each image by label, in the dtype of labels: [..., labels, 5], the
-// number of elements, their first row, first column, last row and last column; and [...], the
-// number of components. Label 0 stands for what is false. There are as many labels as in the image
-// that has most of them; of those that an image has not, all is 0.
+// The labels of connected_components, and of each image by label, in the dtype of labels: [...,
+// labels, 5], the number of elements, their first row, first column, last row and last column; and
+// [...], the number of components. Label 0 stands for what is false. There are as many labels as in
+// the image that has most of them; of those that an image has not, all is 0.
 HEARTH_API std::tuple<Array, Array, Array> connected_components_with_stats(
     const Array& image, Connectivity connectivity = Connectivity::eight, DType dtype = DType::i64);
 

@@ -182,16 +182,22 @@ bool Array::is_evaluated() const noexcept {
 }
 
 void Array::read(void* target, std::int64_t bytes, DType dtype) const {
-  Node& node = node_of(*this, "read");
+  read_as("read", target, bytes, dtype);
+}
+
+void Array::read_as(const char* function, void* target, std::int64_t bytes, DType dtype) const {
+  Node& node = node_of(*this, function);
   const std::int64_t needed = element_count(node.shape) * size_of(node.dtype);
   if (dtype != node.dtype) {
-    throw Error(ErrorCode::dtype, "read: wrong element type; got " +
+    throw Error(ErrorCode::dtype, std::string(function) + ": wrong element type; got " +
                                       std::string(hearth::name(dtype)) + ", expected " +
-                                      std::string(hearth::name(node.dtype)));
+                                      std::string(hearth::name(node.dtype)) +
+                                      ", the array's dtype");
   }
   if (bytes != needed) {
-    throw Error(ErrorCode::invalid_argument, "read: wrong size; got " + std::to_string(bytes) +
-                                                 " bytes, expected " + std::to_string(needed));
+    throw Error(ErrorCode::invalid_argument, std::string(function) + ": wrong size; got " +
+                                                 std::to_string(bytes) + " bytes, expected " +
+                                                 std::to_string(needed));
   }
   if (hearth::is_scalar(node)) {
     const double value = scalar_as_double(node);
@@ -278,7 +284,7 @@ std::vector<double> Array::to_doubles() const {
 template <>
 std::vector<bool> Array::to_vector<bool>() const {
   std::vector<std::uint8_t> bytes = host_vector<std::uint8_t>("to_vector", size());
-  read(bytes.data(), static_cast<std::int64_t>(bytes.size()), DType::bool_);
+  read_as("to_vector", bytes.data(), static_cast<std::int64_t>(bytes.size()), DType::bool_);
   std::vector<bool> out = host_vector<bool>("to_vector", size());
   std::copy(bytes.begin(), bytes.end(), out.begin());
   return out;

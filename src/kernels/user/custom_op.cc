@@ -255,9 +255,9 @@ void check(const CustomOpSpec& spec) {
 inline namespace v0 {
 
 void HostTensor::refuse_type(DType asked) const {
-  throw Error(ErrorCode::dtype, "at: T does not store the elements; got " +
-                                    std::string(hearth::name(asked)) + ", expected " +
-                                    std::string(hearth::name(dtype)));
+  throw Error(ErrorCode::dtype, "at: T does not store the tensor's dtype; got a tensor of " +
+                                    std::string(hearth::name(dtype)) + ", expected " +
+                                    std::string(hearth::name(asked)) + ", as T");
 }
 
 void HostTensor::refuse_element(std::span<const std::int64_t> indices) const {

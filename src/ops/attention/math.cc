@@ -31,8 +31,9 @@ void check_bounds(const Inference& inference, int input, const char* what, std::
   if (!inference.has(input)) return;
   const Array& x = inference.input(input);
   if (x.dtype() != DType::i32 && x.dtype() != DType::i64) {
-    inference.fail(ErrorCode::dtype, std::string(what) + " are no indices; got " +
-                                         std::string(name(x.dtype())) + ", expected i32 or i64");
+    inference.fail(ErrorCode::dtype, std::string(what) + " have the wrong dtype; got " +
+                                         std::string(name(x.dtype())) +
+                                         ", expected i64 or i32 indices");
   }
   if (x.shape() != Shape{batch}) {
     inference.fail(ErrorCode::shape, std::string(what) + " do not fit; got " +

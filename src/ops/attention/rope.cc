@@ -26,9 +26,9 @@ void check_positions(const Inference& inference, const Shape& shape, const RopeS
   }
   const Array& positions = inference.input(kPositions);
   if (positions.dtype() != DType::i32 && positions.dtype() != DType::i64) {
-    inference.fail(ErrorCode::dtype, "positions are no indices; got " +
+    inference.fail(ErrorCode::dtype, "positions have the wrong dtype; got " +
                                          std::string(name(positions.dtype())) +
-                                         ", expected i32 or i64");
+                                         ", expected i64 or i32 indices");
   }
   Shape one = {shape[shape.rank() - 2]};
   Shape each = {shape[0], shape[shape.rank() - 2]};

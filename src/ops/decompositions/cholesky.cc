@@ -94,7 +94,7 @@ constinit const OpDef defs::cholesky_op = {
 
 constinit const OpDef defs::triangular_solve_op = {
     .name = "triangular_solve",
-    .summary = "The solutions of systems of equations whose matrix is a triangle.",
+    .summary = "The solutions x of the systems of equations a x = b whose matrix a is a triangle.",
     .shapes = "a [..., n, n], b [..., n, k] -> [..., n, k]",
     .method = "",
     .params = decompositions::kTriangleParams,

@@ -189,7 +189,7 @@ constinit const OpDef defs::lu_factor_op = {
 
 constinit const OpDef defs::solve_op = {
     .name = "solve",
-    .summary = "The solutions of systems of equations.",
+    .summary = "The solutions x of the systems of equations a x = b.",
     .shapes = "a [..., n, n], b [..., n, k] -> [..., n, k]",
     .method = "",
     .params = {},
@@ -205,7 +205,7 @@ constinit const OpDef defs::solve_op = {
 
 constinit const OpDef defs::det_op = {
     .name = "det",
-    .summary = "Determinants.",
+    .summary = "The determinant of each matrix.",
     .shapes = "x [..., n, n] -> [...]",
     .method = "",
     .params = {},

@@ -145,7 +145,7 @@ Array norm_over(const Array& x, MatrixNorm norm) {
 
 constinit const OpDef defs::svd_op = {
     .name = "svd",
-    .summary = "The thin singular value decomposition.",
+    .summary = "The singular value decomposition, without the vectors that no singular value has.",
     .shapes = "x [..., m, n] -> u [..., m, k], s [..., k] and vh [..., k, n], k = min(m, n)",
     .method = "",
     .params = {},
@@ -160,7 +160,7 @@ constinit const OpDef defs::svd_op = {
 
 constinit const OpDef defs::pinv_op = {
     .name = "pinv",
-    .summary = "Pseudoinverses, small singular values counting as 0.",
+    .summary = "The pseudoinverse of each matrix, small singular values counting as 0.",
     .shapes = "x [..., m, n] -> [..., n, m]",
     .method = "",
     .params = decompositions::kPinvParams,

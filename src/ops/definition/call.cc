@@ -45,8 +45,8 @@ void require_numeric(const Inference& inference, int input, const char* what) {
 void require_indices(const Inference& inference, int input, const char* what) {
   const DType dtype = inference.input(input).dtype();
   if (dtype == DType::i64 || dtype == DType::i32) return;
-  inference.fail(ErrorCode::dtype, std::string(what) + " are no index array; got " + text(dtype) +
-                                       ", expected i64 or i32");
+  inference.fail(ErrorCode::dtype, std::string(what) + " have the wrong dtype; got " + text(dtype) +
+                                       ", expected i64 or i32 indices");
 }
 
 void require_rank(const Inference& inference, int input, int rank, const char* what) {

@@ -334,7 +334,7 @@ HEARTH_FLOAT_TEST(is_finite, "Whether x is neither infinite nor NaN.")
 
 constinit const OpDef cast_op = elementwise({
     .name = "cast",
-    .summary = "Another dtype: truncates and saturates to integers, != 0 to bool.",
+    .summary = "x in another dtype: truncates and saturates to integers, != 0 to bool.",
     .params = kCastParams,
     .infer = infer_cast,
     .formula = Formula::cast,

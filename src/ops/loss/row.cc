@@ -59,8 +59,9 @@ Array multi_margin_loss(const Array& x, const Array& targets, double margin, std
   require_table(op, x, "[batch, classes]");
   require_row_targets(op, targets, x);
   if (targets.dtype() != DType::i64 && targets.dtype() != DType::i32) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": targets are no indices; got " +
-                                      std::string(name(targets.dtype())) + ", expected i64 or i32");
+    throw Error(ErrorCode::dtype, std::string(op) + ": targets have the wrong dtype; got " +
+                                      std::string(name(targets.dtype())) +
+                                      ", expected i64 or i32 indices");
   }
   if (p != 1 && p != 2) {
     throw Error(ErrorCode::invalid_argument, std::string(op) + ": no such power; got " +

@@ -28,8 +28,9 @@ void require_index_array(const char* op, const char* what, const Array& x, const
                                                  to_string(shape));
   }
   if (x.dtype() != DType::i64 && x.dtype() != DType::i32) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": " + what + " are no indices; got " +
-                                      std::string(name(x.dtype())) + ", expected i64 or i32");
+    throw Error(ErrorCode::dtype, std::string(op) + ": " + what + " have the wrong dtype; got " +
+                                      std::string(name(x.dtype())) +
+                                      ", expected i64 or i32 indices");
   }
   if (x.shape() == shape) return;
   throw Error(ErrorCode::shape, std::string(op) + ": " + what + " do not fit log_probs; got " +

@@ -390,7 +390,7 @@ constinit const OpDef expand_op = {
 
 constinit const OpDef slice_op = {
     .name = "slice",
-    .summary = "Element i along an axis is start + i * step.",
+    .summary = "A part of x: element i along an axis is element start + i * step of x.",
     .shapes = "x [...] -> [sizes]",
     .kind = OpKind::view,
     .params = kSliceParams,

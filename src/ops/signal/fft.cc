@@ -274,7 +274,7 @@ constinit const OpDef defs::rfft_op = {
 
 constinit const OpDef defs::irfft_op = {
     .name = "irfft",
-    .summary = "The real lines whose rfft is given, times their length.",
+    .summary = "The real lines whose rfft is given; as an op alone, not divided by their length.",
     .shapes = "re [..., n / 2 + 1, ...], im [..., n / 2 + 1, ...] -> [..., n, ...], n at axis",
     .method = "",
     .params = fourier::kIrfftParams,

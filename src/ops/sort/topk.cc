@@ -97,7 +97,7 @@ std::pair<Array, Array> both(const char* function, const Array& x, std::int64_t 
 
 constinit const OpDef defs::topk_op = {
     .name = "topk",
-    .summary = "The k largest elements of each row in descending order, and where each was.",
+    .summary = "The k largest elements along an axis, in descending order; NaN is the largest.",
     .shapes = "x [..., n] -> values and indices [..., k]",
     .method = "",
     .params = largest::kParams,

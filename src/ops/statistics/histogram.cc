@@ -189,7 +189,9 @@ Array even_bins_of(const Array& x, const Array& low, const Array& high, std::int
 
 constinit const OpDef defs::bincount_op = {
     .name = "bincount",
-    .summary = "How often each number from 0 on is among integers; others are not counted.",
+    .summary =
+        "How often each number from 0 to length - 1 is among integers, where length is one more "
+        "than the largest unless it is given.",
     .shapes = "x [...] -> [length]",
     .method = "",
     .params = counting::kParams,

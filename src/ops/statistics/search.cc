@@ -38,8 +38,8 @@ void infer(Inference& inference) {
                                          ", expected equal extents but for the last");
   }
   if (dtype != DType::i64 && dtype != DType::i32) {
-    inference.fail(ErrorCode::dtype, "places are i64 or i32; got " + std::string(name(dtype)) +
-                                         ", expected one of them");
+    inference.fail(ErrorCode::dtype, "places of no such dtype; got " + std::string(name(dtype)) +
+                                         ", expected i64 or i32");
   }
   if (rows.back() > integer_limits(dtype).highest) {
     inference.fail(ErrorCode::dtype, "places do not fit; got i32 for rows of " +

@@ -98,8 +98,8 @@ Labelled labelled(const char* op, const Array& image, Connectivity connectivity,
                                       to_string(image.shape()) + ", expected [..., height, width]");
   }
   if (dtype != DType::i64 && dtype != DType::i32) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": labels are i64 or i32; got " +
-                                      std::string(name(dtype)) + ", expected one of them");
+    throw Error(ErrorCode::dtype, std::string(op) + ": labels of no such dtype; got " +
+                                      std::string(name(dtype)) + ", expected i64 or i32");
   }
   Labelled all = {1, image.shape(-2), image.shape(-1), {}, {}};
   for (int i = 0; i + 2 < image.rank(); ++i) all.images *= image.shape()[i];

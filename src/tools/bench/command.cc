@@ -1,8 +1,10 @@
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <string>
 
 #include "hearth/error.h"
+#include "runtime/device/worker_pool.h"
 #include "tools/bench/report.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -22,8 +24,10 @@ void add_bench(CommandLine& line) {
   command.option("--device", arguments->options.device, "See `hearth devices`");
   command.option("--rows", arguments->options.rows, "Only rows whose name this matches")
       .value_name("REGEX");
-  command.option("--threads", arguments->options.threads,
-                 "Threads of the rows that use several (default: two)");
+  command
+      .option("--threads", arguments->options.threads,
+              "Threads of the rows that use several (default: two)")
+      .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
   command.option("--seconds", arguments->options.seconds, "Time to spend on a row").show_default();
   command.flag("--list", arguments->options.list, "Name the rows and measure nothing");
   command.flag("--profile", arguments->options.profile,

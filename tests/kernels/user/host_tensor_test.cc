@@ -54,7 +54,7 @@ TEST_F(HostTensors, AreWrittenTo) {
 TEST_F(HostTensors, RefuseWhatIsNotThere) {
   const HostTensor tensor = over(data_, {3, 4}, {4, 1});
   EXPECT_EQ(error_of(ErrorCode::dtype, [&] { tensor.at<double>(0); }),
-            "at: T does not store the elements; got f64, expected f32");
+            "at: T does not store the tensor's dtype; got a tensor of f32, expected f64, as T");
   const auto missing = [&](auto... indices) {
     return error_of(ErrorCode::invalid_argument, [&] { tensor.at<float>(indices...); });
   };
