@@ -18,7 +18,7 @@ namespace {
 template <class Value>
 Array listed(const char* function, std::int64_t count, DType dtype, Device device, Value value) {
   if (!is_float(dtype)) {
-    throw Error(ErrorCode::dtype, std::string(function) + ": no float dtype; got " +
+    throw Error(ErrorCode::dtype, std::string(function) + ": not a float dtype; got " +
                                       std::string(name(dtype)) + ", expected a float dtype");
   }
   if (count < 0 || count > (std::int64_t{1} << 52)) {

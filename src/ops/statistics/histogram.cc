@@ -189,9 +189,7 @@ Array even_bins_of(const Array& x, const Array& low, const Array& high, std::int
 
 constinit const OpDef defs::bincount_op = {
     .name = "bincount",
-    .summary =
-        "How often each number from 0 to length - 1 is among integers, where length is one more "
-        "than the largest unless it is given.",
+    .summary = "How often each number below length occurs in x, integers.",
     .shapes = "x [...] -> [length]",
     .method = "",
     .params = counting::kParams,
