@@ -91,15 +91,15 @@ void max_pool_indexed(device const typename D::memory* x, device typename D::mem
   }
 }
 
-// Whether element i, which is between the ends of window o, is none of its gaps.
+// Whether element i, which is between the ends of window o, is in one of its gaps.
 template <typename I>
-HEARTH_INLINE bool is_no_gap(constant PoolAxis& a, I o, I i) {
-  I dilation = I(a.dilation);
-  return dilation <= 1 || (i + I(a.padding) - o * I(a.stride)) % dilation == 0;
+HEARTH_INLINE bool is_gap(constant PoolAxis& a, I o, I i) {
+  return (i + I(a.padding) - o * I(a.stride)) % I(a.dilation) != 0;
 }
 
 // y[i] is the sum of the gradients of the windows with element i whose index is i, in their order.
-template <typename D, typename I, int kPlanes>
+// kGaps: indices may be of gaps.
+template <typename D, typename I, bool kGaps, int kPlanes>
 void max_pool_backward(device const typename D::memory* grad, device const long* places,
                        device typename D::memory* y, constant PoolParams& p, Ctx ctx) {
   typedef typename D::value V;
@@ -120,13 +120,13 @@ void max_pool_backward(device const typename D::memory* grad, device const long*
   for (int k = 0; k < kPlanes; ++k) sums[k] = V(0);
   for (I a = 0; a < depth.count; ++a) {
     I d = depth.first + a;
-    if (!is_no_gap<I>(p.axis[0], d, place.at[0])) continue;
+    if (kGaps && is_gap<I>(p.axis[0], d, place.at[0])) continue;
     for (I b = 0; b < height.count; ++b) {
       I h = height.first + b;
-      if (!is_no_gap<I>(p.axis[1], h, place.at[1])) continue;
+      if (kGaps && is_gap<I>(p.axis[1], h, place.at[1])) continue;
       for (I c = 0; c < width.count; ++c) {
         I w = width.first + c;
-        if (!is_no_gap<I>(p.axis[2], w, place.at[2])) continue;
+        if (kGaps && is_gap<I>(p.axis[2], w, place.at[2])) continue;
         I from = base + d * I(p.axis[0].step) + h * I(p.axis[1].step) + w * I(p.axis[2].step);
         I where = places_base + d * I(p.axis[0].places_step) + h * I(p.axis[1].places_step) +
                   w * I(p.axis[2].places_step);

@@ -250,12 +250,17 @@ Prepared prepare_max_pool_backward(const Signature& signature) {
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   ParamReader statics(signature.statics);
   const Dims extents = statics.list();
-  PoolCall pool(signature, PoolWindow(statics), extents, true, &signature.inputs[1], 1);
+  const PoolWindow window(statics);
+  const bool own_indices = statics.boolean();
+  PoolCall pool(signature, window, extents, true, &signature.inputs[1], 1);
+  const bool has_gaps = std::any_of(pool.params.axis, pool.params.axis + 3,
+                                    [](const PoolAxis& axis) { return axis.dilation > 1; });
   pool.has_packets = false;
   pool.choose(false, kMaxPoolPlanes);
   pool.finish();
   const char* const type = dialect_type(signature.output.dtype);
-  KernelCall call("pool/max_pool.metal", "max_pool_backward", pool.arguments({}, false));
+  KernelCall call("pool/max_pool.metal", "max_pool_backward",
+                  pool.arguments({truth(has_gaps && !own_indices)}, false));
   call.read(type, "grad", pool.read)
       .read("long", "places", input_argument(signature, 1))
       .write(type, "y", output_argument(signature));
