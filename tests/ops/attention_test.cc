@@ -132,6 +132,24 @@ TEST_P(Attention, ManyCausalRows) {
   expect_matches({2, 6, 6, 834, 851, 4, 3, DType::f32}, {.causal = true}, "many rows");
 }
 
+// Of sequences one behind the other, where most blocks of keys are hidden from all rows of a block;
+// some rows see nothing.
+TEST_P(Attention, MasksHideWholeBlocks) {
+  constexpr std::int64_t kRows = 230, kKeys = 1300;
+  Values mask;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t key = 0; key < kKeys; ++key) {
+      mask.push_back(row / 100 != key / 600 || row % 100 < 7 ? 1 : 0);
+    }
+  }
+  const Array hidden = array(mask, {kRows, kKeys}, DType::bool_);
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const Case c{1, 2, 1, kRows, kKeys, 8, 6, dtype};
+    expect_matches(c, {.mask = hidden}, "rows of keys");
+    expect_matches(c, {.mask = permute(contiguous(permute(hidden, {1, 0})), {1, 0})}, "columns");
+  }
+}
+
 TEST_P(Attention, MaskedOutRowsGiveZero) {
   const Case c{1, 2, 1, 4, 5, 8, 3, DType::f32};
   Values mask(20, 0.0);

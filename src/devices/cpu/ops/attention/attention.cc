@@ -2,8 +2,8 @@
 //
 // blocks: a task owns up to kChunkRows rows of one head and walks over blocks of keys; for each
 // block, some rows at a time get their products (products.h), then the running maximum, sum and
-// result of every row are brought up to date. Blocks of keys that causal order, window, starts or
-// lengths hide are skipped. Bound by gemm.
+// result of every row are brought up to date. Blocks of keys that causal order, window, starts,
+// lengths or the mask hide are skipped. Bound by gemm.
 //
 // flash_decoding, of few rows: a task owns a split of the keys of one key head and all rows that
 // read it, so that keys and values are read once; the splits' results are combined in order. Bound
@@ -72,11 +72,16 @@ void attend_chunk(const AttentionArgs& args, const Operand& output, const Attent
   const std::int64_t end = args.visible(item, first + count - 1);
   for (std::int64_t key = args.hidden(item, first); key < end; key += kBlockKeys) {
     const std::int64_t width = std::min(kBlockKeys, end - key);
-    products.set_keys(item, kv_head, key, width, kBlockKeys);
+    bool has_keys = false;
     for (std::int64_t block = 0; block < count; block += kBlockRows) {
       const std::int64_t rows = std::min(kBlockRows, count - block);
       const std::int64_t seen = std::min(width, args.visible(item, first + block + rows - 1) - key);
-      if (seen <= 0 || args.hidden(item, first + block) >= key + seen) continue;
+      if (seen <= 0 || args.hidden(item, first + block) >= key + seen ||
+          hides_all(args, item, head, first + block, rows, key, seen)) {
+        continue;
+      }
+      if (!has_keys) products.set_keys(item, kv_head, key, width, kBlockKeys);
+      has_keys = true;
       const bool older = started[block / kBlockRows];
       started[block / kBlockRows] = true;
       T* const sums = result + block * dv;
@@ -100,7 +105,7 @@ void attend_chunk(const AttentionArgs& args, const Operand& output, const Attent
   }
   for (std::int64_t r = 0; r < count; ++r) {
     T* const row = result + r * dv;
-    if (args.visible(item, first + r) <= args.hidden(item, first + r)) {
+    if (!started[r / kBlockRows] || args.visible(item, first + r) <= args.hidden(item, first + r)) {
       std::fill_n(row, dv, T(0));
     } else {
       math.scale(row, running[r].inverse(), row, dv, false);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -112,6 +113,27 @@ inline AttentionArgs attention_args(const Launch& launch, int first) {
   args.starts = bounds(first + 6);
   if (has_input(launch, first + 7)) args.sinks = input_of(launch, first + 7);
   return args;
+}
+
+// Whether the mask hides keys [key, key + count) from all rows [row, row + rows).
+inline bool hides_all(const AttentionArgs& args, std::int64_t item, std::int64_t head,
+                      std::int64_t row, std::int64_t rows, std::int64_t key, std::int64_t count) {
+  if (args.mask.data == nullptr) return false;
+  const Strides& s = args.mask_strides;
+  if (s[2] == 0) rows = 1;
+  if (s[3] == 0) count = 1;
+  for (std::int64_t r = row; r < row + rows; ++r) {
+    const auto* mask = reinterpret_cast<const std::uint8_t*>(
+        args.mask.at(item * s[0] + head * s[1] + r * s[2] + key * s[3]));
+    if (s[3] == 1) {
+      if (std::memchr(mask, 0, static_cast<std::size_t>(count)) != nullptr) return false;
+      continue;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (mask[i * s[3]] == 0) return false;
+    }
+  }
+  return true;
 }
 
 // Turns scaled products into scores, for keys [key, key + visible) of one row: softcap, mask, bias.
