@@ -1,6 +1,7 @@
 #include "ops/linalg/powers.h"
 
 #include "hearth/ops.h"
+#include "ops/definition/rules.h"
 
 namespace hearth {
 
