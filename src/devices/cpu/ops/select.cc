@@ -6,12 +6,12 @@
 // and rounded once per target. An index outside the axis reads as zero and is not written.
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <type_traits>
 #include <vector>
 
 #include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
+#include "devices/cpu/ops/update_rows.h"
 #include "devices/cpu/ops/updates.h"
 #include "devices/cpu/rows/columns.h"
 #include "graph/implementation.h"
@@ -227,39 +227,7 @@ void update_integers(const Groups& groups, const Operand& values, const Operand&
              });
 }
 
-// Of the last axis: single elements, a row of the output after the other.
-template <class T, class Rule>
-void update_elements(const std::vector<std::int64_t>& indices, const Operand& values,
-                     const Operand& output, int axis) {
-  const OffsetMap rows(values.shape(), values.strides(), 0, axis);
-  const std::int64_t extent = output.shape()[axis], step = values.stride(axis);
-  const auto n = static_cast<std::int64_t>(indices.size());
-  const auto update = [&](T* sum, const T* from, std::int64_t stride) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t target = indices[static_cast<std::size_t>(i)];
-      if (inside(target, extent)) Rule::apply(sum[target], from[i * stride]);
-    }
-  };
-  for_chunks(rows.count(), n, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
-      if constexpr (std::is_integral_v<T>) {
-        update(reinterpret_cast<T*>(output.data) + row * extent,
-               reinterpret_cast<const T*>(values.data) + rows.at(row), step);
-        continue;
-      } else {
-        T* const from = scratch<T>(0, n);
-        load_row(values.dtype(), values.at(rows.at(row)), step, n, from);
-        T* const sum = row_to_write(output, row * extent, scratch<T>(1, extent));
-        if (output.dtype() != dtype_of_v<T>)
-          load_row(output.dtype(), output.at(row * extent), 1, extent, sum);
-        update(sum, from, 1);
-        write_row(output, row * extent, sum, extent);
-      }
-    }
-  });
-}
-
-// Whether update_elements() is what serves: not where rows of halves, which it converts as a whole,
+// Whether update_rows() is what serves: not where rows of halves, which it converts as a whole,
 // are much longer than the list.
 bool walks_list(std::int64_t indices, const Operand& output, int axis) {
   constexpr std::int64_t kLongRow = 4;
@@ -271,16 +239,15 @@ void launch_select_update(const Launch& launch) {
   const Operand values = input_of(launch, 2), output = output_of(launch);
   const auto axis = static_cast<int>(statics_of(launch).i64());
   if (element_count(values.shape()) == 0) return;
-  const std::vector<std::int64_t> indices = index_list(input_of(launch, 1));
-  if (walks_list(std::ssize(indices), output, axis)) {
-    with_update(launch.signature->statics, output.dtype(), [&]<class E, class Rule>() {
-      using Float = std::conditional_t<std::is_same_v<E, double>, double, float>;
-      using T = std::conditional_t<std::is_integral_v<E>, E, Float>;
-      update_elements<T, Rule>(indices, values, output, axis);
+  const Operand indices = input_of(launch, 1);
+  if (walks_list(indices.shape()[0], output, axis)) {
+    Strides of_all = Strides::filled(values.shape().rank(), 0);
+    of_all[axis] = indices.stride(0);
+    return with_update(launch.signature->statics, output.dtype(), [&]<class E, class Rule>() {
+      update_rows<E, Rule>(indices, values.shape(), of_all, values, output);
     });
-    return;
   }
-  const Groups groups = group_by_target(indices, output.shape()[axis]);
+  const Groups groups = group_by_target(index_list(indices), output.shape()[axis]);
   with_update(launch.signature->statics, output.dtype(), [&]<class E, class Rule>() {
     if constexpr (std::is_integral_v<E>) {
       update_integers<E, Rule>(groups, values, output, axis);
