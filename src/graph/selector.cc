@@ -236,8 +236,7 @@ Prepared Selector::prepare(const Implementation& chosen, const Signature& signat
   const Implementation& used = rule == nullptr ? chosen : asked_for(chosen, signature, *rule);
   if (rule != nullptr && !names(*rule, used)) rule = nullptr;
   std::vector<Candidate> offered = candidates(used, signature, rule);
-  const TuningClass problem = tuning_class(signature);
-  if (used.tuning == Tuning::rivals && rule == nullptr && problem.work > 0) {
+  if (used.tuning == Tuning::rivals && rule == nullptr && tuning_class(signature).work > 0) {
     const auto own = std::find(all.begin(), all.end(), &used);
     for (auto each = own == all.end() ? own : own + 1; each != all.end(); ++each) {
       if (is_on_request(**each) || !stands_in(**each, used, signature, options_.traits)) continue;
@@ -249,7 +248,7 @@ Prepared Selector::prepare(const Implementation& chosen, const Signature& signat
   if (offered.size() == 1 || options_.measured == nullptr) {
     return std::move(offered.front().prepared);
   }
-  return options_.measured(*signature.op, problem, std::move(offered));
+  return options_.measured(*signature.op, tuning_class(signature), std::move(offered));
 }
 
 }  // namespace hearth
