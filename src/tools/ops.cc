@@ -55,10 +55,10 @@ void list_ops(const Declarations& declared) {
   }
 }
 
-[[noreturn]] void refuse(const Declarations& declared, const std::string& name) {
+[[noreturn]] void refuse(const std::string& name) {
   std::set<std::string> names;
   for (const OpDef* op : all_ops()) names.insert(op->name.text);
-  for (const Function& function : declared.functions) names.insert(function.name);
+  for (const Function& function : op_declarations().functions) names.insert(function.name);
   const std::vector<std::string> all(names.begin(), names.end());
   std::string near;
   for (const std::string& each : all) {
@@ -71,7 +71,7 @@ void list_ops(const Declarations& declared) {
 }
 
 // Of the document the op and the function of a name alone.
-JsonObject document_of(const Declarations& declared, const std::string& name) {
+JsonObject document_of(const std::string& name) {
   JsonObject document = op_document();
   bool is_known = false;
   for (auto& [part, value] : document) {
@@ -87,7 +87,7 @@ JsonObject document_of(const Declarations& declared, const std::string& name) {
     is_known = is_known || !kept.empty();
     value = std::move(kept);
   }
-  if (!is_known) refuse(declared, name);
+  if (!is_known) refuse(name);
   return document;
 }
 
@@ -109,7 +109,7 @@ void describe(const Declarations& declared, const std::string& name) {
       if (!text.empty()) write_out(text + "\n");
     }
   }
-  if (!is_known) refuse(declared, name);
+  if (!is_known) refuse(name);
 }
 
 }  // namespace
@@ -123,8 +123,7 @@ void add_ops(CommandLine& line) {
                "Everything that is known about each op, or about the one named, as JSON");
   command.action([json, name] {
     if (*json) {
-      const Declarations declared = op_declarations();
-      write_out(json_text(name->empty() ? op_document() : document_of(declared, *name), 2) + "\n");
+      write_out(json_text(name->empty() ? op_document() : document_of(*name), 2) + "\n");
     } else if (name->empty()) {
       list_ops(op_declarations());
     } else {
