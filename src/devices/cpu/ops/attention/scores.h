@@ -55,6 +55,13 @@ struct AttentionArgs {
     load_row(sinks.dtype(), at, 1, 1, &narrow);
     return narrow;
   }
+  // Where the mask, which there is, says whether a row sees a key.
+  const std::uint8_t* mask_at(std::int64_t item, std::int64_t head, std::int64_t row,
+                              std::int64_t key) const {
+    const Strides& s = mask_strides;
+    return reinterpret_cast<const std::uint8_t*>(
+        mask.at(item * s[0] + head * s[1] + row * s[2] + key * s[3]));
+  }
   // Offset of row `row` of head `head` in q, k or v.
   static std::int64_t at(const Operand& x, std::int64_t item, std::int64_t head, std::int64_t row) {
     return item * x.stride(0) + head * x.stride(1) + row * x.stride(2);
@@ -123,8 +130,7 @@ inline bool hides_all(const AttentionArgs& args, std::int64_t item, std::int64_t
   if (s[2] == 0) rows = 1;
   if (s[3] == 0) count = 1;
   for (std::int64_t r = row; r < row + rows; ++r) {
-    const auto* mask = reinterpret_cast<const std::uint8_t*>(
-        args.mask.at(item * s[0] + head * s[1] + r * s[2] + key * s[3]));
+    const std::uint8_t* const mask = args.mask_at(item, head, r, key);
     if (s[3] == 1) {
       if (std::memchr(mask, 0, static_cast<std::size_t>(count)) != nullptr) return false;
       continue;
@@ -157,17 +163,16 @@ void finish_scores(const AttentionArgs& args, std::int64_t item, std::int64_t he
     row_math<T>().add_to(scores, bias, visible);
   }
   if (args.mask.data != nullptr) {
-    const Strides& s = args.mask_strides;
-    const auto* mask = reinterpret_cast<const std::uint8_t*>(
-        args.mask.at(item * s[0] + head * s[1] + row * s[2] + key * s[3]));
+    const std::int64_t step = args.mask_strides[3];
+    const std::uint8_t* const mask = args.mask_at(item, head, row, key);
     constexpr T kNone = -std::numeric_limits<T>::infinity();
-    if (s[3] == 1) {
+    if (step == 1) {
       row_math<T>().hide(scores, mask, visible);
-    } else if (s[3] == 0) {
+    } else if (step == 0) {
       if (visible > 0 && mask[0] != 0) std::fill_n(scores, visible, kNone);
     } else {
       for (std::int64_t i = 0; i < visible; ++i) {
-        scores[i] = mask[i * s[3]] != 0 ? kNone : scores[i];
+        scores[i] = mask[i * step] != 0 ? kNone : scores[i];
       }
     }
   }
