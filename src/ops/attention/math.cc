@@ -6,6 +6,7 @@
 
 #include "core/broadcast.h"
 #include "core/number_text.h"
+#include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 
@@ -30,11 +31,7 @@ void check_added(const Inference& inference, int input, const char* what, const 
 void check_bounds(const Inference& inference, int input, const char* what, std::int64_t batch) {
   if (!inference.has(input)) return;
   const Array& x = inference.input(input);
-  if (x.dtype() != DType::i32 && x.dtype() != DType::i64) {
-    inference.fail(ErrorCode::dtype, std::string(what) + " have the wrong dtype; got " +
-                                         std::string(name(x.dtype())) +
-                                         ", expected i64 or i32 indices");
-  }
+  require_indices(inference, input, what);
   if (x.shape() != Shape{batch}) {
     inference.fail(ErrorCode::shape, std::string(what) + " do not fit; got " +
                                          to_string(x.shape()) + ", expected " +

@@ -25,11 +25,7 @@ void check_positions(const Inference& inference, const Shape& shape, const RopeS
                                                     " sections, expected positions of each");
   }
   const Array& positions = inference.input(kPositions);
-  if (positions.dtype() != DType::i32 && positions.dtype() != DType::i64) {
-    inference.fail(ErrorCode::dtype, "positions have the wrong dtype; got " +
-                                         std::string(name(positions.dtype())) +
-                                         ", expected i64 or i32 indices");
-  }
+  require_indices(inference, kPositions, "positions");
   Shape one = {shape[shape.rank() - 2]};
   Shape each = {shape[0], shape[shape.rank() - 2]};
   if (!s.sections.empty()) {

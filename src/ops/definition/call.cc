@@ -6,6 +6,13 @@ namespace {
 
 std::string text(DType dtype) { return std::string(name(dtype)); }
 
+bool is_index(DType dtype) { return dtype == DType::i64 || dtype == DType::i32; }
+
+std::string no_indices(const char* what, DType dtype) {
+  return std::string(what) + " have the wrong dtype; got " + text(dtype) +
+         ", expected i64 or i32 indices";
+}
+
 }  // namespace
 
 Array sum_to(const Array& x, const Shape& shape) {
@@ -44,9 +51,12 @@ void require_numeric(const Inference& inference, int input, const char* what) {
 
 void require_indices(const Inference& inference, int input, const char* what) {
   const DType dtype = inference.input(input).dtype();
-  if (dtype == DType::i64 || dtype == DType::i32) return;
-  inference.fail(ErrorCode::dtype, std::string(what) + " have the wrong dtype; got " + text(dtype) +
-                                       ", expected i64 or i32 indices");
+  if (!is_index(dtype)) inference.fail(ErrorCode::dtype, no_indices(what, dtype));
+}
+
+void require_indices(const char* op, const char* what, const Array& x) {
+  if (is_index(x.dtype())) return;
+  throw Error(ErrorCode::dtype, std::string(op) + ": " + no_indices(what, x.dtype()));
 }
 
 void require_rank(const Inference& inference, int input, int rank, const char* what) {

@@ -42,6 +42,8 @@ void require_float(const Inference& inference, int input, const char* what);
 void require_numeric(const Inference& inference, int input, const char* what);
 void require_indices(const Inference& inference, int input, const char* what);
 void require_rank(const Inference& inference, int input, int rank, const char* what);
+// The same as require_indices() in a function that records several ops.
+void require_indices(const char* op, const char* what, const Array& x);
 // A static axis parameter of an op over input 0: in [0, rank).
 int require_axis(const Inference& inference, std::int64_t axis, int rank);
 

@@ -435,11 +435,7 @@ Array embedding(const Array& weight, const Array& indices) try {
 }
 
 Array one_hot(const Array& indices, std::int64_t classes, DType dtype) try {
-  if (indices.dtype() != DType::i64 && indices.dtype() != DType::i32) {
-    throw Error(ErrorCode::dtype, "one_hot: indices have the wrong dtype; got " +
-                                      std::string(name(indices.dtype())) +
-                                      ", expected i64 or i32 indices");
-  }
+  require_indices("one_hot", "indices", indices);
   if (classes < 0) {
     throw Error(ErrorCode::invalid_argument, "one_hot: negative number of classes; got " +
                                                  std::to_string(classes) + ", expected 0 or more");

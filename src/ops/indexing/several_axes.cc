@@ -12,11 +12,7 @@ namespace {
 
 // Indices [..., k] as positions [n] along the first axis of merged_rows().
 Array linear_indices(const char* op, const Array& x, const Array& indices) {
-  if (indices.dtype() != DType::i64 && indices.dtype() != DType::i32) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": indices have the wrong dtype; got " +
-                                      std::string(name(indices.dtype())) +
-                                      ", expected i64 or i32 indices");
-  }
+  require_indices(op, "indices", indices);
   if (indices.rank() == 0 || indices.shape().back() > x.rank()) {
     throw Error(ErrorCode::shape, std::string(op) + ": indices do not fit; got x " +
                                       to_string(x.shape()) + " and indices " +

@@ -4,6 +4,7 @@
 
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "ops/definition/call.h"
 #include "ops/definition/rules.h"
 #include "ops/loss/reduction.h"
 
@@ -58,11 +59,7 @@ Array multi_margin_loss(const Array& x, const Array& targets, double margin, std
   const char* op = "multi_margin_loss";
   require_table(op, x, "[batch, classes]");
   require_row_targets(op, targets, x);
-  if (targets.dtype() != DType::i64 && targets.dtype() != DType::i32) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": targets have the wrong dtype; got " +
-                                      std::string(name(targets.dtype())) +
-                                      ", expected i64 or i32 indices");
-  }
+  require_indices(op, "targets", targets);
   if (p != 1 && p != 2) {
     throw Error(ErrorCode::invalid_argument, std::string(op) + ": no such power; got " +
                                                  std::to_string(p) + ", expected 1 or 2");

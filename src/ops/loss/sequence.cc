@@ -11,6 +11,7 @@
 
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "ops/definition/call.h"
 #include "ops/definition/rules.h"
 #include "ops/loss/reduction.h"
 
@@ -27,11 +28,7 @@ void require_index_array(const char* op, const char* what, const Array& x, const
                                                  "; got an undefined array, expected indices " +
                                                  to_string(shape));
   }
-  if (x.dtype() != DType::i64 && x.dtype() != DType::i32) {
-    throw Error(ErrorCode::dtype, std::string(op) + ": " + what + " have the wrong dtype; got " +
-                                      std::string(name(x.dtype())) +
-                                      ", expected i64 or i32 indices");
-  }
+  require_indices(op, what, x);
   if (x.shape() == shape) return;
   throw Error(ErrorCode::shape, std::string(op) + ": " + what + " do not fit log_probs; got " +
                                     to_string(x.shape()) + ", expected " + to_string(shape));
