@@ -1,0 +1,124 @@
+//! Devices: where tensors live and are computed with.
+
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+use burn_backend::{Device, DeviceId, DeviceOps};
+use hearth_sys::*;
+
+use crate::call::check;
+
+/// A device of Hearth. The default one is what the environment variable `HEARTH_DEVICE` names
+/// ("cuda", "cuda:1"), else the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HearthDevice {
+    Cpu,
+    /// An NVIDIA GPU by its index.
+    Cuda(usize),
+    /// A GPU of Apple by its index.
+    Metal(usize),
+}
+
+impl HearthDevice {
+    /// All that this machine has.
+    pub fn all() -> Vec<Self> {
+        table().to_vec()
+    }
+
+    /// "NVIDIA H200, ...".
+    pub fn description(&self) -> String {
+        text(unsafe { hearth_device_description(self.index()) })
+    }
+
+    pub(crate) fn from_index(index: hearth_device) -> Self {
+        table()[index as usize]
+    }
+
+    /// Hearth's number of it; panics where the machine has none.
+    pub(crate) fn index(&self) -> hearth_device {
+        let index = table().iter().position(|device| device == self);
+        index.unwrap_or_else(|| panic!("no device {self:?}; there are {:?}", table()))
+            as hearth_device
+    }
+
+    fn parse(name: &str) -> Self {
+        let (kind, index) = name.split_once(':').unwrap_or((name, "0"));
+        let index = index.parse().unwrap_or(0);
+        match kind {
+            "cpu" => Self::Cpu,
+            "metal" => Self::Metal(index),
+            _ => Self::Cuda(index),
+        }
+    }
+}
+
+fn text(chars: *const std::ffi::c_char) -> String {
+    if chars.is_null() {
+        return String::new();
+    }
+    unsafe { CStr::from_ptr(chars) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Devices by Hearth's numbers, which stay as long as the process.
+fn table() -> &'static [HearthDevice] {
+    static TABLE: OnceLock<Vec<HearthDevice>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let count = unsafe { hearth_device_count() };
+        (0..count)
+            .map(|index| HearthDevice::parse(&text(unsafe { hearth_device_name(index) })))
+            .collect()
+    })
+}
+
+impl Default for HearthDevice {
+    fn default() -> Self {
+        // An array without elements tells where arrays go unless told.
+        let (mut array, mut info) = (hearth_array::default(), hearth_array_info::default());
+        let empty = [0i64];
+        unsafe {
+            check(hearth_array_from_bytes(
+                empty.as_ptr().cast(),
+                0,
+                HEARTH_U8,
+                empty.as_ptr(),
+                1,
+                HEARTH_DEFAULT_DEVICE,
+                &mut array,
+            ));
+            check(hearth_array_describe(array, &mut info));
+            check(hearth_array_release(array));
+        }
+        Self::from_index(info.device)
+    }
+}
+
+const CPU: u16 = 0;
+const CUDA: u16 = 1;
+const METAL: u16 = 2;
+
+impl Device for HearthDevice {
+    fn from_id(id: DeviceId) -> Self {
+        match id.type_id {
+            CPU => Self::Cpu,
+            CUDA => Self::Cuda(id.index_id as usize),
+            METAL => Self::Metal(id.index_id as usize),
+            other => panic!("no kind of device has the number {other}"),
+        }
+    }
+
+    fn to_id(&self) -> DeviceId {
+        let (type_id, index) = match *self {
+            Self::Cpu => (CPU, 0),
+            Self::Cuda(index) => (CUDA, index),
+            Self::Metal(index) => (METAL, index),
+        };
+        DeviceId {
+            type_id,
+            index_id: index as u16,
+        }
+    }
+}
+
+impl DeviceOps for HearthDevice {}

@@ -1,0 +1,25 @@
+//! Hearth, a lazy tensor engine, as a backend of Burn.
+//!
+//! ```no_run
+//! use burn_hearth::{Hearth, HearthDevice};
+//! // In a program that depends on `burn`:
+//! // let x = burn::tensor::Tensor::<Hearth, 2>::ones([2, 3], &HearthDevice::Cpu);
+//! # let _ = (Hearth, HearthDevice::Cpu);
+//! ```
+//!
+//! Ops record and compute nothing; reading computes. What cannot be done is a panic with Hearth's
+//! message, as Burn's backends have it; what fails only when it is computed comes from the read.
+
+#[macro_use]
+mod call;
+mod backend;
+mod data;
+mod device;
+mod dtypes;
+mod ops;
+mod tensor;
+
+pub use backend::Hearth;
+pub use device::HearthDevice;
+pub use ops::quantized::HearthQuantizedTensor;
+pub use tensor::HearthTensor;
