@@ -1,0 +1,392 @@
+/* Hearth for C, and for every language that calls C.
+ *
+ *   hearth_array x, y;
+ *   const float data[] = {1, 2, 3};
+ *   const int64_t shape[] = {3};
+ *   hearth_array_from_bytes(data, sizeof data, HEARTH_F32, shape, 1, HEARTH_DEFAULT_DEVICE, &x);
+ *   const hearth_value inputs[] = {hearth_of_array(x), hearth_of_float(2)};
+ *   hearth_apply(hearth_function_named("mul"), inputs, 2, NULL, 0, &y, 1, NULL);
+ *   float result[3];
+ *   hearth_array_read(y, result, sizeof result);
+ *   hearth_array_release(x);
+ *   hearth_array_release(y);
+ *
+ * Arrays are lazy: hearth_apply() records what is to be computed, reading computes it. What an
+ * array is, what each function means, and which dtypes and shapes it takes stands in docs/ops.md
+ * and in `hearth ops --json`; this header says how to call.
+ *
+ * Errors. Every call returns HEARTH_OK or what went wrong, unless it says otherwise; then
+ * hearth_error_message() says what, and results are left as they were. No call ends the process,
+ * and no exception leaves one. NULL where a pointer is needed is HEARTH_INVALID_ARGUMENT.
+ *
+ * Handles name objects of Hearth by slot and generation. They are no pointers: one that was
+ * released already, or never given out, is HEARTH_INVALID_HANDLE. A zero handle names nothing;
+ * releasing it does nothing. Each handle that a call gives is the caller's to release.
+ *
+ * Threads. Any call from any thread; a handle may be used by several at once, and released by one
+ * while another uses it. What a thread records is computed in that order.
+ *
+ * Versions. HEARTH_C_API_VERSION counts additions while it is 0.x, where functions and enumerators
+ * are added but neither change nor go; hearth_c_api_version() is that of the library that runs. */
+#ifndef HEARTH_C_API_H_
+#define HEARTH_C_API_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define HEARTH_C_API
+#else
+#define HEARTH_C_API __attribute__((visibility("default")))
+#endif
+
+/* ---- Versions */
+
+#define HEARTH_C_API_VERSION 1 /* of 0.x: x */
+
+HEARTH_C_API int32_t hearth_c_api_version(void);
+/* Of the library as a whole: "0.1.0". */
+HEARTH_C_API const char* hearth_version(void);
+
+/* ---- Errors */
+
+typedef int32_t hearth_status;
+enum {
+  HEARTH_OK = 0,
+  HEARTH_INVALID_ARGUMENT = 1, /* a value outside what the call accepts */
+  HEARTH_SHAPE = 2,            /* ranks or extents do not fit */
+  HEARTH_DTYPE = 3,            /* an element type the function does not take, or a mix of them */
+  HEARTH_DEVICE = 4,           /* arrays on different devices, or a fault of the device itself */
+  HEARTH_OUT_OF_MEMORY = 5,    /* an allocation failed after caches were given back */
+  HEARTH_UNSUPPORTED = 6,      /* valid, but this device or build cannot do it */
+  HEARTH_CORRUPT_FILE = 7,     /* a file's contents break its format */
+  HEARTH_IO = 8,               /* the operating system refused to read or write */
+  HEARTH_INTERNAL = 9,         /* a fault of Hearth */
+  HEARTH_INVALID_HANDLE = 10   /* a handle that names nothing: released, or never given out */
+};
+
+/* Of the calling thread's last call that failed: "add: shapes do not broadcast; got ...". Never
+ * NULL; valid until the thread's next call that fails. */
+HEARTH_C_API const char* hearth_error_message(void);
+/* "shape", "out_of_memory"; "unknown" for other numbers. */
+HEARTH_C_API const char* hearth_status_name(hearth_status status);
+
+/* ---- Dtypes */
+
+typedef int32_t hearth_dtype;
+enum {
+  HEARTH_F64 = 0,
+  HEARTH_F32 = 1,
+  HEARTH_F16 = 2,
+  HEARTH_BF16 = 3,
+  HEARTH_I64 = 4,
+  HEARTH_I32 = 5,
+  HEARTH_I16 = 6,
+  HEARTH_I8 = 7,
+  HEARTH_U64 = 8,
+  HEARTH_U32 = 9,
+  HEARTH_U16 = 10,
+  HEARTH_U8 = 11,
+  HEARTH_BOOL = 12 /* a byte each, 0 or 1 */
+};
+
+/* "f32", "bool"; NULL for other numbers. */
+HEARTH_C_API const char* hearth_dtype_name(hearth_dtype dtype);
+/* Bytes of an element; 0 for other numbers. */
+HEARTH_C_API size_t hearth_dtype_size(hearth_dtype dtype);
+
+/* ---- Devices */
+
+/* The index of a device among all of the process, from 0; the same for as long as it lives. */
+typedef int32_t hearth_device;
+#define HEARTH_DEFAULT_DEVICE (-1)
+
+HEARTH_C_API int32_t hearth_device_count(void);
+/* "cpu", "cuda", "cuda:1". HEARTH_DEVICE where there is none; the message has those that exist. */
+HEARTH_C_API hearth_status hearth_device_named(const char* name, hearth_device* device);
+/* "cuda:0", and "NVIDIA H200, ..."; NULL for other numbers. Valid as long as the process. */
+HEARTH_C_API const char* hearth_device_name(hearth_device device);
+HEARTH_C_API const char* hearth_device_description(hearth_device device);
+HEARTH_C_API hearth_status hearth_device_set_default(hearth_device device);
+/* Whether arrays of this dtype live and are computed with there: 1 or 0. */
+HEARTH_C_API hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype,
+                                                  int32_t* supports);
+/* Waits until everything that was submitted there has run. */
+HEARTH_C_API hearth_status hearth_device_synchronize(hearth_device device);
+/* Gives cached memory back to the system. */
+HEARTH_C_API hearth_status hearth_device_trim(hearth_device device);
+/* How many bytes arrays may hold; what goes beyond is HEARTH_OUT_OF_MEMORY. */
+HEARTH_C_API hearth_status hearth_device_set_memory_limit(hearth_device device, int64_t bytes);
+
+/* A number by its name. Of a device: "memory.in_use", "memory.cached", "memory.arena",
+ * "memory.peak", "memory.allocations", "memory.fresh". Of the process, whatever the device:
+ * "plans.recorded", "plans.submissions", "plans.hits", "plans.misses", "plans.dispatches",
+ * "plans.fused", "plans.copies", "plans.donations", "plans.cuts", "plans.syncs", "plans.launches",
+ * "plans.replays", "plans.waits", "plans.bytes_to_device", "plans.bytes_to_host". Counts are since
+ * the process began, bytes in bytes. */
+HEARTH_C_API hearth_status hearth_statistic(hearth_device device, const char* name, int64_t* value);
+/* Their names, in any order; NULL past the last. */
+HEARTH_C_API const char* hearth_statistic_name(size_t index);
+
+/* ---- Arrays */
+
+typedef struct hearth_array {
+  uint64_t id;
+} hearth_array;
+
+#define HEARTH_MAX_RANK 8
+
+typedef struct hearth_array_info {
+  hearth_dtype dtype;
+  hearth_device device;
+  int32_t rank;
+  int32_t requires_grad;          /* 1: made by hearth_array_require_grad() */
+  int64_t shape[HEARTH_MAX_RANK]; /* extents, outermost first; 0 beyond rank */
+} hearth_array_info;
+
+/* Copies `bytes` bytes: elements in row-major order, little-endian. HEARTH_SHAPE where they are not
+ * as many as shape and dtype say. `shape` may be NULL where rank is 0. */
+HEARTH_C_API hearth_status hearth_array_from_bytes(const void* data, size_t bytes,
+                                                   hearth_dtype dtype, const int64_t* shape,
+                                                   size_t rank, hearth_device device,
+                                                   hearth_array* array);
+/* The same without a copy where the device reads the host's memory (CPU, Metal): the array is that
+ * memory then, which nobody may change until release(context) was called. That happens once, when
+ * neither the array nor what is computed from it needs the memory any more, in any thread; where a
+ * copy is made, before the call returns. Where the call fails it is not called. `data` is a
+ * multiple of the element's size, or is copied. */
+HEARTH_C_API hearth_status hearth_array_from_memory(const void* data, size_t bytes,
+                                                    hearth_dtype dtype, const int64_t* shape,
+                                                    size_t rank, hearth_device device,
+                                                    void (*release)(void* context), void* context,
+                                                    hearth_array* array);
+/* A second handle of the same value, which costs no memory. */
+HEARTH_C_API hearth_status hearth_array_copy(hearth_array array, hearth_array* copy);
+/* Memory is free once nothing that is recorded needs it. */
+HEARTH_C_API hearth_status hearth_array_release(hearth_array array);
+/* Computes nothing. */
+HEARTH_C_API hearth_status hearth_array_describe(hearth_array array, hearth_array_info* info);
+
+/* Computes the array and copies its elements in row-major order. HEARTH_SHAPE unless `bytes` is
+ * their size. */
+HEARTH_C_API hearth_status hearth_array_read(hearth_array array, void* target, size_t bytes);
+
+/* A read that the caller does not wait for. Everything that the thread recorded is submitted. */
+typedef struct hearth_read {
+  uint64_t id;
+} hearth_read;
+
+/* The array may be released at once. */
+HEARTH_C_API hearth_status hearth_read_start(hearth_array array, hearth_read* read);
+/* The same; `done` is called once, in a thread of Hearth's, when the value is there or has failed,
+ * which hearth_read_finish() then says without waiting. It may call whatever is declared here. */
+HEARTH_C_API hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* context),
+                                                    void* context, hearth_read* read);
+/* 1 when hearth_read_finish() does not wait. */
+HEARTH_C_API hearth_status hearth_read_poll(hearth_read read, int32_t* ready);
+/* Waits, copies as hearth_array_read() does, and releases the read, whatever it returns. */
+HEARTH_C_API hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes);
+/* Gives up what is not finished; `done` is called all the same. */
+HEARTH_C_API hearth_status hearth_read_release(hearth_read read);
+
+/* Computes several arrays with one wait. */
+HEARTH_C_API hearth_status hearth_eval(const hearth_array* arrays, size_t count);
+/* Starts everything that this thread has recorded, and waits for nothing. */
+HEARTH_C_API hearth_status hearth_submit(void);
+
+/* ---- Functions */
+
+/* What an input or a parameter is. */
+enum {
+  HEARTH_NONE = 0,   /* not given: the default */
+  HEARTH_ARRAY = 1,  /* as.array */
+  HEARTH_FLAG = 2,   /* as.integer, 0 or 1 */
+  HEARTH_INT = 3,    /* as.integer */
+  HEARTH_FLOAT = 4,  /* as.number */
+  HEARTH_INTS = 5,   /* as.integers[count] */
+  HEARTH_FLOATS = 6, /* as.numbers[count] */
+  HEARTH_STRING = 7  /* as.string, ended by a zero byte */
+};
+
+typedef struct hearth_value {
+  int32_t type;   /* one of the above */
+  uint32_t count; /* of a list */
+  union {
+    hearth_array array;
+    int64_t integer;
+    double number;
+    const int64_t* integers;
+    const double* numbers;
+    const char* string;
+  } as;
+} hearth_value;
+
+/* A parameter by its name; of a function that takes a struct of options, the field's name. */
+typedef struct hearth_parameter {
+  const char* name;
+  hearth_value value;
+} hearth_parameter;
+
+/* A function of `hearth ops --json`; 0 is none. The same number for as long as the process lives,
+ * but not in the next. */
+typedef uint32_t hearth_function;
+
+/* 0 where there is none of that name. Takes as long as a look-up by name: keep what it returns. */
+HEARTH_C_API hearth_function hearth_function_named(const char* name);
+/* Functions are numbered from 1 to this. */
+HEARTH_C_API uint32_t hearth_function_count(void);
+/* "sum", and its inputs, parameters and number of results: "sum(x; axes, keepdim) -> 1". Results of
+ * a function that gives a list are "n". NULL for numbers that are none. */
+HEARTH_C_API const char* hearth_function_name(hearth_function function);
+HEARTH_C_API const char* hearth_function_signature(hearth_function function);
+
+/* Records a function. `inputs` are its arrays, in the order of its declaration without those in
+ * structs of options: HEARTH_ARRAY, HEARTH_NONE for one that is optional (or left out at the end),
+ * or a number where the function takes one beside arrays. A list of arrays is the inputs from its
+ * place on. `parameters` are all others in any order; names that the function lacks, and values
+ * of other types, are HEARTH_INVALID_ARGUMENT. What they are in C:
+ *
+ *   bool              HEARTH_FLAG
+ *   i64               HEARTH_INT
+ *   f64               HEARTH_FLOAT or HEARTH_INT
+ *   i64_list          HEARTH_INTS, or HEARTH_INT for a list of one
+ *   f64_list          HEARTH_FLOATS, or HEARTH_FLOAT for a list of one
+ *   Slice_list        HEARTH_INTS: start, end and step of each axis; HEARTH_TO_END is no end
+ *   array             HEARTH_ARRAY (of a struct of options)
+ *   dtype, device     HEARTH_INT, or HEARTH_STRING: "f32", "cuda:1"
+ *   string, an enum   HEARTH_STRING, the enumerator's name
+ *
+ * `results` has room for `capacity` handles; `count`, where it is not NULL, becomes how many there
+ * are. HEARTH_INVALID_ARGUMENT where there is no room for them. */
+HEARTH_C_API hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
+                                        size_t input_count, const hearth_parameter* parameters,
+                                        size_t parameter_count, hearth_array* results,
+                                        size_t capacity, size_t* count);
+#define HEARTH_TO_END INT64_MAX
+
+static inline hearth_value hearth_of_array(hearth_array array) {
+  hearth_value value = {HEARTH_ARRAY, 0, {{0}}};
+  value.as.array = array;
+  return value;
+}
+static inline hearth_value hearth_of_flag(int flag) {
+  hearth_value value = {HEARTH_FLAG, 0, {{0}}};
+  value.as.integer = flag != 0;
+  return value;
+}
+static inline hearth_value hearth_of_int(int64_t integer) {
+  hearth_value value = {HEARTH_INT, 0, {{0}}};
+  value.as.integer = integer;
+  return value;
+}
+static inline hearth_value hearth_of_float(double number) {
+  hearth_value value = {HEARTH_FLOAT, 0, {{0}}};
+  value.as.number = number;
+  return value;
+}
+static inline hearth_value hearth_of_ints(const int64_t* integers, uint32_t count) {
+  hearth_value value = {HEARTH_INTS, 0, {{0}}};
+  value.count = count;
+  value.as.integers = integers;
+  return value;
+}
+static inline hearth_value hearth_of_floats(const double* numbers, uint32_t count) {
+  hearth_value value = {HEARTH_FLOATS, 0, {{0}}};
+  value.count = count;
+  value.as.numbers = numbers;
+  return value;
+}
+static inline hearth_value hearth_of_string(const char* string) {
+  hearth_value value = {HEARTH_STRING, 0, {{0}}};
+  value.as.string = string;
+  return value;
+}
+static inline hearth_value hearth_of_nothing(void) {
+  hearth_value value = {HEARTH_NONE, 0, {{0}}};
+  return value;
+}
+
+/* ---- Random numbers */
+
+/* Sets the process seed: the calling thread's generator begins anew, those of others are split from
+ * it. */
+HEARTH_C_API hearth_status hearth_seed(uint64_t seed);
+
+/* ---- Gradients */
+
+/* The array as a leaf whose gradient is wanted. */
+HEARTH_C_API hearth_status hearth_array_require_grad(hearth_array array, hearth_array* leaf);
+/* The same value, cut off from differentiation. */
+HEARTH_C_API hearth_status hearth_array_detach(hearth_array array, hearth_array* detached);
+/* From the first to the second, what this thread records is not tracked. They nest. */
+HEARTH_C_API hearth_status hearth_no_grad_begin(void);
+HEARTH_C_API hearth_status hearth_no_grad_end(void);
+
+typedef struct hearth_gradients {
+  uint64_t id;
+} hearth_gradients;
+
+enum {
+  HEARTH_RETAIN = 1,      /* what the rules read is kept: backward may come again */
+  HEARTH_CREATE_GRAPH = 2 /* gradients can be differentiated; implies HEARTH_RETAIN */
+};
+
+/* Of `loss`, which has one element, with respect to all leaves that it depends on. `flags` is 0 or
+ * a sum of the above. */
+HEARTH_C_API hearth_status hearth_backward(hearth_array loss, uint32_t flags,
+                                           hearth_gradients* gradients);
+/* A zero handle where the loss does not depend on the leaf. */
+HEARTH_C_API hearth_status hearth_gradients_get(hearth_gradients gradients, hearth_array leaf,
+                                                hearth_array* gradient);
+HEARTH_C_API hearth_status hearth_gradients_release(hearth_gradients gradients);
+
+/* The gradients of a function's inputs where that of its result number `result` is `gradient`: one
+ * rule by itself, without a loss. Inputs, parameters as of hearth_apply(). results[i] is that of
+ * inputs[i], or a zero handle where it is no array or has no gradient; `capacity` is input_count at
+ * least. Of the function itself only that is computed which the rule reads. */
+HEARTH_C_API hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inputs,
+                                            size_t input_count, const hearth_parameter* parameters,
+                                            size_t parameter_count, size_t result,
+                                            hearth_array gradient, hearth_array* results,
+                                            size_t capacity);
+
+/* ---- Files */
+
+/* Arrays by name, and texts by name, as a safetensors file has them. */
+typedef struct hearth_archive {
+  uint64_t id;
+} hearth_archive;
+
+HEARTH_C_API hearth_status hearth_archive_new(hearth_archive* archive);
+/* Without copies where the device reads the host's memory: the file must not be changed in place
+ * while one of the arrays lives. */
+HEARTH_C_API hearth_status hearth_archive_load(const char* path, hearth_device device,
+                                               hearth_archive* archive);
+/* Afterwards `path` holds its old contents or all of the new ones. */
+HEARTH_C_API hearth_status hearth_archive_save(hearth_archive archive, const char* path);
+HEARTH_C_API hearth_status hearth_archive_count(hearth_archive archive, size_t* count);
+/* The name is valid until the archive is changed or released. */
+HEARTH_C_API hearth_status hearth_archive_name(hearth_archive archive, size_t index,
+                                               const char** name);
+/* HEARTH_INVALID_ARGUMENT where there is none of that name. */
+HEARTH_C_API hearth_status hearth_archive_get(hearth_archive archive, const char* name,
+                                              hearth_array* array);
+/* HEARTH_INVALID_ARGUMENT where there is one already. */
+HEARTH_C_API hearth_status hearth_archive_add(hearth_archive archive, const char* name,
+                                              hearth_array array);
+/* NULL where there is none of that name; valid until the archive is changed or released. */
+HEARTH_C_API hearth_status hearth_archive_text(hearth_archive archive, const char* name,
+                                               const char** text);
+HEARTH_C_API hearth_status hearth_archive_set_text(hearth_archive archive, const char* name,
+                                                   const char* text);
+HEARTH_C_API hearth_status hearth_archive_release(hearth_archive archive);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* HEARTH_C_API_H_ */
