@@ -11,17 +11,17 @@
  *   hearth_array_release(x);
  *   hearth_array_release(y);
  *
- * Arrays are lazy: hearth_apply() records what is to be computed, reading computes it. What an array
- * is, what each function means, and which dtypes and shapes it takes stands in docs/ops.md and in
- * `hearth ops --json`; this header says how to call.
+ * Arrays are lazy: hearth_apply() records what is to be computed, reading computes it. What an
+ * array is, what each function means, and which dtypes and shapes it takes stands in docs/ops.md
+ * and in `hearth ops --json`; this header says how to call.
  *
  * Errors. Every call returns HEARTH_OK or what went wrong, unless it says otherwise; then
- * hearth_error_message() says what, and results are left as they were. No call ends the process, and
- * no exception leaves one. NULL where a pointer is needed is HEARTH_INVALID_ARGUMENT.
+ * hearth_error_message() says what, and results are left as they were. No call ends the process,
+ * and no exception leaves one. NULL where a pointer is needed is HEARTH_INVALID_ARGUMENT.
  *
- * Handles name objects of Hearth by slot and generation. They are no pointers: one that was released
- * already, or never given out, is HEARTH_INVALID_HANDLE. A zero handle names nothing; releasing it
- * does nothing. Each handle that a call gives is the caller's to release.
+ * Handles name objects of Hearth by slot and generation. They are no pointers: one that was
+ * released already, or never given out, is HEARTH_INVALID_HANDLE. A zero handle names nothing;
+ * releasing it does nothing. Each handle that a call gives is the caller's to release.
  *
  * Threads. Any call from any thread; a handle may be used by several at once, and released by one
  * while another uses it. What a thread records is computed in that order.
@@ -128,8 +128,7 @@ HEARTH_C_API hearth_status hearth_device_set_memory_limit(hearth_device device, 
  * "plans.fused", "plans.copies", "plans.donations", "plans.cuts", "plans.syncs", "plans.launches",
  * "plans.replays", "plans.waits", "plans.bytes_to_device", "plans.bytes_to_host". Counts are since
  * the process began, bytes in bytes. */
-HEARTH_C_API hearth_status hearth_statistic(hearth_device device, const char* name,
-                                            int64_t* value);
+HEARTH_C_API hearth_status hearth_statistic(hearth_device device, const char* name, int64_t* value);
 /* Their names, in any order; NULL past the last. */
 HEARTH_C_API const char* hearth_statistic_name(size_t index);
 
@@ -158,8 +157,8 @@ HEARTH_C_API hearth_status hearth_array_from_bytes(const void* data, size_t byte
 /* The same without a copy where the device reads the host's memory (CPU, Metal): the array is that
  * memory then, which nobody may change until release(context) was called. That happens once, when
  * neither the array nor what is computed from it needs the memory any more, in any thread; where a
- * copy is made, before the call returns. Where the call fails it is not called. `data` is a multiple
- * of the element's size, or is copied. */
+ * copy is made, before the call returns. Where the call fails it is not called. `data` is a
+ * multiple of the element's size, or is copied. */
 HEARTH_C_API hearth_status hearth_array_from_memory(const void* data, size_t bytes,
                                                     hearth_dtype dtype, const int64_t* shape,
                                                     size_t rank, hearth_device device,
@@ -232,8 +231,8 @@ typedef struct hearth_parameter {
   hearth_value value;
 } hearth_parameter;
 
-/* A function of `hearth ops --json`; 0 is none. The same number for as long as the process lives, but
- * not in the next. */
+/* A function of `hearth ops --json`; 0 is none. The same number for as long as the process lives,
+ * but not in the next. */
 typedef uint32_t hearth_function;
 
 /* 0 where there is none of that name. Takes as long as a look-up by name: keep what it returns. */
@@ -336,8 +335,8 @@ enum {
   HEARTH_CREATE_GRAPH = 2 /* gradients can be differentiated; implies HEARTH_RETAIN */
 };
 
-/* Of `loss`, which has one element, with respect to all leaves that it depends on. `flags` is 0 or a
- * sum of the above. */
+/* Of `loss`, which has one element, with respect to all leaves that it depends on. `flags` is 0 or
+ * a sum of the above. */
 HEARTH_C_API hearth_status hearth_backward(hearth_array loss, uint32_t flags,
                                            hearth_gradients* gradients);
 /* A zero handle where the loss does not depend on the leaf. */
@@ -350,8 +349,7 @@ HEARTH_C_API hearth_status hearth_gradients_release(hearth_gradients gradients);
  * inputs[i], or a zero handle where it is no array or has no gradient; `capacity` is input_count at
  * least. Of the function itself only that is computed which the rule reads. */
 HEARTH_C_API hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inputs,
-                                            size_t input_count,
-                                            const hearth_parameter* parameters,
+                                            size_t input_count, const hearth_parameter* parameters,
                                             size_t parameter_count, size_t result,
                                             hearth_array gradient, hearth_array* results,
                                             size_t capacity);

@@ -15,6 +15,13 @@ foreach(header IN LISTS headers)
   hearth_test(header.${file} ${COMPILE} "${source}")
 endforeach()
 
+# What C calls is C, of 2011 and later.
+foreach(standard c11 c17)
+  hearth_test(header.c_api_${standard} ${CMAKE_CXX_COMPILER} -std=${standard} -Wall -Wextra -Wpedantic
+    -Wshadow -Wconversion -Wstrict-prototypes -Werror -fsyntax-only "-I${PROJECT_SOURCE_DIR}/include"
+    -x c "${PROJECT_SOURCE_DIR}/include/hearth/c_api.h")
+endforeach()
+
 # hearth.h precompiled, for tests that compile many small sources: g++ finds it in a folder that comes
 # first; clang reads the header.
 set(header_folder "${CMAKE_CURRENT_BINARY_DIR}/precompiled")
@@ -81,9 +88,9 @@ if(TARGET devices_tests AND NOT BUILD_SHARED_LIBS)
   set_property(TEST unoptimised APPEND PROPERTY ENVIRONMENT HEARTH_TEST_EFFORT=10)
 endif()
 
-# The generated header and page are what the op table gives.
+# The generated header, source and page are what the op table gives.
 if(TARGET hearth_tool)
-  foreach(generated methods ops_page)
+  foreach(generated methods ops_page c_functions)
     hearth_test(generated_${generated} python3
       "${PROJECT_SOURCE_DIR}/scripts/generate_${generated}" --check
       --hearth $<TARGET_FILE:hearth_tool>)

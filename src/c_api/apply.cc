@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "c_api/call.h"
+#include "c_api/functions.h"
+#include "c_api/status.h"
+#include "core/require.h"
+#include "hearth/c_api.h"
+#include "hearth/grad.h"
+
+namespace hearth::c_api {
+namespace {
+
+const Function& function_of(hearth_function function, const char* caller) {
+  if (function == 0 || function > functions().size()) {
+    throw Error(ErrorCode::invalid_argument, std::string(caller) + ": no such function; got " +
+                                                 std::to_string(function) +
+                                                 ", expected one of hearth_function_named()");
+  }
+  return functions()[function - 1];
+}
+
+Arguments arguments_of(const hearth_value* inputs, std::size_t input_count,
+                       const hearth_parameter* parameters, std::size_t parameter_count,
+                       const char* caller) {
+  return {span_of(inputs, input_count, caller, "inputs"),
+          span_of(parameters, parameter_count, caller, "parameters")};
+}
+
+void require_room(std::size_t count, std::size_t capacity, const char* caller) {
+  if (count <= capacity) return;
+  throw Error(ErrorCode::invalid_argument, std::string(caller) + ": no room for the results; got " +
+                                               std::to_string(capacity) + ", expected " +
+                                               std::to_string(count));
+}
+
+// Gives all handles or none.
+void give_all(std::span<Array> arrays, hearth_array* results) {
+  std::size_t given = 0;
+  try {
+    for (Array& array : arrays) {
+      results[given] = array.defined() ? give(std::move(array)) : hearth_array{0};
+      ++given;
+    }
+  } catch (...) {
+    while (given > 0) {
+      hearth_array& result = results[--given];
+      Arrays::instance().release(result.id);
+      result = {0};
+    }
+    throw;
+  }
+}
+
+}  // namespace
+}  // namespace hearth::c_api
+
+namespace c_api = hearth::c_api;
+using c_api::guarded;
+
+extern "C" {
+
+hearth_function hearth_function_named(const char* name) {
+  if (name == nullptr) return 0;
+  const auto all = c_api::functions();
+  const auto at = std::lower_bound(
+      all.begin(), all.end(), name,
+      [](const c_api::Function& one, const char* key) { return std::strcmp(one.name, key) < 0; });
+  if (at == all.end() || std::strcmp(at->name, name) != 0) return 0;
+  return static_cast<hearth_function>(at - all.begin()) + 1;
+}
+
+uint32_t hearth_function_count(void) { return static_cast<uint32_t>(c_api::functions().size()); }
+
+const char* hearth_function_name(hearth_function function) {
+  const auto all = c_api::functions();
+  return function == 0 || function > all.size() ? nullptr : all[function - 1].name;
+}
+
+const char* hearth_function_signature(hearth_function function) {
+  const auto all = c_api::functions();
+  return function == 0 || function > all.size() ? nullptr : all[function - 1].signature;
+}
+
+hearth_status hearth_apply(hearth_function function, const hearth_value* inputs, size_t input_count,
+                           const hearth_parameter* parameters, size_t parameter_count,
+                           hearth_array* results, size_t capacity, size_t* count) {
+  return guarded(__func__, [&, caller = __func__] {
+    const c_api::Function& called = c_api::function_of(function, caller);
+    const c_api::Arguments arguments =
+        c_api::arguments_of(inputs, input_count, parameters, parameter_count, caller);
+    if (capacity > 0) c_api::require_pointer(results, caller, "results");
+    c_api::Call call(called.name, arguments);
+    called.call(call, called.parameters);
+    const std::span<hearth::Array> made = call.results();
+    c_api::require_room(made.size(), capacity, caller);
+    c_api::give_all(made, results);
+    if (count != nullptr) *count = made.size();
+  });
+}
+
+hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inputs,
+                               size_t input_count, const hearth_parameter* parameters,
+                               size_t parameter_count, size_t result, hearth_array gradient,
+                               hearth_array* results, size_t capacity) {
+  return guarded(__func__, [&, caller = __func__] {
+    const c_api::Function& called = c_api::function_of(function, caller);
+    const c_api::Arguments arguments =
+        c_api::arguments_of(inputs, input_count, parameters, parameter_count, caller);
+    c_api::require_room(input_count, capacity, caller);
+    c_api::require_pointer(results, caller, "results");
+    std::vector<hearth::Array> operands;
+    for (const hearth_value& input : arguments.inputs) {
+      if (input.type == HEARTH_ARRAY && input.as.array.id != 0) {
+        operands.push_back(*c_api::use(input.as.array));
+      }
+    }
+    const auto f = [&](std::span<const hearth::Array> substitutes) {
+      c_api::Call call(called.name, arguments, substitutes);
+      called.call(call, called.parameters);
+      const std::span<hearth::Array> made = call.results();
+      hearth::require_in_range(result < made.size(), caller, "result", result,
+                               "the number of one of " + std::to_string(made.size()));
+      return made[result];
+    };
+    const hearth::Array of_result = *c_api::use(gradient);
+    std::vector<hearth::Array> gradients = hearth::vjp(f, operands, of_result);
+    // One for each input, where operands are those that are arrays.
+    std::vector<hearth::Array> of_inputs(input_count);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < input_count; ++i) {
+      const hearth_value& input = arguments.inputs[i];
+      if (input.type == HEARTH_ARRAY && input.as.array.id != 0) {
+        of_inputs[i] = std::move(gradients[next++]);
+      }
+    }
+    c_api::give_all(of_inputs, results);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <mutex>
+#include <string>
+
+#include "c_api/objects.h"
+#include "c_api/status.h"
+#include "core/quoted.h"
+#include "hearth/c_api.h"
+#include "hearth/io.h"
+
+namespace hearth::c_api {
+namespace {
+
+// Changed and read by several threads; an entry holds the lock for as long as it runs.
+struct Archive {
+  std::mutex mutex;
+  NamedArrays arrays;
+  Metadata texts;
+};
+
+using Archives = Handles<std::shared_ptr<Archive>, HandleKind::archive>;
+
+std::shared_ptr<Archive> archive_of(hearth_archive archive) {
+  return *Archives::instance().use(archive.id);
+}
+
+hearth_archive give_archive(SafetensorsContents contents) {
+  auto made = std::make_shared<Archive>();
+  made->arrays = std::move(contents.arrays);
+  made->texts = std::move(contents.metadata);
+  return {Archives::instance().give(std::move(made))};
+}
+
+// Null where there is none.
+const NamedArray* find(const Archive& archive, const char* name) {
+  const auto at = std::find_if(archive.arrays.begin(), archive.arrays.end(),
+                               [&](const NamedArray& one) { return one.name == name; });
+  return at == archive.arrays.end() ? nullptr : &*at;
+}
+
+}  // namespace
+}  // namespace hearth::c_api
+
+namespace c_api = hearth::c_api;
+using c_api::guarded;
+using c_api::require_pointer;
+
+extern "C" {
+
+hearth_status hearth_archive_new(hearth_archive* archive) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(archive, function, "archive");
+    *archive = c_api::give_archive({});
+  });
+}
+
+hearth_status hearth_archive_load(const char* path, hearth_device device, hearth_archive* archive) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(path, function, "path");
+    require_pointer(archive, function, "archive");
+    *archive =
+        c_api::give_archive(hearth::map_safetensors(path, c_api::device_of(device, function)));
+  });
+}
+
+hearth_status hearth_archive_save(hearth_archive archive, const char* path) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(path, function, "path");
+    const auto used = c_api::archive_of(archive);
+    const std::lock_guard lock(used->mutex);
+    hearth::save_safetensors(path, used->arrays, used->texts);
+  });
+}
+
+hearth_status hearth_archive_count(hearth_archive archive, size_t* count) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(count, function, "count");
+    const auto used = c_api::archive_of(archive);
+    const std::lock_guard lock(used->mutex);
+    *count = used->arrays.size();
+  });
+}
+
+hearth_status hearth_archive_name(hearth_archive archive, size_t index, const char** name) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(name, function, "name");
+    const auto used = c_api::archive_of(archive);
+    const std::lock_guard lock(used->mutex);
+    if (index >= used->arrays.size()) {
+      throw hearth::Error(hearth::ErrorCode::invalid_argument,
+                          std::string(function) + ": index out of range; got " +
+                              std::to_string(index) + ", expected one below " +
+                              std::to_string(used->arrays.size()));
+    }
+    *name = used->arrays[index].name.c_str();
+  });
+}
+
+hearth_status hearth_archive_get(hearth_archive archive, const char* name, hearth_array* array) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(name, function, "name");
+    require_pointer(array, function, "array");
+    const auto used = c_api::archive_of(archive);
+    const std::lock_guard lock(used->mutex);
+    const hearth::NamedArray* const found = c_api::find(*used, name);
+    if (found == nullptr) {
+      throw hearth::Error(hearth::ErrorCode::invalid_argument,
+                          std::string(function) + ": no array of this name; got " +
+                              hearth::quoted(name) + ", expected one of " +
+                              std::to_string(used->arrays.size()));
+    }
+    *array = c_api::give(hearth::Array(found->array));
+  });
+}
+
+hearth_status hearth_archive_add(hearth_archive archive, const char* name, hearth_array array) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(name, function, "name");
+    const auto used = c_api::archive_of(archive);
+    const auto value = c_api::use(array);
+    const std::lock_guard lock(used->mutex);
+    if (c_api::find(*used, name) != nullptr) {
+      throw hearth::Error(hearth::ErrorCode::invalid_argument,
+                          std::string(function) + ": there is an array of this name; got " +
+                              hearth::quoted(name) + ", expected another");
+    }
+    used->arrays.push_back({name, value->detach()});
+  });
+}
+
+hearth_status hearth_archive_text(hearth_archive archive, const char* name, const char** text) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(name, function, "name");
+    require_pointer(text, function, "text");
+    const auto used = c_api::archive_of(archive);
+    const std::lock_guard lock(used->mutex);
+    const auto at = used->texts.find(name);
+    *text = at == used->texts.end() ? nullptr : at->second.c_str();
+  });
+}
+
+hearth_status hearth_archive_set_text(hearth_archive archive, const char* name, const char* text) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(name, function, "name");
+    require_pointer(text, function, "text");
+    const auto used = c_api::archive_of(archive);
+    const std::lock_guard lock(used->mutex);
+    used->texts[name] = text;
+  });
+}
+
+hearth_status hearth_archive_release(hearth_archive archive) {
+  return guarded(__func__, [&] { c_api::Archives::instance().release(archive.id); });
+}
+
+}  // extern "C"

@@ -1,0 +1,163 @@
+#include <memory>
+#include <string>
+
+#include "c_api/objects.h"
+#include "c_api/status.h"
+#include "hearth/c_api.h"
+
+namespace hearth::c_api {
+
+static_assert(HEARTH_MAX_RANK == kMaxRank);
+static_assert(static_cast<int>(DType::f64) == HEARTH_F64 &&
+              static_cast<int>(DType::bf16) == HEARTH_BF16 &&
+              static_cast<int>(DType::i64) == HEARTH_I64 &&
+              static_cast<int>(DType::u64) == HEARTH_U64 &&
+              static_cast<int>(DType::bool_) == HEARTH_BOOL && kDTypeCount == HEARTH_BOOL + 1);
+
+void require_pointer(const void* pointer, const char* function, const char* name) {
+  if (pointer == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string(function) + ": " + name + " is NULL, expected a pointer");
+  }
+}
+
+DType dtype_of(hearth_dtype dtype, const char* function) {
+  if (dtype < 0 || dtype >= kDTypeCount) {
+    throw Error(ErrorCode::dtype, std::string(function) + ": no such dtype; got " +
+                                      std::to_string(dtype) + ", expected one below " +
+                                      std::to_string(kDTypeCount));
+  }
+  return static_cast<DType>(dtype);
+}
+
+Shape shape_of(const std::int64_t* shape, std::size_t rank, const char* function) {
+  if (rank > kMaxRank) {
+    throw Error(ErrorCode::shape, std::string(function) + ": rank out of range; got " +
+                                      std::to_string(rank) + ", expected " +
+                                      std::to_string(kMaxRank) + " at most");
+  }
+  const Shape all(span_of(shape, rank, function, "shape"));
+  check_shape(function, all);
+  return all;
+}
+
+namespace {
+
+// Memory of the host as the caller describes it.
+HostElements elements_of(const void* data, std::size_t bytes, hearth_dtype dtype,
+                         const std::int64_t* shape, std::size_t rank, const char* function) {
+  HostElements elements;
+  elements.bytes = {static_cast<const std::byte*>(data), bytes};
+  if (bytes > 0) require_pointer(data, function, "data");
+  elements.dtype = dtype_of(dtype, function);
+  elements.shape = shape_of(shape, rank, function);
+  const std::int64_t needed = element_count(elements.shape) * size_of(elements.dtype);
+  if (bytes != static_cast<std::size_t>(needed)) {
+    throw Error(ErrorCode::shape, std::string(function) + ": wrong size; got " +
+                                      std::to_string(bytes) + " bytes, expected " +
+                                      std::to_string(needed));
+  }
+  return elements;
+}
+
+}  // namespace
+}  // namespace hearth::c_api
+
+namespace c_api = hearth::c_api;
+using c_api::guarded;
+
+extern "C" {
+
+const char* hearth_dtype_name(hearth_dtype dtype) {
+  if (dtype < 0 || dtype >= hearth::kDTypeCount) return nullptr;
+  return hearth::name(static_cast<hearth::DType>(dtype)).data();
+}
+
+size_t hearth_dtype_size(hearth_dtype dtype) {
+  if (dtype < 0 || dtype >= hearth::kDTypeCount) return 0;
+  return static_cast<size_t>(hearth::size_of(static_cast<hearth::DType>(dtype)));
+}
+
+hearth_status hearth_array_from_bytes(const void* data, size_t bytes, hearth_dtype dtype,
+                                      const int64_t* shape, size_t rank, hearth_device device,
+                                      hearth_array* array) {
+  return guarded(__func__, [&, function = __func__] {
+    c_api::require_pointer(array, function, "array");
+    const auto elements = c_api::elements_of(data, bytes, dtype, shape, rank, function);
+    *array = c_api::give(hearth::Array::from_bytes(elements.bytes, elements.dtype, elements.shape,
+                                                   c_api::device_of(device, function)));
+  });
+}
+
+hearth_status hearth_array_from_memory(const void* data, size_t bytes, hearth_dtype dtype,
+                                       const int64_t* shape, size_t rank, hearth_device device,
+                                       void (*release)(void* context), void* context,
+                                       hearth_array* array) {
+  return guarded(__func__, [&, function = __func__] {
+    c_api::require_pointer(array, function, "array");
+    const auto elements = c_api::elements_of(data, bytes, dtype, shape, rank, function);
+    const hearth::Device where = c_api::device_of(device, function);
+    // Armed once nothing can fail any more.
+    struct Keeper {
+      void (*release)(void*) = nullptr;
+      void* context = nullptr;
+      ~Keeper() {
+        if (release != nullptr) release(context);
+      }
+    };
+    const auto keeper = std::make_shared<Keeper>();
+    *array = c_api::give(hearth::host_arrays({&elements, 1}, keeper, where)[0]);
+    keeper->context = context;
+    keeper->release = release;
+  });
+}
+
+hearth_status hearth_array_copy(hearth_array array, hearth_array* copy) {
+  return guarded(__func__, [&, function = __func__] {
+    c_api::require_pointer(copy, function, "copy");
+    *copy = c_api::give(hearth::Array(*c_api::use(array)));
+  });
+}
+
+hearth_status hearth_array_release(hearth_array array) {
+  return guarded(__func__, [&] { c_api::Arrays::instance().release(array.id); });
+}
+
+hearth_status hearth_array_describe(hearth_array array, hearth_array_info* info) {
+  return guarded(__func__, [&, function = __func__] {
+    c_api::require_pointer(info, function, "info");
+    const auto used = c_api::use(array);
+    const hearth::Shape& shape = used->shape();
+    hearth_array_info found = {};
+    found.dtype = static_cast<hearth_dtype>(used->dtype());
+    found.device = c_api::index_of(used->device());
+    found.rank = shape.rank();
+    found.requires_grad = used->is_require_grad() ? 1 : 0;
+    for (int i = 0; i < shape.rank(); ++i) found.shape[i] = shape[i];
+    *info = found;
+  });
+}
+
+hearth_status hearth_array_read(hearth_array array, void* target, size_t bytes) {
+  return guarded(__func__, [&, function = __func__] {
+    if (bytes > 0) c_api::require_pointer(target, function, "target");
+    const auto used = c_api::use(array);
+    used->read(target, static_cast<std::int64_t>(bytes), used->dtype());
+  });
+}
+
+hearth_status hearth_eval(const hearth_array* arrays, size_t count) {
+  return guarded(__func__, [&, function = __func__] {
+    std::vector<hearth::Array> all;
+    for (const hearth_array array : c_api::span_of(arrays, count, function, "arrays")) {
+      all.push_back(*c_api::use(array));
+    }
+    hearth::eval(all);
+  });
+}
+
+hearth_status hearth_submit(void) {
+  return guarded(__func__, [] { hearth::submit(); });
+}
+
+}  // extern "C"

@@ -1,0 +1,133 @@
+// One call of a function by C: its inputs and parameters as C++ takes them, and its results.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "c_api/objects.h"
+#include "hearth/c_api.h"
+#include "hearth/ops.h"
+
+namespace hearth::c_api {
+
+// What a call says, as hearth_apply() takes it.
+struct Arguments {
+  std::span<const hearth_value> inputs;
+  std::span<const hearth_parameter> parameters;
+};
+
+// The names of an enum's values, from 0; defined beside the functions that take it.
+template <class E>
+std::span<const char* const> names_of();
+
+// Reads in any order, then done(), then the function itself, then give(). Everything throws Error
+// and InvalidHandle.
+class Call {
+ public:
+  // `arguments` outlives the call. `substitutes`, one for each of its inputs that is an array, in
+  // order, stand in their places.
+  Call(const char* function, const Arguments& arguments, std::span<const Array> substitutes = {});
+
+  // The next input.
+  const Array& input(const char* name);
+  const Array& input_or_none(const char* name);  // undefined where it is not given
+  // All that are left.
+  std::vector<Array> inputs();
+
+  bool has(const char* name) const { return find(name) != nullptr; }
+  // Leaves `target` as it is where the parameter is not given.
+  template <class T>
+  void read(const char* name, T& target) {
+    if (const hearth_value* value = take(name)) convert(name, *value, target);
+  }
+  template <class T>
+  void require(const char* name, T& target) {
+    const hearth_value* value = take(name);
+    if (value == nullptr) missing(name);
+    convert(name, *value, target);
+  }
+  // Throws where something was given that nothing has read; `expected` are all parameters.
+  void done(const char* expected) const;
+
+  template <class Result>
+  void give(Result&& result) {
+    using Plain = std::remove_cvref_t<Result>;
+    if constexpr (std::is_same_v<Plain, Array>) {
+      results_[0] = std::forward<Result>(result);
+      result_count_ = 1;
+    } else if constexpr (std::is_same_v<Plain, std::vector<Array>>) {
+      result_list_ = std::forward<Result>(result);
+      result_count_ = result_list_.size();
+    } else {
+      static_assert(std::tuple_size_v<Plain> <= kMostResults);
+      std::apply([this](auto&&... each) { ((results_[result_count_++] = std::move(each)), ...); },
+                 std::forward<Result>(result));
+    }
+  }
+  std::span<Array> results() {
+    return {result_list_.empty() ? results_.data() : result_list_.data(), result_count_};
+  }
+
+ private:
+  static constexpr std::size_t kMostResults = 4, kInPlace = 8, kMostParameters = 64;
+
+  // An input: an array by its handle, a number as an array, or neither.
+  struct Input {
+    const Array* array = nullptr;
+    Arrays::Use use;
+    Array number;
+  };
+
+  const hearth_value* find(const char* name) const noexcept;
+  const hearth_value* take(const char* name) noexcept;  // and marks it as read
+  [[noreturn]] void missing(const char* name) const;
+  [[noreturn]] void refuse(const char* name, const hearth_value& value, const char* expected) const;
+
+  void convert(const char* name, const hearth_value& value, bool& target) const;
+  void convert(const char* name, const hearth_value& value, std::int64_t& target) const;
+  void convert(const char* name, const hearth_value& value, double& target) const;
+  void convert(const char* name, const hearth_value& value, Dims& target) const;
+  void convert(const char* name, const hearth_value& value,
+               std::vector<std::int64_t>& target) const;
+  void convert(const char* name, const hearth_value& value, std::vector<double>& target) const;
+  void convert(const char* name, const hearth_value& value, std::vector<Slice>& target) const;
+  void convert(const char* name, const hearth_value& value, std::string_view& target) const;
+  void convert(const char* name, const hearth_value& value, DType& target) const;
+  void convert(const char* name, const hearth_value& value, Device& target) const;
+  void convert(const char* name, const hearth_value& value, Array& target) const;
+  void convert(const char* name, const hearth_value& value, AllAxes& target) const;
+  template <class T>
+  void convert(const char* name, const hearth_value& value, std::optional<T>& target) const {
+    T some{};
+    convert(name, value, some);
+    target = std::move(some);
+  }
+  template <class E>
+    requires std::is_enum_v<E>
+  void convert(const char* name, const hearth_value& value, E& target) const {
+    target = static_cast<E>(index_of_name(name, value, names_of<E>()));
+  }
+  std::size_t index_of_name(const char* name, const hearth_value& value,
+                            std::span<const char* const> names) const;
+  std::span<const std::int64_t> integers(const char* name, const hearth_value& value) const;
+
+  const char* function_;
+  const Arguments& arguments_;
+  std::array<Input, kInPlace> few_inputs_;
+  std::vector<Input> many_inputs_;
+  std::span<Input> inputs_;
+  std::size_t next_input_ = 0;
+  std::uint64_t parameters_read_ = 0;  // bit i: parameter i
+  std::array<Array, kMostResults> results_;
+  std::vector<Array> result_list_;
+  std::size_t result_count_ = 0;
+};
+
+}  // namespace hearth::c_api

@@ -1,0 +1,145 @@
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "c_api/objects.h"
+#include "c_api/status.h"
+#include "hearth/c_api.h"
+
+namespace hearth::c_api {
+namespace {
+
+// A read that runs beside its caller. `mutex` guards what follows it.
+struct Read {
+  Array array;
+  void (*done)(void* context) = nullptr;
+  void* context = nullptr;
+
+  std::mutex mutex;
+  std::condition_variable finished;
+  bool is_finished = false;
+};
+
+using Reads = Handles<std::shared_ptr<Read>, HandleKind::read>;
+
+// Waits for arrays in a thread of its own, one after the other: they come in the order in which
+// their device computes them. The thread begins with the first and lives as long as the process.
+class Waiter {
+ public:
+  static Waiter& instance() {
+    static Waiter* const one = new Waiter;
+    return *one;
+  }
+
+  void add(std::shared_ptr<Read> read) {
+    const std::lock_guard lock(mutex_);
+    if (!has_thread_) {
+      std::thread([this] { run(); }).detach();
+      has_thread_ = true;
+    }
+    reads_.push_back(std::move(read));
+    wake_.notify_one();
+  }
+
+ private:
+  void run() noexcept {
+    for (;;) {
+      std::shared_ptr<Read> read;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return !reads_.empty(); });
+        read = std::move(reads_.front());
+        reads_.pop_front();
+      }
+      try {
+        read->array.eval();
+      } catch (...) {
+        // The array has failed, and says so to whoever finishes the read.
+      }
+      {
+        const std::lock_guard lock(read->mutex);
+        read->is_finished = true;
+      }
+      read->finished.notify_all();
+      if (read->done != nullptr) read->done(read->context);
+    }
+  }
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable wake_;
+  std::deque<std::shared_ptr<Read>> reads_;
+  bool has_thread_ = false;
+};
+
+hearth_read start(hearth_array array, void (*done)(void*), void* context) {
+  auto read = std::make_shared<Read>();
+  read->array = use(array)->detach();
+  read->done = done;
+  read->context = context;
+  submit();
+  const hearth_read handle = {Reads::instance().give(read)};
+  try {
+    Waiter::instance().add(std::move(read));
+  } catch (...) {
+    Reads::instance().release(handle.id);
+    throw;
+  }
+  return handle;
+}
+
+std::shared_ptr<Read> read_of(hearth_read read) { return *Reads::instance().use(read.id); }
+
+}  // namespace
+}  // namespace hearth::c_api
+
+namespace c_api = hearth::c_api;
+using c_api::guarded;
+using c_api::require_pointer;
+
+extern "C" {
+
+hearth_status hearth_read_start(hearth_array array, hearth_read* read) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(read, function, "read");
+    *read = c_api::start(array, nullptr, nullptr);
+  });
+}
+
+hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* context),
+                                       void* context, hearth_read* read) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(reinterpret_cast<const void*>(done), function, "done");
+    require_pointer(read, function, "read");
+    *read = c_api::start(array, done, context);
+  });
+}
+
+hearth_status hearth_read_poll(hearth_read read, int32_t* ready) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(ready, function, "ready");
+    const auto used = c_api::read_of(read);
+    const std::lock_guard lock(used->mutex);
+    *ready = used->is_finished ? 1 : 0;
+  });
+}
+
+hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes) {
+  return guarded(__func__, [&, function = __func__] {
+    const auto used = c_api::read_of(read);
+    c_api::Reads::instance().release(read.id);
+    if (bytes > 0) require_pointer(target, function, "target");
+    {
+      std::unique_lock lock(used->mutex);
+      used->finished.wait(lock, [&] { return used->is_finished; });
+    }
+    used->array.read(target, static_cast<std::int64_t>(bytes), used->array.dtype());
+  });
+}
+
+hearth_status hearth_read_release(hearth_read read) {
+  return guarded(__func__, [&] { c_api::Reads::instance().release(read.id); });
+}
+
+}  // extern "C"

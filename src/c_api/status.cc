@@ -1,0 +1,78 @@
+#include "c_api/status.h"
+
+#include <exception>
+#include <new>
+#include <string>
+
+#include "c_api/handles.h"
+#include "hearth/error.h"
+#include "hearth/version.h"
+
+namespace hearth::c_api {
+namespace {
+
+// Of the calling thread. The text is short where even the message finds no memory.
+struct Message {
+  std::string text;
+  const char* shown = "";
+};
+
+Message& message() noexcept {
+  thread_local Message mine;
+  return mine;
+}
+
+hearth_status say(hearth_status status, const char* function, const char* text) noexcept {
+  Message& mine = message();
+  try {
+    mine.text = function == nullptr ? text : std::string(function) + ": " + text;
+    mine.shown = mine.text.c_str();
+  } catch (...) {
+    mine.shown = "out of memory";
+  }
+  return status;
+}
+
+// Statuses are error codes, counted from 1.
+constexpr hearth_status status_of(ErrorCode code) { return static_cast<hearth_status>(code) + 1; }
+static_assert(status_of(ErrorCode::invalid_argument) == HEARTH_INVALID_ARGUMENT);
+static_assert(status_of(ErrorCode::device) == HEARTH_DEVICE);
+static_assert(status_of(ErrorCode::corrupt_file) == HEARTH_CORRUPT_FILE);
+static_assert(status_of(ErrorCode::internal) == HEARTH_INTERNAL);
+
+}  // namespace
+
+hearth_status failed(const char* function) noexcept {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return say(status_of(error.code()), nullptr, error.what());
+  } catch (const InvalidHandle& error) {
+    return say(HEARTH_INVALID_HANDLE, function, error.what());
+  } catch (const std::bad_alloc&) {
+    return say(HEARTH_OUT_OF_MEMORY, function, "out of memory of the host");
+  } catch (const std::exception& error) {
+    return say(HEARTH_INTERNAL, function, error.what());
+  } catch (...) {
+    return say(HEARTH_INTERNAL, function, "an unknown exception");
+  }
+}
+
+}  // namespace hearth::c_api
+
+extern "C" {
+
+int32_t hearth_c_api_version(void) { return HEARTH_C_API_VERSION; }
+
+const char* hearth_version(void) { return HEARTH_VERSION; }
+
+const char* hearth_error_message(void) { return hearth::c_api::message().shown; }
+
+const char* hearth_status_name(hearth_status status) {
+  if (status == HEARTH_OK) return "ok";
+  if (status == HEARTH_INVALID_HANDLE) return "invalid_handle";
+  if (status < HEARTH_OK || status > HEARTH_INVALID_HANDLE) return "unknown";
+  return hearth::name(static_cast<hearth::ErrorCode>(status - 1));
+}
+
+}  // extern "C"

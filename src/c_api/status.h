@@ -1,0 +1,22 @@
+// Where exceptions end: every entry of the C API runs in guarded().
+#pragma once
+
+#include "hearth/c_api.h"
+
+namespace hearth::c_api {
+
+// In a handler: the status of what was thrown, whose text becomes the thread's message. An error
+// without a text of an op's has `function` in front.
+hearth_status failed(const char* function) noexcept;
+
+template <class F>
+hearth_status guarded(const char* function, F&& f) noexcept {
+  try {
+    f();
+    return HEARTH_OK;
+  } catch (...) {
+    return failed(function);
+  }
+}
+
+}  // namespace hearth::c_api
