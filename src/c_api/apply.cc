@@ -114,9 +114,9 @@ hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inp
     c_api::require_pointer(results, caller, "results");
     std::vector<hearth::Array> operands;
     for (const hearth_value& input : arguments.inputs) {
-      if (input.type == HEARTH_ARRAY && input.as.array.id != 0) {
-        operands.push_back(*c_api::use(input.as.array));
-      }
+      if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
+      const auto array = c_api::use(input.as.array);
+      if (hearth::is_float(array->dtype())) operands.push_back(*array);
     }
     const auto f = [&](std::span<const hearth::Array> substitutes) {
       c_api::Call call(called.name, arguments, substitutes);
@@ -128,12 +128,13 @@ hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inp
     };
     const hearth::Array of_result = *c_api::use(gradient);
     std::vector<hearth::Array> gradients = hearth::vjp(f, operands, of_result);
-    // One for each input, where operands are those that are arrays.
+    // One for each input, where operands are those that are arrays of floats.
     std::vector<hearth::Array> of_inputs(input_count);
     std::size_t next = 0;
     for (std::size_t i = 0; i < input_count; ++i) {
       const hearth_value& input = arguments.inputs[i];
-      if (input.type == HEARTH_ARRAY && input.as.array.id != 0) {
+      if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
+      if (hearth::is_float(c_api::use(input.as.array)->dtype())) {
         of_inputs[i] = std::move(gradients[next++]);
       }
     }

@@ -37,11 +37,11 @@ Call::Call(const char* function, const Arguments& arguments, std::span<const Arr
       case HEARTH_NONE:
         break;
       case HEARTH_ARRAY:
-        if (!substitutes.empty()) {
+        if (given[i].as.array.id == 0) break;
+        input.use = use(given[i].as.array);
+        input.array = &*input.use;
+        if (!substitutes.empty() && is_float(input.array->dtype())) {
           input.array = &substitutes[arrays++];
-        } else if (given[i].as.array.id != 0) {
-          input.use = use(given[i].as.array);
-          input.array = &*input.use;
         }
         break;
       case HEARTH_FLAG:

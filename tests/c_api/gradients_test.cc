@@ -70,5 +70,24 @@ TEST(CGradients, OneRuleByItself) {
                  HEARTH_INVALID_ARGUMENT, "no room for the results");
 }
 
+TEST(CGradients, OneRuleBesideArraysWithoutGradients) {
+  const Held weight = floats({1, 2, 3, 4}, {2, 2}), gradient = floats({1, 2, 3, 4}, {2, 2});
+  const std::int32_t rows[] = {1, 1};
+  const std::int64_t shape[] = {2};
+  Held indices;
+  ASSERT_EQ(hearth_array_from_bytes(rows, sizeof rows, HEARTH_I32, shape, 1, HEARTH_DEFAULT_DEVICE,
+                                    &indices.handle),
+            HEARTH_OK);
+  const std::vector<hearth_value> inputs = {hearth_of_array(weight.handle),
+                                            hearth_of_array(indices.handle)};
+  hearth_array results[2] = {};
+  ASSERT_EQ(hearth_apply_vjp(hearth_function_named("embedding"), inputs.data(), 2, nullptr, 0, 0,
+                             gradient.handle, results, 2),
+            HEARTH_OK)
+      << hearth_error_message();
+  EXPECT_EQ(values_of(Held(results[0])), (Floats{0, 0, 4, 6}));
+  EXPECT_EQ(results[1].id, 0u) << "integers have no gradient";
+}
+
 }  // namespace
 }  // namespace hearth::c_api::testing
