@@ -34,10 +34,7 @@ impl BoolTensorOps<Hearth> for Hearth {
     truths! { bool_any, bool_any_dim, bool_all, bool_all_dim }
 
     /// How many there are is known once they are computed: the call waits.
-    fn bool_argwhere(
-        tensor: HearthTensor,
-        out_dtype: IntDType,
-    ) -> impl Future<Output = HearthTensor> + 'static + Send {
-        async move { values::cast(call!(argwhere(tensor)), out_dtype) }
+    async fn bool_argwhere(tensor: HearthTensor, out_dtype: IntDType) -> HearthTensor {
+        values::cast(call!(argwhere(tensor)), out_dtype)
     }
 }

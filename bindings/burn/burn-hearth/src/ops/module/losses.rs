@@ -1,6 +1,6 @@
 //! Connectionist temporal classification.
 
-use burn_backend::TensorMetadata;
+use burn_backend::{DType, TensorMetadata};
 
 use crate::ops::values;
 use crate::tensor::HearthTensor;
@@ -33,6 +33,11 @@ pub fn ctc_loss_backward(
     blank: usize,
 ) -> HearthTensor {
     let [of_inputs, of_targets] = lengths.map(values::indices);
+    // Losses of halves are f32 in Hearth.
+    let grad = match grad.dtype() {
+        DType::F16 | DType::BF16 => values::cast(grad, DType::F32),
+        _ => grad,
+    };
     let targets = values::indices(targets);
     let [gradient, ..] = vjp!(
         grad,
