@@ -144,9 +144,13 @@ typedef struct hearth_array_info {
   hearth_dtype dtype;
   hearth_device device;
   int32_t rank;
-  int32_t requires_grad;          /* 1: made by hearth_array_require_grad() */
+  uint32_t flags;                 /* a sum of the below */
   int64_t shape[HEARTH_MAX_RANK]; /* extents, outermost first; 0 beyond rank */
 } hearth_array_info;
+enum {
+  HEARTH_IS_LEAF = 1,     /* made by hearth_array_require_grad() */
+  HEARTH_IS_QUANTIZED = 2 /* dtype is that of the floats it was made of */
+};
 
 /* Copies `bytes` bytes: elements in row-major order, little-endian. HEARTH_SHAPE where they are not
  * as many as shape and dtype say. `shape` may be NULL where rank is 0. */
@@ -309,6 +313,72 @@ static inline hearth_value hearth_of_nothing(void) {
   hearth_value value = {HEARTH_NONE, 0, {{0}}};
   return value;
 }
+
+/* ---- Quantized arrays
+ *
+ * Codes and scales of an array of floats, named by a hearth_array as any other. hearth_apply()
+ * takes them: functions that move elements (reshape, permute, transpose, swap_axes, expand, flip,
+ * slice, select, gather, repeat, cat) move codes as they are; others compute with what is
+ * dequantized, and quantize again where `propagates` says so. Reading gives bytes as they are
+ * stored: codes, scales, the tensor's scale. Without gradients. */
+
+/* What a code stands for before it is scaled: integers of 8, 4 or 2 bits, of their full range (F)
+ * or symmetric around 0 (S), or floats. */
+enum {
+  HEARTH_Q8F = 0,
+  HEARTH_Q8S = 1,
+  HEARTH_Q4F = 2,
+  HEARTH_Q4S = 3,
+  HEARTH_Q2F = 4,
+  HEARTH_Q2S = 5,
+  HEARTH_E4M3 = 6,
+  HEARTH_E5M2 = 7,
+  HEARTH_E2M1 = 8
+};
+/* Where codes lie: a byte each, in words of 32 bits, or in bytes. */
+enum { HEARTH_STORE_NATIVE = 0, HEARTH_STORE_PACKED_U32 = 1, HEARTH_STORE_PACKED_NATIVE = 2 };
+/* What scales are stored as. */
+enum {
+  HEARTH_SCALE_NONE = -1,
+  HEARTH_SCALE_F32 = 0,
+  HEARTH_SCALE_F16 = 1,
+  HEARTH_SCALE_BF16 = 2,
+  HEARTH_SCALE_UE4M3 = 3,
+  HEARTH_SCALE_UE8M0 = 4
+};
+
+typedef struct hearth_scheme {
+  int32_t value;                  /* HEARTH_Q8F... */
+  int32_t store;                  /* HEARTH_STORE_... */
+  int32_t store_axis;             /* that codes are packed along, counted from the innermost */
+  int32_t tensor_scale;           /* HEARTH_SCALE_...; without either scale f32 of the tensor */
+  int32_t block_scale;            /* HEARTH_SCALE_... of each block */
+  int32_t block_rank;             /* extents of `block` */
+  int64_t block[HEARTH_MAX_RANK]; /* along the last axes; 1 along those before */
+  int32_t propagates;             /* 1: floats computed from it are quantized again */
+} hearth_scheme;
+
+/* By `scales`, f32 of a scale for each block, and `global`, f32 [1], of two levels. Where `scales`
+ * is zero: by those that follow from the range of x. */
+HEARTH_C_API hearth_status hearth_quantize(hearth_array x, const hearth_scheme* scheme,
+                                           hearth_array scales, hearth_array global,
+                                           hearth_array* quantized);
+/* By the scheme of `like`: with scales of the result or, where `keeps_scales`, with those of
+ * `like`, for elements that are its own. */
+HEARTH_C_API hearth_status hearth_quantize_like(hearth_array x, hearth_array like,
+                                                int32_t keeps_scales, hearth_array* quantized);
+HEARTH_C_API hearth_status hearth_dequantize(hearth_array quantized, hearth_dtype dtype,
+                                             hearth_array* x);
+/* Of bytes as they are stored; `dtype` is that of the floats. */
+HEARTH_C_API hearth_status hearth_array_from_quantized_bytes(
+    const void* data, size_t bytes, const hearth_scheme* scheme, hearth_dtype dtype,
+    const int64_t* shape, size_t rank, hearth_device device, hearth_array* quantized);
+/* Its scheme, and how many bytes are stored. */
+HEARTH_C_API hearth_status hearth_quantized_describe(hearth_array quantized, hearth_scheme* scheme,
+                                                     size_t* bytes);
+/* The same on another device. */
+HEARTH_C_API hearth_status hearth_quantized_to_device(hearth_array quantized, hearth_device device,
+                                                      hearth_array* moved);
 
 /* ---- Random numbers */
 

@@ -10,6 +10,7 @@
 #include "core/require.h"
 #include "hearth/c_api.h"
 #include "hearth/grad.h"
+#include "hearth/quantization/flow.h"
 
 namespace hearth::c_api {
 namespace {
@@ -38,11 +39,12 @@ void require_room(std::size_t count, std::size_t capacity, const char* caller) {
 }
 
 // Gives all handles or none.
-void give_all(std::span<Array> arrays, hearth_array* results) {
+void give_all(std::span<Value> values, hearth_array* results) {
   std::size_t given = 0;
   try {
-    for (Array& array : arrays) {
-      results[given] = array.defined() ? give(std::move(array)) : hearth_array{0};
+    for (Value& value : values) {
+      const bool is_there = value.array.defined() || value.quantized != nullptr;
+      results[given] = is_there ? give(std::move(value)) : hearth_array{0};
       ++given;
     }
   } catch (...) {
@@ -53,6 +55,35 @@ void give_all(std::span<Array> arrays, hearth_array* results) {
     }
     throw;
   }
+}
+
+// A function of quantized inputs that moves no codes: they are dequantized, and results quantized
+// again where the first of them propagates.
+void flow(const Function& function, const Arguments& arguments, hearth_array* results,
+          std::size_t capacity, std::size_t* count, const char* caller) {
+  std::vector<FloatOrQuantized> operands;
+  for (const hearth_value& input : arguments.inputs) {
+    if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
+    const Arrays::Use used = use(input.as.array);
+    if (used->quantized != nullptr) {
+      operands.emplace_back(*used->quantized);
+    } else {
+      operands.emplace_back(used->array);
+    }
+  }
+  const std::vector<Array> floats = dequantized(operands);
+  Call call(function.name, arguments, floats);
+  function.call(call, function.parameters);
+  const std::span<Value> made = call.results();
+  require_room(made.size(), capacity, caller);
+  for (Value& value : made) {
+    FloatOrQuantized flown = flowed(value.array, operands);
+    if (auto* const again = std::get_if<QuantizedArray>(&flown)) {
+      value = {Array(), std::make_shared<const QuantizedArray>(std::move(*again))};
+    }
+  }
+  give_all(made, results);
+  if (count != nullptr) *count = made.size();
 }
 
 }  // namespace
@@ -94,8 +125,15 @@ hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
         c_api::arguments_of(inputs, input_count, parameters, parameter_count, caller);
     if (capacity > 0) c_api::require_pointer(results, caller, "results");
     c_api::Call call(called.name, arguments);
-    called.call(call, called.parameters);
-    const std::span<hearth::Array> made = call.results();
+    if (!call.has_quantized_inputs()) {
+      called.call(call, called.parameters);
+    } else if (called.move != nullptr) {
+      called.move(call, called.parameters);
+    } else {
+      c_api::flow(called, arguments, results, capacity, count, caller);
+      return;
+    }
+    const std::span<c_api::Value> made = call.results();
     c_api::require_room(made.size(), capacity, caller);
     c_api::give_all(made, results);
     if (count != nullptr) *count = made.size();
@@ -115,27 +153,27 @@ hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inp
     std::vector<hearth::Array> operands;
     for (const hearth_value& input : arguments.inputs) {
       if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
-      const auto array = c_api::use(input.as.array);
-      if (hearth::is_float(array->dtype())) operands.push_back(*array);
+      hearth::Array array = c_api::plain(c_api::use(input.as.array), caller);
+      if (hearth::is_float(array.dtype())) operands.push_back(std::move(array));
     }
     const auto f = [&](std::span<const hearth::Array> substitutes) {
       c_api::Call call(called.name, arguments, substitutes);
       called.call(call, called.parameters);
-      const std::span<hearth::Array> made = call.results();
+      const std::span<c_api::Value> made = call.results();
       hearth::require_in_range(result < made.size(), caller, "result", result,
                                "the number of one of " + std::to_string(made.size()));
-      return made[result];
+      return made[result].array;
     };
-    const hearth::Array of_result = *c_api::use(gradient);
+    const hearth::Array of_result = c_api::plain(c_api::use(gradient), caller);
     std::vector<hearth::Array> gradients = hearth::vjp(f, operands, of_result);
     // One for each input, where operands are those that are arrays of floats.
-    std::vector<hearth::Array> of_inputs(input_count);
+    std::vector<c_api::Value> of_inputs(input_count);
     std::size_t next = 0;
     for (std::size_t i = 0; i < input_count; ++i) {
       const hearth_value& input = arguments.inputs[i];
       if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
-      if (hearth::is_float(c_api::use(input.as.array)->dtype())) {
-        of_inputs[i] = std::move(gradients[next++]);
+      if (hearth::is_float(c_api::use(input.as.array)->array.dtype())) {
+        of_inputs[i].array = std::move(gradients[next++]);
       }
     }
     c_api::give_all(of_inputs, results);

@@ -124,7 +124,7 @@ hearth_status hearth_archive_add(hearth_archive archive, const char* name, heart
                           std::string(function) + ": there is an array of this name; got " +
                               hearth::quoted(name) + ", expected another");
     }
-    used->arrays.push_back({name, value->detach()});
+    used->arrays.push_back({name, c_api::plain(value, function).detach()});
   });
 }
 

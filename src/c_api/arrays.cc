@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "c_api/objects.h"
 #include "c_api/status.h"
@@ -21,6 +23,26 @@ void require_pointer(const void* pointer, const char* function, const char* name
   }
 }
 
+hearth_array give(QuantizedArray array) {
+  return give(Value{Array(), std::make_shared<const QuantizedArray>(std::move(array))});
+}
+
+const Array& plain(const Arrays::Use& used, const char* function) {
+  if (used->quantized != nullptr) {
+    throw Error(ErrorCode::dtype,
+                std::string(function) + ": the array is quantized, expected one that is not");
+  }
+  return used->array;
+}
+
+const QuantizedArray& quantized(const Arrays::Use& used, const char* function) {
+  if (used->quantized == nullptr) {
+    throw Error(ErrorCode::dtype,
+                std::string(function) + ": the array is not quantized, expected one that is");
+  }
+  return *used->quantized;
+}
+
 DType dtype_of(hearth_dtype dtype, const char* function) {
   if (dtype < 0 || dtype >= kDTypeCount) {
     throw Error(ErrorCode::dtype, std::string(function) + ": no such dtype; got " +
@@ -39,6 +61,20 @@ Shape shape_of(const std::int64_t* shape, std::size_t rank, const char* function
   const Shape all(span_of(shape, rank, function, "shape"));
   check_shape(function, all);
   return all;
+}
+
+void read(const Value& value, void* target, std::size_t bytes, const char* function) {
+  if (value.quantized == nullptr) {
+    value.array.read(target, static_cast<std::int64_t>(bytes), value.array.dtype());
+    return;
+  }
+  const std::vector<std::byte> stored = to_bytes(*value.quantized);
+  if (bytes != stored.size()) {
+    throw Error(ErrorCode::invalid_argument, std::string(function) + ": wrong size; got " +
+                                                 std::to_string(bytes) + " bytes, expected " +
+                                                 std::to_string(stored.size()));
+  }
+  std::copy(stored.begin(), stored.end(), static_cast<std::byte*>(target));
 }
 
 namespace {
@@ -115,7 +151,7 @@ hearth_status hearth_array_from_memory(const void* data, size_t bytes, hearth_dt
 hearth_status hearth_array_copy(hearth_array array, hearth_array* copy) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(copy, function, "copy");
-    *copy = c_api::give(hearth::Array(*c_api::use(array)));
+    *copy = c_api::give(c_api::Value(*c_api::use(array)));
   });
 }
 
@@ -127,22 +163,29 @@ hearth_status hearth_array_describe(hearth_array array, hearth_array_info* info)
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(info, function, "info");
     const auto used = c_api::use(array);
-    const hearth::Shape& shape = used->shape();
-    hearth_array_info found = {};
-    found.dtype = static_cast<hearth_dtype>(used->dtype());
-    found.device = c_api::index_of(used->device());
-    found.rank = shape.rank();
-    found.requires_grad = used->is_require_grad() ? 1 : 0;
-    for (int i = 0; i < shape.rank(); ++i) found.shape[i] = shape[i];
-    *info = found;
+    const auto describe = [&](const auto& of) {
+      const hearth::Shape& shape = of.shape();
+      hearth_array_info found = {};
+      found.dtype = static_cast<hearth_dtype>(of.dtype());
+      found.device = c_api::index_of(of.device());
+      found.rank = shape.rank();
+      for (int i = 0; i < shape.rank(); ++i) found.shape[i] = shape[i];
+      return found;
+    };
+    if (used->quantized != nullptr) {
+      *info = describe(*used->quantized);
+      info->flags = HEARTH_IS_QUANTIZED;
+    } else {
+      *info = describe(used->array);
+      info->flags = used->array.is_require_grad() ? HEARTH_IS_LEAF : 0;
+    }
   });
 }
 
 hearth_status hearth_array_read(hearth_array array, void* target, size_t bytes) {
   return guarded(__func__, [&, function = __func__] {
     if (bytes > 0) c_api::require_pointer(target, function, "target");
-    const auto used = c_api::use(array);
-    used->read(target, static_cast<std::int64_t>(bytes), used->dtype());
+    c_api::read(*c_api::use(array), target, bytes, function);
   });
 }
 
@@ -150,7 +193,12 @@ hearth_status hearth_eval(const hearth_array* arrays, size_t count) {
   return guarded(__func__, [&, function = __func__] {
     std::vector<hearth::Array> all;
     for (const hearth_array array : c_api::span_of(arrays, count, function, "arrays")) {
-      all.push_back(*c_api::use(array));
+      const auto used = c_api::use(array);
+      if (used->quantized != nullptr) {
+        all.insert(all.end(), {used->quantized->payload(), used->quantized->scales()});
+      } else {
+        all.push_back(used->array);
+      }
     }
     hearth::eval(all);
   });

@@ -1,5 +1,6 @@
 #include "c_api/call.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -11,6 +12,11 @@ namespace {
 const Array& no_array() {
   static const Array* const none = new Array;  // outlives every call
   return *none;
+}
+
+[[noreturn]] void quantized_is_wrong(const char* function, const char* name) {
+  throw Error(ErrorCode::dtype,
+              std::string(function) + ": " + name + " is quantized, expected an array that is not");
 }
 
 const char* type_name(std::int32_t type) {
@@ -39,7 +45,9 @@ Call::Call(const char* function, const Arguments& arguments, std::span<const Arr
       case HEARTH_ARRAY:
         if (given[i].as.array.id == 0) break;
         input.use = use(given[i].as.array);
-        input.array = &*input.use;
+        input.quantized = input.use->quantized.get();
+        if (input.quantized != nullptr) break;
+        input.array = &input.use->array;
         if (!substitutes.empty() && is_float(input.array->dtype())) {
           input.array = &substitutes[arrays++];
         }
@@ -71,20 +79,29 @@ Call::Call(const char* function, const Arguments& arguments, std::span<const Arr
   }
 }
 
+Call::Input* Call::next_input() {
+  return next_input_ < inputs_.size() ? &inputs_[next_input_++] : nullptr;
+}
+
+void Call::missing_input(const char* name) const {
+  throw Error(ErrorCode::invalid_argument, std::string(function_) + ": input " + name +
+                                               " is missing; got " +
+                                               std::to_string(inputs_.size()) + " inputs");
+}
+
 const Array& Call::input(const char* name) {
   const Array& array = input_or_none(name);
-  if (!array.defined()) {
-    throw Error(ErrorCode::invalid_argument, std::string(function_) + ": input " + name +
-                                                 " is missing; got " +
-                                                 std::to_string(inputs_.size()) + " inputs");
-  }
+  if (!array.defined()) missing_input(name);
   return array;
 }
 
-const Array& Call::input_or_none(const char*) {
-  if (next_input_ >= inputs_.size()) return no_array();
-  const Array* const array = inputs_[next_input_++].array;
-  return array == nullptr ? no_array() : *array;
+const Array& Call::input_or_none(const char* name) {
+  const Input* const input = next_input();
+  if (input == nullptr || input->array == nullptr) {
+    if (input != nullptr && input->quantized != nullptr) quantized_is_wrong(function_, name);
+    return no_array();
+  }
+  return *input->array;
 }
 
 std::vector<Array> Call::inputs() {
@@ -92,6 +109,27 @@ std::vector<Array> Call::inputs() {
   all.reserve(inputs_.size() - next_input_);
   while (next_input_ < inputs_.size()) all.push_back(input("of the list"));
   return all;
+}
+
+const QuantizedArray& Call::quantized_input(const char* name) {
+  const Input* const input = next_input();
+  if (input == nullptr) missing_input(name);
+  if (input->quantized == nullptr) {
+    throw Error(ErrorCode::dtype, std::string(function_) + ": input " + name +
+                                      " is not quantized, expected all or none");
+  }
+  return *input->quantized;
+}
+
+std::vector<QuantizedArray> Call::quantized_inputs() {
+  std::vector<QuantizedArray> all;
+  while (next_input_ < inputs_.size()) all.push_back(quantized_input("of the list"));
+  return all;
+}
+
+bool Call::has_quantized_inputs() const {
+  return std::any_of(inputs_.begin(), inputs_.end(),
+                     [](const Input& input) { return input.quantized != nullptr; });
 }
 
 const hearth_value* Call::find(const char* name) const noexcept {
@@ -237,7 +275,10 @@ void Call::convert(const char* name, const hearth_value& value, Device& target) 
 
 void Call::convert(const char* name, const hearth_value& value, Array& target) const {
   if (value.type != HEARTH_ARRAY) refuse(name, value, "an array");
-  if (value.as.array.id != 0) target = *use(value.as.array);
+  if (value.as.array.id == 0) return;
+  const Arrays::Use used = use(value.as.array);
+  if (used->quantized != nullptr) quantized_is_wrong(function_, name);
+  target = used->array;
 }
 
 void Call::convert(const char* name, const hearth_value& value, AllAxes& target) const {

@@ -40,6 +40,11 @@ class Call {
   const Array& input_or_none(const char* name);  // undefined where it is not given
   // All that are left.
   std::vector<Array> inputs();
+  // The same of inputs that are quantized.
+  const QuantizedArray& quantized_input(const char* name);
+  std::vector<QuantizedArray> quantized_inputs();
+  // Whether one of all inputs is quantized.
+  bool has_quantized_inputs() const;
 
   bool has(const char* name) const { return find(name) != nullptr; }
   // Leaves `target` as it is where the parameter is not given.
@@ -60,19 +65,26 @@ class Call {
   void give(Result&& result) {
     using Plain = std::remove_cvref_t<Result>;
     if constexpr (std::is_same_v<Plain, Array>) {
-      results_[0] = std::forward<Result>(result);
+      few_results_[0].array = std::forward<Result>(result);
+      result_count_ = 1;
+    } else if constexpr (std::is_same_v<Plain, QuantizedArray>) {
+      few_results_[0].quantized =
+          std::make_shared<const QuantizedArray>(std::forward<Result>(result));
       result_count_ = 1;
     } else if constexpr (std::is_same_v<Plain, std::vector<Array>>) {
-      result_list_ = std::forward<Result>(result);
-      result_count_ = result_list_.size();
+      for (const Array& each : result) many_results_.push_back({each, nullptr});
+      result_count_ = many_results_.size();
     } else {
       static_assert(std::tuple_size_v<Plain> <= kMostResults);
-      std::apply([this](auto&&... each) { ((results_[result_count_++] = std::move(each)), ...); },
-                 std::forward<Result>(result));
+      std::apply(
+          [this](auto&&... each) {
+            ((few_results_[result_count_++].array = std::move(each)), ...);
+          },
+          std::forward<Result>(result));
     }
   }
-  std::span<Array> results() {
-    return {result_list_.empty() ? results_.data() : result_list_.data(), result_count_};
+  std::span<Value> results() {
+    return {many_results_.empty() ? few_results_.data() : many_results_.data(), result_count_};
   }
 
  private:
@@ -81,9 +93,12 @@ class Call {
   // An input: an array by its handle, a number as an array, or neither.
   struct Input {
     const Array* array = nullptr;
+    const QuantizedArray* quantized = nullptr;
     Arrays::Use use;
     Array number;
   };
+  Input* next_input();  // null where there are no more
+  [[noreturn]] void missing_input(const char* name) const;
 
   const hearth_value* find(const char* name) const noexcept;
   const hearth_value* take(const char* name) noexcept;  // and marks it as read
@@ -125,8 +140,8 @@ class Call {
   std::span<Input> inputs_;
   std::size_t next_input_ = 0;
   std::uint64_t parameters_read_ = 0;  // bit i: parameter i
-  std::array<Array, kMostResults> results_;
-  std::vector<Array> result_list_;
+  std::array<Value, kMostResults> few_results_;
+  std::vector<Value> many_results_;
   std::size_t result_count_ = 0;
 };
 

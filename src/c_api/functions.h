@@ -12,6 +12,8 @@ struct Function {
   const char* signature;
   const char* parameters;  // for messages: "axes, keepdim"
   void (*call)(Call&, const char* parameters);
+  // Of quantized inputs, whose codes move as they are; null where they are dequantized.
+  void (*move)(Call&, const char* parameters);
 };
 
 // In the order of their names.

@@ -38,14 +38,14 @@ hearth_status hearth_seed(uint64_t seed) {
 hearth_status hearth_array_require_grad(hearth_array array, hearth_array* leaf) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(leaf, function, "leaf");
-    *leaf = c_api::give(c_api::use(array)->require_grad());
+    *leaf = c_api::give(c_api::plain(c_api::use(array), function).require_grad());
   });
 }
 
 hearth_status hearth_array_detach(hearth_array array, hearth_array* detached) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(detached, function, "detached");
-    *detached = c_api::give(c_api::use(array)->detach());
+    *detached = c_api::give(c_api::plain(c_api::use(array), function).detach());
   });
 }
 
@@ -75,7 +75,8 @@ hearth_status hearth_backward(hearth_array loss, uint32_t flags, hearth_gradient
     options.retain = (flags & HEARTH_RETAIN) != 0;
     options.create_graph = (flags & HEARTH_CREATE_GRAPH) != 0;
     const auto used = c_api::use(loss);
-    *gradients = {c_api::AllGradients::instance().give(hearth::backward(*used, options))};
+    *gradients = {c_api::AllGradients::instance().give(
+        hearth::backward(c_api::plain(used, function), options))};
   });
 }
 
@@ -84,7 +85,7 @@ hearth_status hearth_gradients_get(hearth_gradients gradients, hearth_array leaf
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(gradient, function, "gradient");
     const auto all = c_api::AllGradients::instance().use(gradients.id);
-    hearth::Array found = all->get(*c_api::use(leaf));
+    hearth::Array found = all->get(c_api::plain(c_api::use(leaf), function));
     *gradient = found.defined() ? c_api::give(std::move(found)) : hearth_array{0};
   });
 }

@@ -1,20 +1,41 @@
 // What handles of the C API name, and how C's types stand for Hearth's.
 #pragma once
 
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "c_api/handles.h"
 #include "hearth/array.h"
 #include "hearth/c_api.h"
 #include "hearth/device.h"
 #include "hearth/dtype.h"
+#include "hearth/quantization.h"
 
 namespace hearth::c_api {
 
-using Arrays = Handles<Array, HandleKind::array>;
+// What a hearth_array names: one of the two is there.
+struct Value {
+  Array array;
+  std::shared_ptr<const QuantizedArray> quantized;
+};
 
-inline hearth_array give(Array array) { return {Arrays::instance().give(std::move(array))}; }
+using Arrays = Handles<Value, HandleKind::array>;
+
+inline hearth_array give(Value value) { return {Arrays::instance().give(std::move(value))}; }
+inline hearth_array give(Array array) { return give(Value{std::move(array), nullptr}); }
+hearth_array give(QuantizedArray array);
+
+// An array that a handle names, for as long as this lives. Throw InvalidHandle.
 inline Arrays::Use use(hearth_array array) { return Arrays::instance().use(array.id); }
+
+// What is used, which lives as long as that. Throw Error{dtype} for an array of the other kind.
+const Array& plain(const Arrays::Use& used, const char* function);
+const QuantizedArray& quantized(const Arrays::Use& used, const char* function);
+
+// Computes it and copies its elements, or codes and scales. Throws Error{invalid_argument} unless
+// `bytes` is their size.
+void read(const Value& value, void* target, std::size_t bytes, const char* function);
 
 // Throw Error{invalid_argument} with `function` in front.
 void require_pointer(const void* pointer, const char* function, const char* name);

@@ -13,7 +13,7 @@ namespace {
 
 // A read that runs beside its caller. `mutex` guards what follows it.
 struct Read {
-  Array array;
+  Value value;
   void (*done)(void* context) = nullptr;
   void* context = nullptr;
 
@@ -54,7 +54,11 @@ class Waiter {
         reads_.pop_front();
       }
       try {
-        read->array.eval();
+        if (read->value.quantized != nullptr) {
+          read->value.quantized->eval();
+        } else {
+          read->value.array.eval();
+        }
       } catch (...) {
         // The array has failed, and says so to whoever finishes the read.
       }
@@ -75,7 +79,7 @@ class Waiter {
 
 hearth_read start(hearth_array array, void (*done)(void*), void* context) {
   auto read = std::make_shared<Read>();
-  read->array = use(array)->detach();
+  read->value = *use(array);
   read->done = done;
   read->context = context;
   submit();
@@ -134,7 +138,7 @@ hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes) {
       std::unique_lock lock(used->mutex);
       used->finished.wait(lock, [&] { return used->is_finished; });
     }
-    used->array.read(target, static_cast<std::int64_t>(bytes), used->array.dtype());
+    c_api::read(used->value, target, bytes, function);
   });
 }
 

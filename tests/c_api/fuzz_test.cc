@@ -26,6 +26,10 @@ class Fuzz {
                   HEARTH_OK)
             << hearth_error_message();
         arrays_.emplace_back(array);
+        hearth_scheme scheme = {};
+        scheme.block_scale = HEARTH_SCALE_NONE;
+        if (hearth_quantize(array, &scheme, {0}, {0}, &array) == HEARTH_OK)
+          arrays_.emplace_back(array);
       }
     }
   }

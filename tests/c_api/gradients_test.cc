@@ -15,7 +15,7 @@ TEST(CGradients, BackwardGivesThoseOfLeaves) {
   const Held x = leaf_of(floats({1, 2, 3}, {3})), other = leaf_of(floats({1}, {1}));
   hearth_array_info info;
   ASSERT_EQ(hearth_array_describe(x.handle, &info), HEARTH_OK);
-  EXPECT_EQ(info.requires_grad, 1);
+  EXPECT_EQ(info.flags, std::uint32_t{HEARTH_IS_LEAF});
   const Held squares = apply("square", {hearth_of_array(x.handle)});
   const Held loss = apply("sum", {hearth_of_array(squares.handle)});
   hearth_gradients gradients;

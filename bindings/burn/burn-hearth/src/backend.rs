@@ -10,7 +10,7 @@ use hearth_sys::*;
 use crate::call::{check, message};
 use crate::device::HearthDevice;
 use crate::dtypes;
-use crate::ops::quantized::{self, HearthQuantizedTensor};
+use crate::quantized::{self, HearthQuantizedTensor};
 use crate::tensor::HearthTensor;
 
 /// Burn's programs on Hearth: `Tensor<Hearth, 2>`, `Autodiff<Hearth>`.

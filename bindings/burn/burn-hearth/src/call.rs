@@ -39,7 +39,7 @@ impl Function {
         }
     }
 
-    fn number(&self) -> hearth_function {
+    pub fn number(&self) -> hearth_function {
         match self.number.load(Ordering::Relaxed) {
             0 => self.look_up(),
             number => number,
@@ -242,9 +242,9 @@ pub struct Slices {
 }
 
 impl Slices {
-    pub fn new(tensor: &HearthTensor, slices: &[Slice]) -> Self {
+    pub fn new(extents: &[usize], slices: &[Slice]) -> Self {
         let mut bounds = [[0; 3]; HEARTH_MAX_RANK];
-        for ((bound, slice), extent) in bounds.iter_mut().zip(slices).zip(tensor.extents()) {
+        for ((bound, slice), extent) in bounds.iter_mut().zip(slices).zip(extents) {
             let range = slice.to_range(*extent);
             *bound = [
                 range.start as i64,

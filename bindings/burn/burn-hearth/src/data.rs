@@ -6,9 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use burn_backend::{
-    BoolStore, Bytes, DType, ExecutionError, TensorData, TensorMetadata, bf16, f16,
-};
+use burn_backend::{Bytes, DType, ExecutionError, Shape, TensorData, TensorMetadata};
 use hearth_sys::*;
 
 use crate::call::{check, message};
@@ -68,11 +66,13 @@ unsafe extern "C" fn release(owner: *mut c_void) {
     drop(unsafe { Box::from_raw(owner.cast::<Bytes>()) });
 }
 
-/// A read that has begun: the data once it is awaited. No thread waits meanwhile.
+/// A read that has begun: the data once it is awaited. No thread of the caller's waits meanwhile.
 pub struct Read {
     started: Result<hearth_read, String>,
     signal: Arc<Mutex<Signal>>,
-    tensor: HearthTensor,
+    shape: Shape,
+    dtype: DType,
+    bytes: usize,
 }
 
 #[derive(Default)]
@@ -83,32 +83,50 @@ struct Signal {
 
 /// Submits what the thread has recorded, and starts to read.
 pub fn read(tensor: HearthTensor) -> Read {
-    let signal = Arc::new(Mutex::new(Signal::default()));
-    let context = Arc::into_raw(signal.clone());
-    let mut read = hearth_read::default();
-    let status = unsafe {
-        hearth_read_start_notify(
-            tensor.handle(),
-            Some(done),
-            context as *mut c_void,
-            &mut read,
-        )
-    };
-    let started = if status == HEARTH_OK {
-        Ok(read)
-    } else {
-        drop(unsafe { Arc::from_raw(context) }); // nobody will call done() with it
-        Err(message())
-    };
-    Read {
-        started,
-        signal,
-        tensor,
+    let dtype = tensor.dtype();
+    let bytes = tensor.extents().iter().product::<usize>() * dtype.size();
+    Read::start(tensor, dtype, bytes)
+}
+
+impl Read {
+    /// Of so many bytes, which are data of `dtype`.
+    pub fn start(tensor: HearthTensor, dtype: DType, bytes: usize) -> Self {
+        let signal = Arc::new(Mutex::new(Signal::default()));
+        let context = Arc::into_raw(signal.clone()).cast_mut().cast();
+        let mut read = hearth_read::default();
+        let status =
+            unsafe { hearth_read_start_notify(tensor.handle(), Some(done), context, &mut read) };
+        let started = if status == HEARTH_OK {
+            Ok(read)
+        } else {
+            unsafe { done(context) }; // which nobody else will call
+            Err(message())
+        };
+        Self {
+            started,
+            signal,
+            shape: tensor.shape(),
+            dtype,
+            bytes,
+        }
+    }
+
+    fn finish(&self, read: hearth_read) -> Result<TensorData, String> {
+        let mut bytes = zeros(self.dtype, self.bytes);
+        let target = bytes.as_mut_ptr().cast();
+        match unsafe { hearth_read_finish(read, target, self.bytes) } {
+            HEARTH_OK => Ok(TensorData::from_bytes(
+                bytes,
+                self.shape.clone(),
+                self.dtype,
+            )),
+            _ => Err(message()),
+        }
     }
 }
 
 unsafe extern "C" fn done(context: *mut c_void) {
-    let signal = unsafe { Arc::from_raw(context as *const Mutex<Signal>) };
+    let signal = unsafe { Arc::from_raw(context.cast_const().cast::<Mutex<Signal>>()) };
     let waker = {
         let mut signal = signal.lock().unwrap();
         signal.done = true;
@@ -125,14 +143,13 @@ impl Future for Read {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         {
             let mut signal = self.signal.lock().unwrap();
-            if self.started.is_ok() && !signal.done {
+            if !signal.done {
                 signal.waker = Some(context.waker().clone());
                 return Poll::Pending;
             }
         }
-        let ended = Err("the data was taken already".into());
-        let data =
-            std::mem::replace(&mut self.started, ended).and_then(|read| finish(read, &self.tensor));
+        let taken = Err("the data was taken already".into());
+        let data = std::mem::replace(&mut self.started, taken).and_then(|read| self.finish(read));
         Poll::Ready(data.map_err(|reason| ExecutionError::WithContext { reason }))
     }
 }
@@ -145,32 +162,13 @@ impl Drop for Read {
     }
 }
 
-fn finish(read: hearth_read, tensor: &HearthTensor) -> Result<TensorData, String> {
-    let shape = tensor.shape();
-    let count = shape.num_elements();
-    let mut bytes = zeros(tensor.dtype(), count);
-    let status = unsafe { hearth_read_finish(read, bytes.as_mut_ptr().cast(), bytes.len()) };
-    match status {
-        HEARTH_OK => Ok(TensorData::from_bytes(bytes, shape, tensor.dtype())),
-        _ => Err(message()),
-    }
-}
-
 /// Bytes that a vector of the elements can take over.
-fn zeros(dtype: DType, count: usize) -> Bytes {
-    match dtype {
-        DType::F64 => Bytes::from_elems(vec![0f64; count]),
-        DType::F32 => Bytes::from_elems(vec![0f32; count]),
-        DType::F16 => Bytes::from_elems(vec![f16::ZERO; count]),
-        DType::BF16 => Bytes::from_elems(vec![bf16::ZERO; count]),
-        DType::I64 => Bytes::from_elems(vec![0i64; count]),
-        DType::I32 => Bytes::from_elems(vec![0i32; count]),
-        DType::I16 => Bytes::from_elems(vec![0i16; count]),
-        DType::I8 => Bytes::from_elems(vec![0i8; count]),
-        DType::U64 => Bytes::from_elems(vec![0u64; count]),
-        DType::U32 => Bytes::from_elems(vec![0u32; count]),
-        DType::U16 => Bytes::from_elems(vec![0u16; count]),
-        DType::U8 | DType::Bool(BoolStore::Native) => Bytes::from_elems(vec![0u8; count]),
-        other => panic!("Hearth has no arrays of {other:?}"),
+fn zeros(dtype: DType, bytes: usize) -> Bytes {
+    // Elements of quantized data are those that it is packed into, and its scales.
+    match dtype.size() {
+        8 => Bytes::from_elems(vec![0u64; bytes / 8]),
+        4 if bytes.is_multiple_of(4) => Bytes::from_elems(vec![0u32; bytes / 4]),
+        2 if bytes.is_multiple_of(2) => Bytes::from_elems(vec![0u16; bytes / 2]),
+        _ => Bytes::from_elems(vec![0u8; bytes]),
     }
 }

@@ -17,9 +17,10 @@ mod data;
 mod device;
 mod dtypes;
 mod ops;
+mod quantized;
 mod tensor;
 
 pub use backend::Hearth;
 pub use device::HearthDevice;
-pub use ops::quantized::HearthQuantizedTensor;
+pub use quantized::HearthQuantizedTensor;
 pub use tensor::HearthTensor;

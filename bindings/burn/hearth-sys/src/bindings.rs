@@ -54,9 +54,12 @@ pub struct hearth_array_info {
     pub dtype: hearth_dtype,
     pub device: hearth_device,
     pub rank: i32,
-    pub requires_grad: i32,
+    pub flags: u32,
     pub shape: [i64; HEARTH_MAX_RANK],
 }
+
+pub const HEARTH_IS_LEAF: u32 = 1;
+pub const HEARTH_IS_QUANTIZED: u32 = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +105,40 @@ pub struct hearth_parameter {
 pub type hearth_function = u32;
 
 pub const HEARTH_TO_END: i64 = i64::MAX;
+
+pub const HEARTH_Q8F: i32 = 0;
+pub const HEARTH_Q8S: i32 = 1;
+pub const HEARTH_Q4F: i32 = 2;
+pub const HEARTH_Q4S: i32 = 3;
+pub const HEARTH_Q2F: i32 = 4;
+pub const HEARTH_Q2S: i32 = 5;
+pub const HEARTH_E4M3: i32 = 6;
+pub const HEARTH_E5M2: i32 = 7;
+pub const HEARTH_E2M1: i32 = 8;
+
+pub const HEARTH_STORE_NATIVE: i32 = 0;
+pub const HEARTH_STORE_PACKED_U32: i32 = 1;
+pub const HEARTH_STORE_PACKED_NATIVE: i32 = 2;
+
+pub const HEARTH_SCALE_NONE: i32 = -1;
+pub const HEARTH_SCALE_F32: i32 = 0;
+pub const HEARTH_SCALE_F16: i32 = 1;
+pub const HEARTH_SCALE_BF16: i32 = 2;
+pub const HEARTH_SCALE_UE4M3: i32 = 3;
+pub const HEARTH_SCALE_UE8M0: i32 = 4;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct hearth_scheme {
+    pub value: i32,
+    pub store: i32,
+    pub store_axis: i32,
+    pub tensor_scale: i32,
+    pub block_scale: i32,
+    pub block_rank: i32,
+    pub block: [i64; HEARTH_MAX_RANK],
+    pub propagates: i32,
+}
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -204,6 +241,44 @@ unsafe extern "C" {
         results: *mut hearth_array,
         capacity: usize,
         count: *mut usize,
+    ) -> hearth_status;
+    pub fn hearth_quantize(
+        x: hearth_array,
+        scheme: *const hearth_scheme,
+        scales: hearth_array,
+        global: hearth_array,
+        quantized: *mut hearth_array,
+    ) -> hearth_status;
+    pub fn hearth_quantize_like(
+        x: hearth_array,
+        like: hearth_array,
+        keeps_scales: i32,
+        quantized: *mut hearth_array,
+    ) -> hearth_status;
+    pub fn hearth_dequantize(
+        quantized: hearth_array,
+        dtype: hearth_dtype,
+        x: *mut hearth_array,
+    ) -> hearth_status;
+    pub fn hearth_array_from_quantized_bytes(
+        data: *const c_void,
+        bytes: usize,
+        scheme: *const hearth_scheme,
+        dtype: hearth_dtype,
+        shape: *const i64,
+        rank: usize,
+        device: hearth_device,
+        quantized: *mut hearth_array,
+    ) -> hearth_status;
+    pub fn hearth_quantized_describe(
+        quantized: hearth_array,
+        scheme: *mut hearth_scheme,
+        bytes: *mut usize,
+    ) -> hearth_status;
+    pub fn hearth_quantized_to_device(
+        quantized: hearth_array,
+        device: hearth_device,
+        moved: *mut hearth_array,
     ) -> hearth_status;
     pub fn hearth_seed(seed: u64) -> hearth_status;
     pub fn hearth_array_require_grad(array: hearth_array, leaf: *mut hearth_array)

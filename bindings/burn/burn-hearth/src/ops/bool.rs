@@ -3,6 +3,7 @@
 use burn_backend::ops::BoolTensorOps;
 use burn_backend::{
     BoolDType, ExecutionError, FloatDType, IntDType, Scalar, Shape, Slice, TensorData,
+    TensorMetadata,
 };
 
 use super::values;

@@ -178,14 +178,17 @@ macro_rules! movement {
         fn $repeat_dim(tensor: HearthTensor, dim: usize, times: usize) -> HearthTensor {
             call!(
                 repeat(tensor),
-                times = values::one_axis(&tensor, dim, times)
+                times = values::one_axis(tensor.rank(), dim, times)
             )
         }
         fn $cat(tensors: Vec<HearthTensor>, dim: usize) -> HearthTensor {
             values::cat(&tensors, dim)
         }
         fn $slice(tensor: HearthTensor, slices: &[Slice]) -> HearthTensor {
-            call!(slice(tensor), slices = Slices::new(&tensor, slices))
+            call!(
+                slice(tensor),
+                slices = Slices::new(tensor.extents(), slices)
+            )
         }
         fn $slice_assign(
             tensor: HearthTensor,
@@ -194,7 +197,7 @@ macro_rules! movement {
         ) -> HearthTensor {
             call!(
                 slice_assign(tensor, value),
-                slices = Slices::new(&tensor, slices)
+                slices = Slices::new(tensor.extents(), slices)
             )
         }
     };

@@ -10,6 +10,6 @@ mod bool;
 mod float;
 mod int;
 mod module;
-pub mod quantized;
+mod quantized;
 mod reading;
 mod values;

@@ -3,9 +3,9 @@
 use burn_backend::ExecutionError;
 use burn_backend::ops::{TransactionOps, TransactionPrimitive, TransactionPrimitiveData};
 
-use super::quantized;
 use crate::backend::Hearth;
 use crate::data;
+use crate::quantized::HearthQuantizedTensor;
 
 impl TransactionOps<Hearth> for Hearth {
     /// All reads begin before the first is awaited, and what they need is computed together.
@@ -17,7 +17,7 @@ impl TransactionOps<Hearth> for Hearth {
         let quantized: Vec<_> = transaction
             .read_qfloats
             .into_iter()
-            .map(quantized::read)
+            .map(HearthQuantizedTensor::read)
             .collect();
         let ints = start(transaction.read_ints);
         let bools = start(transaction.read_bools);

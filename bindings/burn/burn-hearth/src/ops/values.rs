@@ -37,13 +37,10 @@ pub struct OneAxis {
     entries: [usize; HEARTH_MAX_RANK],
 }
 
-pub fn one_axis(tensor: &HearthTensor, dim: usize, entry: usize) -> OneAxis {
+pub fn one_axis(rank: usize, dim: usize, entry: usize) -> OneAxis {
     let mut entries = [1; HEARTH_MAX_RANK];
     entries[dim] = entry;
-    OneAxis {
-        rank: tensor.rank(),
-        entries,
-    }
+    OneAxis { rank, entries }
 }
 
 impl Argument for OneAxis {
@@ -52,7 +49,7 @@ impl Argument for OneAxis {
     }
 }
 
-pub fn cat(tensors: &[HearthTensor], dim: usize) -> HearthTensor {
+pub fn cat<T: Argument>(tensors: &[T], dim: usize) -> HearthTensor {
     let inputs: Vec<hearth_value> = tensors.iter().map(Argument::value).collect();
     let [result] = call::apply(
         function!(cat),
