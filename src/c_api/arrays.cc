@@ -163,21 +163,18 @@ hearth_status hearth_array_describe(hearth_array array, hearth_array_info* info)
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(info, function, "info");
     const auto used = c_api::use(array);
-    const auto describe = [&](const auto& of) {
+    const auto describe = [&](const auto& of, std::uint32_t flags) {
       const hearth::Shape& shape = of.shape();
-      hearth_array_info found = {};
-      found.dtype = static_cast<hearth_dtype>(of.dtype());
-      found.device = c_api::index_of(of.device());
-      found.rank = shape.rank();
-      for (int i = 0; i < shape.rank(); ++i) found.shape[i] = shape[i];
-      return found;
+      info->dtype = static_cast<hearth_dtype>(of.dtype());
+      info->device = c_api::index_of(of.device());
+      info->rank = shape.rank();
+      info->flags = flags;
+      for (int i = 0; i < HEARTH_MAX_RANK; ++i) info->shape[i] = i < shape.rank() ? shape[i] : 0;
     };
     if (used->quantized != nullptr) {
-      *info = describe(*used->quantized);
-      info->flags = HEARTH_IS_QUANTIZED;
+      describe(*used->quantized, HEARTH_IS_QUANTIZED);
     } else {
-      *info = describe(used->array);
-      info->flags = used->array.is_require_grad() ? HEARTH_IS_LEAF : 0;
+      describe(used->array, used->array.is_require_grad() ? HEARTH_IS_LEAF : 0);
     }
   });
 }

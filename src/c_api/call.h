@@ -88,7 +88,7 @@ class Call {
   }
 
  private:
-  static constexpr std::size_t kMostResults = 4, kInPlace = 8, kMostParameters = 64;
+  static constexpr std::size_t kMostResults = 4, kInPlace = 4, kMostParameters = 64;
 
   // An input: an array by its handle, a number as an array, or neither.
   struct Input {

@@ -8,7 +8,8 @@ function(run)
   set(OUTPUT "${output}" PARENT_SCOPE)
 endfunction()
 
-# Compiles SOURCE_DIR/main.cc with CXX and what pkg-config says of the package in PREFIX, and runs it.
+# Compiles SOURCE_DIR/main.cc with CXX, and the example in C with the system's C compiler, each with
+# what pkg-config says of the package in PREFIX, and runs them.
 function(run_with_pkg_config prefix)
   file(GLOB_RECURSE package "${prefix}/*/hearth.pc")
   cmake_path(GET package PARENT_PATH folder)
@@ -24,5 +25,8 @@ function(run_with_pkg_config prefix)
       -o "${program}")
     run(${CMAKE_COMMAND} -E env "LD_LIBRARY_PATH=${libraries}" "DYLD_LIBRARY_PATH=${libraries}"
       "${program}")
+    run(cc -std=c11 "${SOURCE_DIR}/../../examples/c_api.c" ${flags} -o "${program}_c")
+    run(${CMAKE_COMMAND} -E env "LD_LIBRARY_PATH=${libraries}" "DYLD_LIBRARY_PATH=${libraries}"
+      "${program}_c")
   endforeach()
 endfunction()
