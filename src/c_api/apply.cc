@@ -150,14 +150,21 @@ hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inp
         c_api::arguments_of(inputs, input_count, parameters, parameter_count, caller);
     c_api::require_room(input_count, capacity, caller);
     c_api::require_pointer(results, caller, "results");
-    std::vector<hearth::Array> operands;
-    for (const hearth_value& input : arguments.inputs) {
+    // All arrays, and which inputs those are that have gradients.
+    std::vector<hearth::Array> arrays, operands;
+    std::vector<std::size_t> places, inputs_of_operands;
+    for (std::size_t i = 0; i < input_count; ++i) {
+      const hearth_value& input = arguments.inputs[i];
       if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
-      hearth::Array array = c_api::plain(c_api::use(input.as.array), caller);
-      if (hearth::is_float(array.dtype())) operands.push_back(std::move(array));
+      arrays.push_back(c_api::plain(c_api::use(input.as.array), caller));
+      if (!hearth::is_float(arrays.back().dtype())) continue;
+      operands.push_back(arrays.back());
+      places.push_back(arrays.size() - 1);
+      inputs_of_operands.push_back(i);
     }
     const auto f = [&](std::span<const hearth::Array> substitutes) {
-      c_api::Call call(called.name, arguments, substitutes);
+      for (std::size_t i = 0; i < places.size(); ++i) arrays[places[i]] = substitutes[i];
+      c_api::Call call(called.name, arguments, arrays);
       called.call(call, called.parameters);
       const std::span<c_api::Value> made = call.results();
       hearth::require_in_range(result < made.size(), caller, "result", result,
@@ -166,15 +173,9 @@ hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inp
     };
     const hearth::Array of_result = c_api::plain(c_api::use(gradient), caller);
     std::vector<hearth::Array> gradients = hearth::vjp(f, operands, of_result);
-    // One for each input, where operands are those that are arrays of floats.
     std::vector<c_api::Value> of_inputs(input_count);
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < input_count; ++i) {
-      const hearth_value& input = arguments.inputs[i];
-      if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
-      if (hearth::is_float(c_api::use(input.as.array)->array.dtype())) {
-        of_inputs[i].array = std::move(gradients[next++]);
-      }
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      of_inputs[inputs_of_operands[i]].array = std::move(gradients[i]);
     }
     c_api::give_all(of_inputs, results);
   });

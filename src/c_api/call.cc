@@ -44,12 +44,12 @@ Call::Call(const char* function, const Arguments& arguments, std::span<const Arr
         break;
       case HEARTH_ARRAY:
         if (given[i].as.array.id == 0) break;
-        input.use = use(given[i].as.array);
-        input.quantized = input.use->quantized.get();
-        if (input.quantized != nullptr) break;
-        input.array = &input.use->array;
-        if (!substitutes.empty() && is_float(input.array->dtype())) {
+        if (!substitutes.empty()) {
           input.array = &substitutes[arrays++];
+        } else {
+          input.use = use(given[i].as.array);
+          input.quantized = input.use->quantized.get();
+          if (input.quantized == nullptr) input.array = &input.use->array;
         }
         break;
       case HEARTH_FLAG:

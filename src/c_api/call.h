@@ -31,8 +31,8 @@ std::span<const char* const> names_of();
 // and InvalidHandle.
 class Call {
  public:
-  // `arguments` outlives the call. `substitutes`, one for each of its inputs that is an array of
-  // floats, in order, stand in their places.
+  // `arguments` outlives the call. `substitutes`, one for each of its inputs that is an array, in
+  // order, stand in their places.
   Call(const char* function, const Arguments& arguments, std::span<const Array> substitutes = {});
 
   // The next input.
