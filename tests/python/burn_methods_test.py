@@ -175,3 +175,18 @@ def test_what_is_only_called_or_belongs_to_a_type_is_not(answer):
 
 def test_an_answer_calls_no_op_that_has_no_function():
     assert not any(one.startswith("op ") for row in rows() for one in row[3].split(", "))
+
+
+def test_the_backend_leaves_no_method_to_its_default():
+    sources = (ROOT / "bindings" / "burn" / "burn-hearth" / "src").rglob("*.rs")
+    written = set(re.findall(r"\w+", "\n".join(path.read_text() for path in sources)))
+    missing = []
+    for trait, method, required, answers, _ in rows():
+        # Hooks of gradients are those of Burn's own decorator. What flows is dequantized and
+        # computed by the methods of floats, which is what Burn's defaults do.
+        hook = method.endswith(("_detach", "_set_require_grad", "_is_require_grad"))
+        flows = answers.startswith("flow") or method == "q_matmul"
+        is_there = required[0] != "-" and trait.endswith("Ops") and "Vision" not in trait
+        if is_there and answers != "-" and not hook and not flows and method not in written:
+            missing.append(method)
+    assert not missing
