@@ -380,6 +380,31 @@ HEARTH_C_API hearth_status hearth_quantized_describe(hearth_array quantized, hea
 HEARTH_C_API hearth_status hearth_quantized_to_device(hearth_array quantized, hearth_device device,
                                                       hearth_array* moved);
 
+/* ---- DLPack
+ *
+ * Tensors of other libraries, without a copy where they share the memory: of the CPU always, of
+ * CUDA from Hearth. The structs are those of dlpack.h, version 1; the unversioned ones are those
+ * before it. Nobody may write to memory that is shared. */
+
+struct DLManagedTensorVersioned;
+struct DLManagedTensor;
+
+/* Computes the array, in row-major order. The tensor is the caller's, who calls its deleter; it
+ * outlives the array. Memory that the host does not see and that is not CUDA's is copied. */
+HEARTH_C_API hearth_status hearth_array_to_dlpack(hearth_array array,
+                                                  struct DLManagedTensorVersioned** tensor);
+HEARTH_C_API hearth_status hearth_array_to_dlpack_unversioned(hearth_array array,
+                                                              struct DLManagedTensor** tensor);
+/* Takes the tensor over and calls its deleter when it is needed no more; where the call fails, it
+ * is the caller's still. What writes it has finished. Of the CPU it becomes an array of `device`;
+ * of CUDA it is copied, to an array of its own card with HEARTH_DEFAULT_DEVICE, and
+ * HEARTH_UNSUPPORTED if it is not contiguous. */
+HEARTH_C_API hearth_status hearth_array_from_dlpack(struct DLManagedTensorVersioned* tensor,
+                                                    hearth_device device, hearth_array* array);
+HEARTH_C_API hearth_status hearth_array_from_dlpack_unversioned(struct DLManagedTensor* tensor,
+                                                                hearth_device device,
+                                                                hearth_array* array);
+
 /* ---- Random numbers */
 
 /* Sets the process seed: the calling thread's generator begins anew, those of others are split from
