@@ -186,7 +186,7 @@ def test_the_backend_leaves_no_method_to_its_default():
         # computed by the methods of floats, which is what Burn's defaults do.
         hook = method.endswith(("_detach", "_set_require_grad", "_is_require_grad"))
         flows = answers.startswith("flow") or method == "q_matmul"
-        is_there = required[0] != "-" and trait.endswith("Ops") and "Vision" not in trait
-        if is_there and answers != "-" and not hook and not flows and method not in written:
+        asked = required[0] != "-" and trait in {*DTYPE_OF, "QTensorOps", "TransactionOps"}
+        if asked and answers != "-" and not hook and not flows and method not in written:
             missing.append(method)
     assert not missing

@@ -141,6 +141,16 @@ pub struct hearth_scheme {
 }
 
 #[repr(C)]
+pub struct DLManagedTensorVersioned {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+pub struct DLManagedTensor {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct hearth_gradients {
     pub id: u64,
@@ -279,6 +289,24 @@ unsafe extern "C" {
         quantized: hearth_array,
         device: hearth_device,
         moved: *mut hearth_array,
+    ) -> hearth_status;
+    pub fn hearth_array_to_dlpack(
+        array: hearth_array,
+        tensor: *mut *mut DLManagedTensorVersioned,
+    ) -> hearth_status;
+    pub fn hearth_array_to_dlpack_unversioned(
+        array: hearth_array,
+        tensor: *mut *mut DLManagedTensor,
+    ) -> hearth_status;
+    pub fn hearth_array_from_dlpack(
+        tensor: *mut DLManagedTensorVersioned,
+        device: hearth_device,
+        array: *mut hearth_array,
+    ) -> hearth_status;
+    pub fn hearth_array_from_dlpack_unversioned(
+        tensor: *mut DLManagedTensor,
+        device: hearth_device,
+        array: *mut hearth_array,
     ) -> hearth_status;
     pub fn hearth_seed(seed: u64) -> hearth_status;
     pub fn hearth_array_require_grad(array: hearth_array, leaf: *mut hearth_array)
