@@ -78,7 +78,8 @@ pub fn apply<const N: usize>(
     results.map(HearthTensor::own)
 }
 
-/// The gradients of the inputs where that of the first result is `gradient`; None where there is none.
+/// The gradients of the inputs where that of the first result is `gradient`; None where there is
+/// none.
 #[track_caller]
 pub fn apply_vjp<const N: usize>(
     function: &Function,
@@ -144,7 +145,8 @@ macro_rules! call_all {
 
 /// The gradients of the inputs, if any, of `gradient`, that of the first result.
 macro_rules! vjp {
-    ($gradient:expr, $name:ident($($input:expr),* $(,)?) $(, $parameter:ident = $value:expr)* $(,)?) => {
+    ($gradient:expr, $name:ident($($input:expr),* $(,)?)
+     $(, $parameter:ident = $value:expr)* $(,)?) => {
         $crate::call::apply_vjp(
             function!($name),
             &[$($crate::call::Argument::value(&$input)),*],
@@ -279,20 +281,20 @@ pub enum Number {
 }
 
 impl Number {
-    pub fn new(scalar: Scalar, dtype: DType) -> Self {
+    pub fn new(scalar: Scalar, dtype: DType, device: &HearthDevice) -> Self {
         match scalar {
             _ if dtype.is_float() => Self::Float(scalar.elem()),
             _ if dtype.is_bool() => Self::Int(i64::from(scalar.elem::<bool>())),
-            Scalar::UInt(number) if i64::try_from(number).is_err() => Self::Array(data::from_data(
-                TensorData::from([number]).convert_dtype(dtype),
-                &Default::default(),
-            )),
+            Scalar::UInt(number) if i64::try_from(number).is_err() => {
+                let data = TensorData::from([number]).convert_dtype(dtype);
+                Self::Array(data::from_data(data, device))
+            }
             _ => Self::Int(scalar.elem()),
         }
     }
 
     pub fn beside(tensor: &HearthTensor, scalar: Scalar) -> Self {
-        Self::new(scalar, tensor.dtype())
+        Self::new(scalar, tensor.dtype(), &tensor.device())
     }
 }
 

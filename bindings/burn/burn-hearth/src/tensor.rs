@@ -7,8 +7,8 @@ use crate::call::check;
 use crate::device::HearthDevice;
 use crate::dtypes;
 
-/// Of float, int and bool elements alike. A clone is another handle of the same value; Hearth writes
-/// into memory only where no handle is left that needs it.
+/// Of float, int and bool elements alike. A clone is another handle of the same value; Hearth
+/// writes into memory only where no handle is left that needs it.
 pub struct HearthTensor {
     array: hearth_array,
     info: hearth_array_info,

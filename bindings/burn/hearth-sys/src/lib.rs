@@ -1,5 +1,5 @@
-//! The C functions of Hearth, a lazy tensor engine. What they mean stands in `hearth/c_api.h`; where the
-//! library comes from, in `build.rs`.
+//! The C functions of Hearth, a lazy tensor engine. What they mean stands in `hearth/c_api.h`;
+//! where the library comes from, in `build.rs`.
 #![no_std]
 
 mod bindings;

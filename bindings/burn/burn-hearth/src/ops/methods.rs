@@ -139,7 +139,7 @@ macro_rules! full {
             device: &HearthDevice,
             dtype: $dtype,
         ) -> HearthTensor {
-            let number = Number::new(fill_value, dtype.into());
+            let number = Number::new(fill_value, dtype.into(), device);
             call!(
                 full(number),
                 shape = shape,

@@ -1,7 +1,8 @@
 //! Ops of quantized tensors.
 //!
 //! Codes move as they are where each keeps its scale; what picks elements keeps the scale too. All
-//! else is what Burn does unless told: dequantize, compute, and quantize again where that propagates.
+//! else is what Burn does unless told: dequantize, compute, and quantize again where that
+//! propagates.
 
 use burn_backend::ops::{FloatTensorOps, QTensorOps};
 use burn_backend::quantization::{QuantScheme, QuantizationParametersPrimitive};
