@@ -15,9 +15,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=HEARTH_LIB_DIR");
     if let Some(folder) = env::var_os("HEARTH_LIB_DIR") {
         link(Path::new(&folder));
-    } else if installed() {
-        link_runtime();
-    } else {
+    } else if !installed() {
         link(&build());
     }
 }

@@ -81,8 +81,8 @@ pub fn transposed<const N: usize>(
     )
 }
 
-/// A convolution of `grad`; where the output was padded by a stride or more, it has positions that x
-/// has not.
+/// A convolution of `grad`; where the output was padded by a stride or more, it has positions that
+/// x has not.
 pub fn transposed_x_backward<const N: usize>(
     weight: HearthTensor,
     grad: HearthTensor,
