@@ -15,10 +15,6 @@ namespace hearth::cpu {
 namespace pool {
 namespace {
 
-// What elements are compared as: halves as f32.
-template <class E>
-using Value = std::conditional_t<std::is_arithmetic_v<E>, E, float>;
-
 template <class V>
 constexpr V least() {
   if constexpr (std::is_floating_point_v<V>) {
@@ -67,14 +63,19 @@ void take_steps(const V* x, std::int64_t given_step, I at, std::int64_t n, V* va
 
 template <class V, class I>
 void take(const V* x, std::int64_t step, I at, std::int64_t n, V* values, I* places) {
-  if (step == 1) return take_steps<1>(x, step, at, n, values, places);
-  if (step == 2) return take_steps<2>(x, step, at, n, values, places);
+  if constexpr (sizeof(I) == 4) {
+    if (step == 1) return take_steps<1>(x, step, at, n, values, places);
+    if (step == 2) return take_steps<2>(x, step, at, n, values, places);
+  }
   take_steps<0>(x, step, at, n, values, places);
 }
 
 // Takes a row of x whose first element has index `at` into a row of results.
 template <class V, class I>
-void take_row(const AxisWindow& window, const V* x, I at, V* values, I* places) {
+void take_row(const AxisWindow& window, const std::byte* x_at, I at, std::byte* values_at,
+              I* places) {
+  const V* const x = reinterpret_cast<const V*>(x_at);
+  V* const values = reinterpret_cast<V*>(values_at);
   const std::int64_t stride = window.stride;
   // Of the kernel, the elements that some position meets inside the row.
   const std::int64_t last_start = (window.positions - 1) * stride - window.padding;
@@ -88,7 +89,7 @@ void take_row(const AxisWindow& window, const V* x, I at, V* values, I* places) 
       I* const place = places == nullptr ? nullptr : places + o;
       for (std::int64_t n = 0; n < part.count; ++n) {
         const std::int64_t i = part.first + n * part.step;
-        take_steps<1>(x + i, 1, static_cast<I>(at + static_cast<I>(i)), 1, values + o, place);
+        take(x + i, 1, static_cast<I>(at + static_cast<I>(i)), 1, values + o, place);
       }
     }
     return;
@@ -105,6 +106,29 @@ void take_row(const AxisWindow& window, const V* x, I at, V* values, I* places) 
   }
 }
 
+template <class V>
+void clear_row(std::byte* values, std::int64_t n) {
+  std::fill_n(reinterpret_cast<V*>(values), n, least<V>());
+}
+
+// The loops of the type that elements are compared as, halves as f32. I holds indices.
+template <class I>
+struct Loops {
+  void (*clear_row)(std::byte* values, std::int64_t n);
+  void (*take_row)(const AxisWindow& window, const std::byte* x, I at, std::byte* values,
+                   I* places);
+  std::int64_t value_bytes;
+};
+template <class I>
+Loops<I> loops_of(DType dtype) {
+  Loops<I> loops = {};
+  with_element_type(dtype, [&]<class E>() {
+    using V = std::conditional_t<std::is_arithmetic_v<E>, E, float>;
+    loops = {clear_row<V>, take_row<V, I>, sizeof(V)};
+  });
+  return loops;
+}
+
 // The first element of a window whose elements are all of the least value; -1 where there is none.
 std::int64_t first_place(const Problem& p, const std::int64_t* position) {
   std::int64_t place = 0;
@@ -116,10 +140,12 @@ std::int64_t first_place(const Problem& p, const std::int64_t* position) {
   return place;
 }
 
-template <class E, class I>
+template <class I>
 void run(const Launch& launch, const Problem& p) {
-  using V = Value<E>;
   const Operand x = input_of(launch, 0);
+  const Loops<I> loops = loops_of<I>(x.dtype());
+  const bool widens = x.dtype() == DType::f16 || x.dtype() == DType::bf16;
+  const std::int64_t bytes = loops.value_bytes, element = widens ? bytes / 2 : bytes;
   const Operand out = output_of(launch);
   const bool has_places = launch.output_count > 1 && !output_of(launch, 1).absent();
   const std::int64_t width = p.axis[2].extent, results = p.axis[2].positions;
@@ -131,42 +157,42 @@ void run(const Launch& launch, const Problem& p) {
   };
   const std::int64_t cost = width * row_cost(p.axis[0]) * row_cost(p.axis[1]) + results;
   for_chunks(planes.count() * rows_of_plane, cost, [&](std::int64_t begin, std::int64_t end) {
-    V* const copy = scratch<V>(0, width);
-    V* const kept = scratch<V>(1, results);
+    std::byte* const copy = scratch<std::byte>(0, width * bytes);
+    std::byte* const kept = scratch<std::byte>(1, results * bytes);
     I* const places = has_places ? scratch<I>(2, results) : nullptr;
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t plane = row / rows_of_plane, at = row % rows_of_plane;
       const std::int64_t od = at / p.axis[1].positions, oh = at % p.axis[1].positions;
       const std::int64_t base = planes.at(plane);
       const WindowPart depth = p.axis[0].part(od), height = p.axis[1].part(oh);
-      V* values = kept;
-      if constexpr (std::is_same_v<V, E>) {
-        if (!out.absent()) values = reinterpret_cast<E*>(out.data) + row * results;
-      }
-      std::fill_n(values, results, least<V>());
+      std::byte* const values = widens || out.absent() ? kept : out.data + row * results * element;
+      loops.clear_row(values, results);
       if (has_places) std::fill_n(places, results, I(-1));
       for (std::int64_t a = 0; a < depth.count; ++a) {
         const std::int64_t d = depth.first + a * depth.step;
         for (std::int64_t b = 0; b < height.count; ++b) {
           const std::int64_t h = height.first + b * height.step;
           const std::int64_t offset = base + d * p.stride[0] + h * p.stride[1];
-          const V* from = copy;
-          if constexpr (std::is_same_v<V, E>) {
-            const E* const elements = reinterpret_cast<const E*>(x.data) + offset;
-            if (p.stride[2] == 1 || width == 1) {
-              from = elements;
-            } else {
-              for (std::int64_t i = 0; i < width; ++i) copy[i] = elements[i * p.stride[2]];
-            }
+          const std::byte* const in_place = x.data + offset * element;
+          const std::byte* from = copy;
+          if (widens) {
+            load_row(x.dtype(), in_place, p.stride[2], width, reinterpret_cast<float*>(copy));
+          } else if (p.stride[2] == 1 || width == 1) {
+            from = in_place;
           } else {
-            load_row(x.dtype(), x.at(offset), p.stride[2], width, copy);
+            with_storage_type(x.dtype(), [&]<class E>() {
+              const E* const elements = reinterpret_cast<const E*>(in_place);
+              E* const to = reinterpret_cast<E*>(copy);
+              for (std::int64_t i = 0; i < width; ++i) to[i] = elements[i * p.stride[2]];
+            });
           }
-          take_row(p.axis[2], from, static_cast<I>((d * p.axis[1].extent + h) * width), values,
-                   places);
+          loops.take_row(p.axis[2], from, static_cast<I>((d * p.axis[1].extent + h) * width),
+                         values, places);
         }
       }
-      if constexpr (!std::is_same_v<V, E>) {
-        if (!out.absent()) store_row(out.dtype(), values, results, out.at(row * results));
+      if (widens && !out.absent()) {
+        store_row(out.dtype(), reinterpret_cast<const float*>(values), results,
+                  out.at(row * results));
       }
       if (!has_places) continue;
       auto* const to = reinterpret_cast<std::int64_t*>(output_of(launch, 1).data) + row * results;
@@ -182,13 +208,11 @@ void launch_max_pool(const Launch& launch) {
   const Problem problem(launch);
   const std::int64_t plane =
       element_count({problem.axis[0].extent, problem.axis[1].extent, problem.axis[2].extent});
-  with_element_type(launch.signature->inputs[0].dtype, [&]<class E>() {
-    if (plane <= std::numeric_limits<std::int32_t>::max()) {
-      run<E, std::int32_t>(launch, problem);
-    } else {
-      run<E, std::int64_t>(launch, problem);
-    }
-  });
+  if (plane <= std::numeric_limits<std::int32_t>::max()) {
+    run<std::int32_t>(launch, problem);
+  } else {
+    run<std::int64_t>(launch, problem);
+  }
 }
 
 constexpr Implementation kFamily[] = {

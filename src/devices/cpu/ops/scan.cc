@@ -201,23 +201,41 @@ struct Job {
   std::int64_t step, second_step, output_step;
 };
 
-// Pointers to the next element of a line.
-template <class E>
+// The first elements of a line.
 struct Line {
-  const E* x = nullptr;
-  const E* second = nullptr;
-  E* y = nullptr;
+  const std::byte* x = nullptr;
+  const std::byte* second = nullptr;
+  std::byte* y = nullptr;
   std::int64_t* index = nullptr;
 };
-template <class E>
-Line<E> line_of(const Job& job, std::int64_t line) {
-  const std::int64_t o = line / job.inner.count(), i = line % job.inner.count();
+Line line_of(const Job& job, std::int64_t line) {
+  const std::int64_t inner = job.inner.count();
+  const std::int64_t o = inner == 1 ? line : line / inner, i = line - o * inner;
   const std::int64_t to = job.to(o, i);
-  return {reinterpret_cast<const E*>(job.input.at(job.from(o, i))),
-          reinterpret_cast<const E*>(job.second.at(job.second_from(o, i))),
-          reinterpret_cast<E*>(job.output.at(to)),
+  return {job.input.at(job.from(o, i)), job.second.at(job.second_from(o, i)), job.output.at(to),
           job.has_indices ? reinterpret_cast<std::int64_t*>(job.indices.at(to)) : nullptr};
 }
+
+// Lines, or pieces of them: `count` elements from `first` on.
+struct Piece {
+  std::int64_t line, first, count;
+};
+
+// The loops of a rule for one dtype. The rest of a scan moves states as bytes.
+struct Loops {
+  // Elements of kSideBySide lines, or of one, from firsts[] on; results are stored if `store`.
+  using Run = void (*)(const Job& job, const Line* lines, const std::int64_t* firsts,
+                       std::int64_t count, std::byte* states, bool store);
+  Run together, alone;
+  // `width` lines that are neighbours, of which this is the first, a row of them at a time.
+  void (*columns)(const Job& job, const Line& line, std::int64_t width, std::byte* states);
+  void (*start)(std::byte* states, std::int64_t count);
+  // From what each piece of a line comes to, to the states that they begin with; null for a rule
+  // whose lines are not cut.
+  void (*join)(std::byte* states, std::int64_t pieces);
+  std::int64_t state_bytes;
+};
+constexpr std::int64_t kMaxStateBytes = 16;
 
 template <class Rule, class E>
 void advance(typename Rule::State& state, const E* x, const E* second, std::int64_t at) {
@@ -230,170 +248,209 @@ void advance(typename Rule::State& state, const E* x, const E* second, std::int6
   }
 }
 
-// `count` elements of some lines from firsts[] on, side by side; results are stored if kStore.
 // kDense: elements of a line are neighbours.
 template <class Rule, int kLines, bool kStore, bool kDense>
-void run_lines(const Job& job, const Line<typename Rule::Element>* lines,
-               const std::int64_t* firsts, std::int64_t count, typename Rule::State* states) {
+void run_lines(const Job& job, const Line* lines, const std::int64_t* firsts, std::int64_t count,
+               std::byte* states_at) {
   using E = typename Rule::Element;
+  auto* const states = reinterpret_cast<typename Rule::State*>(states_at);
   const std::int64_t step = kDense ? 1 : job.step, second_step = kDense ? 1 : job.second_step;
   const std::int64_t output_step = kDense ? 1 : job.output_step;
+  // By value, so that no store of a byte may change what the loop depends on.
   typename Rule::State state[kLines];
-  Line<E> line[kLines];
+  std::int64_t first[kLines];
+  const E *x[kLines], *second[kLines];
+  E* y[kLines];
+  std::int64_t* index[kLines];
+  const bool has_indices = job.has_indices;
   for (int l = 0; l < kLines; ++l) {
     state[l] = states[l];
-    line[l] = lines[l];
-    line[l].x += firsts[l] * step;
-    line[l].second += firsts[l] * second_step;
-    line[l].y += firsts[l] * output_step;
-    if (line[l].index != nullptr) line[l].index += firsts[l] * output_step;
+    first[l] = firsts[l];
+    x[l] = reinterpret_cast<const E*>(lines[l].x) + firsts[l] * step;
+    second[l] = reinterpret_cast<const E*>(lines[l].second) + firsts[l] * second_step;
+    y[l] = reinterpret_cast<E*>(lines[l].y) + firsts[l] * output_step;
+    index[l] = has_indices ? lines[l].index + firsts[l] * output_step : nullptr;
   }
   for (std::int64_t i = 0; i < count; ++i) {
     for (int l = 0; l < kLines; ++l) {
-      advance<Rule>(state[l], line[l].x + i * step, line[l].second + i * second_step,
-                    firsts[l] + i);
+      advance<Rule>(state[l], x[l] + i * step, second[l] + i * second_step, first[l] + i);
       if constexpr (kStore) {
-        line[l].y[i * output_step] = Rule::result(state[l]);
+        y[l][i * output_step] = Rule::result(state[l]);
         if constexpr (requires { state[l].at; }) {
-          if (line[l].index != nullptr) line[l].index[i * output_step] = state[l].at;
+          if (has_indices) index[l][i * output_step] = state[l].at;
         }
       }
     }
   }
   for (int l = 0; l < kLines; ++l) states[l] = state[l];
 }
-template <class Rule, int kLines, bool kStore>
-void run_lines(const Job& job, const Line<typename Rule::Element>* lines,
-               const std::int64_t* firsts, std::int64_t count, typename Rule::State* states) {
+template <class Rule, int kLines>
+void run(const Job& job, const Line* lines, const std::int64_t* firsts, std::int64_t count,
+         std::byte* states, bool store) {
+  if constexpr (Rule::kCuts) {
+    if (!store) return run_lines<Rule, kLines, false, false>(job, lines, firsts, count, states);
+  }
   if (job.step == 1 && job.second_step == 1 && job.output_step == 1) {
-    run_lines<Rule, kLines, kStore, true>(job, lines, firsts, count, states);
-  } else {
-    run_lines<Rule, kLines, kStore, false>(job, lines, firsts, count, states);
+    return run_lines<Rule, kLines, true, true>(job, lines, firsts, count, states);
+  }
+  run_lines<Rule, kLines, true, false>(job, lines, firsts, count, states);
+}
+
+// Into the cache.
+inline void fetch(const void* from, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += 64) {
+    __builtin_prefetch(static_cast<const std::byte*>(from) + i);
   }
 }
 
-// Lines, or pieces of one, [begin, end): kSideBySide of equal length at a time. `place` gives the
-// line, where the piece begins, and its length; states[0] is that of the first.
-struct Piece {
-  std::int64_t line, first, count;
-};
-template <class Rule, bool kStore, class Place>
-void run_pieces(const Job& job, std::int64_t begin, std::int64_t end, Place place,
-                typename Rule::State* states) {
+// A function of its own: a loop around it keeps compilers from making vectors of it.
+template <class Rule, class E>
+[[gnu::noinline]] void run_row(typename Rule::State* states, const E* x, const E* second, E* y,
+                               std::int64_t* index, std::int64_t at, std::int64_t width) {
+  for (std::int64_t i = 0; i < width; ++i) {
+    advance<Rule>(states[i], x + i, second + i, at);
+    y[i] = Rule::result(states[i]);
+  }
+  if constexpr (requires { states->at; }) {
+    for (std::int64_t i = 0; index != nullptr && i < width; ++i) index[i] = states[i].at;
+  }
+}
+
+template <class Rule>
+void run_columns(const Job& job, const Line& line, std::int64_t width, std::byte* states_at) {
   using E = typename Rule::Element;
+  auto* const states = reinterpret_cast<typename Rule::State*>(states_at);
+  for (std::int64_t at = 0; at < job.length; ++at) {
+    const E* const x = reinterpret_cast<const E*>(line.x) + at * job.step;
+    if (at + kAhead < job.length) {
+      fetch(x + kAhead * job.step, width * static_cast<std::int64_t>(sizeof(E)));
+    }
+    std::int64_t* const index = line.index == nullptr ? nullptr : line.index + at * job.output_step;
+    run_row<Rule>(states, x, reinterpret_cast<const E*>(line.second) + at * job.second_step,
+                  reinterpret_cast<E*>(line.y) + at * job.output_step, index, at, width);
+  }
+}
+
+template <class Rule>
+void start_states(std::byte* states, std::int64_t count) {
+  std::fill_n(reinterpret_cast<typename Rule::State*>(states), count, typename Rule::State());
+}
+
+template <class Rule>
+void join_pieces(std::byte* states_at, std::int64_t pieces) {
+  auto* const states = reinterpret_cast<typename Rule::State*>(states_at);
+  typename Rule::State before;
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    typename Rule::State next = before;
+    Rule::join(next, states[piece]);
+    states[piece] = before;
+    before = next;
+  }
+}
+
+template <class Rule>
+constexpr Loops loops_of() {
+  static_assert(sizeof(typename Rule::State) <= kMaxStateBytes);
+  Loops loops = {.together = run<Rule, kSideBySide>,
+                 .alone = run<Rule, 1>,
+                 .columns = run_columns<Rule>,
+                 .start = start_states<Rule>,
+                 .join = nullptr,
+                 .state_bytes = sizeof(typename Rule::State)};
+  if constexpr (Rule::kCuts) loops.join = join_pieces<Rule>;
+  return loops;
+}
+
+// Pieces [begin, end), kSideBySide of equal length at a time: place(i) is piece i, and states[0] is
+// that of the first.
+template <class Place>
+void run_pieces(const Job& job, const Loops& loops, std::int64_t begin, std::int64_t end,
+                Place place, std::byte* states, bool store) {
   std::int64_t at = begin;
   while (at < end) {
-    Line<E> lines[kSideBySide];
+    Line lines[kSideBySide];
     std::int64_t firsts[kSideBySide];
     int together = 0;
     const std::int64_t count = place(at).count;
     for (; together < kSideBySide && at + together < end; ++together) {
       const Piece piece = place(at + together);
       if (piece.count != count) break;
-      lines[together] = line_of<E>(job, piece.line);
+      lines[together] = line_of(job, piece.line);
       firsts[together] = piece.first;
     }
+    std::byte* const first_state = states + (at - begin) * loops.state_bytes;
     if (together == kSideBySide) {
-      run_lines<Rule, kSideBySide, kStore>(job, lines, firsts, count, states + (at - begin));
+      loops.together(job, lines, firsts, count, first_state, store);
     } else {
       for (int l = 0; l < together; ++l) {
-        run_lines<Rule, 1, kStore>(job, lines + l, firsts + l, count, states + (at - begin) + l);
+        loops.alone(job, lines + l, firsts + l, count, first_state + l * loops.state_bytes, store);
       }
     }
     at += together;
   }
 }
 
-template <class Rule>
-void scan_lines(const Job& job) {
-  using State = typename Rule::State;
+// Few long lines, in pieces.
+void scan_pieces(const Job& job, const Loops& loops) {
   const std::int64_t lines = job.outer.count() * job.inner.count(), n = job.length;
-  if constexpr (Rule::kCuts) {
-    if (n >= 2 * kPiece && lines < kSideBySide) {
-      const std::int64_t pieces = ceil_div(n, kPiece);
-      const auto place = [=](std::int64_t at) {
-        const std::int64_t first = at % pieces * kPiece;
-        return Piece{at / pieces, first, std::min(kPiece, n - first)};
-      };
-      State* const states = scratch<State>(9, lines * pieces);
-      std::fill_n(states, lines * pieces, State());
-      const auto each = [&]<bool kStore>() {
-        for_chunks(lines * pieces, kPiece / kSideBySide, [&](std::int64_t begin, std::int64_t end) {
-          run_pieces<Rule, kStore>(job, begin, end, place, states + begin);
-        });
-      };
-      each.template operator()<false>();
-      for (std::int64_t line = 0; line < lines; ++line) {
-        State before;
-        for (std::int64_t piece = 0; piece < pieces; ++piece) {
-          State next = before;
-          Rule::join(next, states[line * pieces + piece]);
-          states[line * pieces + piece] = before;
-          before = next;
-        }
-      }
-      return each.template operator()<true>();
-    }
+  const std::int64_t pieces = ceil_div(n, kPiece);
+  const auto place = [=](std::int64_t at) {
+    const std::int64_t first = at % pieces * kPiece;
+    return Piece{at / pieces, first, std::min(kPiece, n - first)};
+  };
+  std::byte* const states = scratch<std::byte>(9, lines * pieces * loops.state_bytes);
+  loops.start(states, lines * pieces);
+  const auto run_all = [&](bool store) {
+    for_chunks(lines * pieces, kPiece / kSideBySide, [&](std::int64_t begin, std::int64_t end) {
+      run_pieces(job, loops, begin, end, place, states + begin * loops.state_bytes, store);
+    });
+  };
+  run_all(false);
+  for (std::int64_t line = 0; line < lines; ++line) {
+    loops.join(states + line * pieces * loops.state_bytes, pieces);
+  }
+  run_all(true);
+}
+
+void scan_lines(const Job& job, const Loops& loops) {
+  const std::int64_t lines = job.outer.count() * job.inner.count(), n = job.length;
+  if (loops.join != nullptr && n >= 2 * kPiece && lines < kSideBySide) {
+    return scan_pieces(job, loops);
   }
   const auto place = [n](std::int64_t at) { return Piece{at, 0, n}; };
   const std::int64_t groups = ceil_div(lines, kSideBySide);
   for_chunks(groups, n * kSideBySide, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t group = begin; group < end; ++group) {
-      State states[kSideBySide];
+      alignas(16) std::byte states[kSideBySide * kMaxStateBytes];
+      loops.start(states, kSideBySide);
       const std::int64_t first = group * kSideBySide;
-      run_pieces<Rule, true>(job, first, std::min(lines, first + kSideBySide), place, states);
+      run_pieces(job, loops, first, std::min(lines, first + kSideBySide), place, states, true);
     }
   });
 }
 
-// Into the cache.
-template <class E>
-void fetch(const E* from, std::int64_t count) {
-  constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(E));
-  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
-}
-
-// Neighbours, a row of them at a time.
-template <class Rule>
-void scan_columns(const Job& job) {
-  using E = typename Rule::Element;
-  using State = typename Rule::State;
+void scan_columns(const Job& job, const Loops& loops) {
   const std::int64_t inner = job.inner.count();
   const std::int64_t tiles = ceil_div(inner, kMaxColumns);
   for_chunks(job.outer.count() * tiles, job.length * std::min(inner, kMaxColumns),
              [&](std::int64_t begin, std::int64_t end) {
-               State* const states = scratch<State>(10, kMaxColumns);
+               std::byte* const states = scratch<std::byte>(10, kMaxColumns * loops.state_bytes);
                for (std::int64_t task = begin; task < end; ++task) {
                  const std::int64_t first = task % tiles * kMaxColumns;
                  const std::int64_t width = std::min(kMaxColumns, inner - first);
-                 std::fill_n(states, width, State());
-                 const Line<E> line = line_of<E>(job, task / tiles * inner + first);
-                 for (std::int64_t at = 0; at < job.length; ++at) {
-                   const E* const x = line.x + at * job.step;
-                   const E* const second = line.second + at * job.second_step;
-                   E* const y = line.y + at * job.output_step;
-                   if (at + kAhead < job.length) fetch(x + kAhead * job.step, width);
-                   for (std::int64_t i = 0; i < width; ++i) {
-                     advance<Rule>(states[i], x + i, second + i, at);
-                     y[i] = Rule::result(states[i]);
-                   }
-                   if constexpr (requires { states->at; }) {
-                     if (line.index == nullptr) continue;
-                     std::int64_t* const index = line.index + at * job.output_step;
-                     for (std::int64_t i = 0; i < width; ++i) index[i] = states[i].at;
-                   }
-                 }
+                 loops.start(states, width);
+                 const Line line = line_of(job, task / tiles * inner + first);
+                 loops.columns(job, line, width, states);
                }
              });
 }
 
-template <class Rule>
-void scan(const Launch& launch, int axis, bool reverse) {
+void scan(const Launch& launch, const Loops& loops, int axis, bool reverse) {
   const Job job(launch, reverse, axis);
   if (job.inner.count() >= kNeighbours && job.dense()) {
-    scan_columns<Rule>(job);
+    scan_columns(job, loops);
   } else {
-    scan_lines<Rule>(job);
+    scan_lines(job, loops);
   }
 }
 
@@ -404,10 +461,21 @@ void launch_scan(const Launch& launch) {
   const bool reverse = kDirected && statics.boolean();
   if (element_count(launch.signature->output.shape) == 0) return;
   with_element_type(launch.signature->output.dtype, [&]<class E>() {
-    if constexpr (!kFloatsOnly || !std::is_integral_v<E>) scan<Rule<E>>(launch, axis, reverse);
+    if constexpr (!kFloatsOnly || !std::is_integral_v<E>) {
+      static constexpr Loops kLoops = loops_of<Rule<E>>();
+      scan(launch, kLoops, axis, reverse);
+    }
   });
 }
 
+// Sums and products of integers have the same bits with and without a sign.
+template <class E>
+using Unsigned =
+    typename std::conditional_t<is_integer<E>, std::make_unsigned<E>, std::type_identity<E>>::type;
+template <class E>
+using AnySum = Sum<Unsigned<E>>;
+template <class E>
+using AnyProduct = Product<Unsigned<E>>;
 template <class E>
 using Largest = Extreme<E, false>;
 template <class E>
@@ -418,8 +486,8 @@ constexpr Implementation lines(const OpDef& op, LaunchFunction launch) {
 }
 
 constexpr Implementation kImplementations[] = {
-    lines(defs::cumsum_op, launch_scan<Sum, false>),
-    lines(defs::cumprod_op, launch_scan<Product, false>),
+    lines(defs::cumsum_op, launch_scan<AnySum, false>),
+    lines(defs::cumprod_op, launch_scan<AnyProduct, false>),
     lines(defs::cummax_op, launch_scan<Largest, false, false>),
     lines(defs::cummin_op, launch_scan<Smallest, false, false>),
     lines(defs::cummax_with_indices_op, launch_scan<Largest, false, false>),

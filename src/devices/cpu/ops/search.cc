@@ -58,7 +58,7 @@ std::int64_t steps_of(std::int64_t n) {
   return steps;
 }
 
-template <class E, class I>
+template <class E>
 void search(const Launch& launch) {
   using V = std::conditional_t<std::is_same_v<E, float16> || std::is_same_v<E, bfloat16>, float, E>;
   const Operand sorted = input_of(launch, 0), values = input_of(launch, 1);
@@ -70,7 +70,8 @@ void search(const Launch& launch) {
   if (element_count(values.shape()) == 0) return;
   const OffsetMap sorted_rows(sorted.shape(), sorted.strides(), 0, last);
   const OffsetMap value_rows(values.shape(), values.strides(), 0, last);
-  I* const out = reinterpret_cast<I*>(output.data);
+  // Results are i64, or i32 that are made of these.
+  const bool in_place = output.dtype() == DType::i64;
   // `known` is the place of another value, which that of the next ascending value is not far
   // behind: some steps from there, each twice as far, before the rest of the row is halved.
   const auto count_before = [=](const E* row, V value, std::int64_t known) {
@@ -115,21 +116,24 @@ void search(const Launch& launch) {
           ascends &= k == 0 || !(some[k] < some[k - 1]);
           is_number &= some[k] == some[k];
         }
+        std::int64_t copy[kTogether];
+        std::int64_t* const places =
+            in_place ? reinterpret_cast<std::int64_t*>(output.data) + i : copy;
         if (count == kTogether && !ascends && is_number && n > 0) {
-          std::int64_t places[kTogether];
           if (right) {
             search_together<true>(row, step, n, some, places);
           } else {
             search_together<false>(row, step, n, some, places);
           }
-          for (int k = 0; k < kTogether; ++k) out[i + k] = static_cast<I>(places[k]);
-          place = places[kTogether - 1];
         } else {
           for (int k = 0; k < count; ++k) {
-            place = count_before(row, some[k], place);
-            out[i + k] = static_cast<I>(place);
+            places[k] = place = count_before(row, some[k], place);
           }
         }
+        for (int k = 0; !in_place && k < count; ++k) {
+          reinterpret_cast<std::int32_t*>(output.data)[i + k] = static_cast<std::int32_t>(copy[k]);
+        }
+        place = places[count - 1];
         i += count;
       }
     }
@@ -137,13 +141,7 @@ void search(const Launch& launch) {
 }
 
 void launch_search(const Launch& launch) {
-  with_element_type(launch.signature->inputs[0].dtype, [&]<class E>() {
-    if (launch.signature->output.dtype == DType::i64) {
-      search<E, std::int64_t>(launch);
-    } else {
-      search<E, std::int32_t>(launch);
-    }
-  });
+  with_element_type(launch.signature->inputs[0].dtype, [&]<class E>() { search<E>(launch); });
 }
 
 constexpr Implementation kImplementations[] = {

@@ -6,14 +6,13 @@
 // and rounded once per target. An index outside the axis reads as zero and is not written.
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "core/integer_math.h"
 #include "devices/cpu/ops/elements.h"
-#include "devices/cpu/ops/update_rows.h"
-#include "devices/cpu/ops/updates.h"
-#include "devices/cpu/rows/columns.h"
+#include "devices/cpu/ops/updates/rows_across.h"
+#include "devices/cpu/ops/updates/update_loops.h"
+#include "devices/cpu/ops/updates/update_rows.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
@@ -177,53 +176,25 @@ void for_groups(const Groups& groups, std::int64_t outer, std::int64_t inner, Ad
              });
 }
 
-// sum[i] updated by x[i].
-template <class T, class Rule>
-void update_row(T* sum, const T* x, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) Rule::apply(sum[i], x[i]);
-}
-
-template <class T, class Rule>
-void update_floats(const Groups& groups, const Operand& values, const Operand& output, int axis) {
-  const AxisView view(values, axis);
-  const std::int64_t inner = view.inner(), extent = output.shape()[axis];
-  auto* update = update_row<T, Rule>;
-  if constexpr (std::is_same_v<Rule, UpdateAdd>) update = row_math<T>().add_to;
-  for_groups(groups, view.outer(), inner,
+void update_groups(const UpdateLoops& loops, const Groups& groups, const Operand& values,
+                   const Operand& output, int axis) {
+  const RowsAcross rows(values, values.shape(), axis);
+  const std::int64_t inner = rows.inner.count(), extent = output.shape()[axis];
+  const std::int64_t bytes = loops.widens ? sizeof(float) : size_of(output.dtype());
+  for_groups(groups, rows.outer.count(), inner,
              [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
-               T* const copy = scratch<T>(0, width);
-               const std::int64_t at = (outer * extent + group.target) * inner + column;
-               T* const sum = row_to_write(output, at, scratch<T>(1, width));
-               if (output.dtype() != dtype_of_v<T>)
-                 load_row(output.dtype(), output.at(at), 1, width, sum);
-               for (std::int64_t i = group.begin; i < group.end; ++i) {
-                 update(sum,
-                        view.row(outer, groups.positions[static_cast<std::size_t>(i)], column,
-                                 width, copy),
-                        width);
+               std::byte* const copy = scratch<std::byte>(1, width * bytes);
+               const Address target = output.at((outer * extent + group.target) * inner + column);
+               float* const sums = loops.widens ? scratch<float>(1, width) : nullptr;
+               if (loops.widens) load_row(output.dtype(), target, 1, width, sums);
+               std::byte* const sum = loops.widens ? reinterpret_cast<std::byte*>(sums) : target;
+               for (std::int64_t i = loops.assigns ? group.end - 1 : group.begin; i < group.end;
+                    ++i) {
+                 const std::int64_t place = groups.positions[static_cast<std::size_t>(i)];
+                 loops.row(sum, rows.read(rows.at(outer, place), column, width, loops.widens, copy),
+                           width);
                }
-               write_row(output, at, sum, width);
-             });
-}
-
-template <class E, class Rule>
-void update_integers(const Groups& groups, const Operand& values, const Operand& output, int axis) {
-  const OffsetMap outer_map(values.shape(), values.strides(), 0, axis);
-  const OffsetMap inner_map(values.shape(), values.strides(), axis + 1, values.shape().rank());
-  const std::int64_t inner = inner_map.count(), extent = output.shape()[axis];
-  constexpr bool kLast = std::is_same_v<Rule, UpdateAssign>;
-  for_groups(groups, outer_map.count(), inner,
-             [&](std::int64_t outer, const Group& group, std::int64_t column, std::int64_t width) {
-               E* const sum = reinterpret_cast<E*>(output.data) +
-                              (outer * extent + group.target) * inner + column;
-               for (std::int64_t i = kLast ? group.end - 1 : group.begin; i < group.end; ++i) {
-                 const auto* from =
-                     reinterpret_cast<const E*>(values.data) + outer_map.at(outer) +
-                     groups.positions[static_cast<std::size_t>(i)] * values.stride(axis);
-                 for (std::int64_t j = 0; j < width; ++j) {
-                   Rule::apply(sum[j], from[inner_map.at(column + j)]);
-                 }
-               }
+               if (loops.widens) store_row(output.dtype(), sums, width, target);
              });
 }
 
@@ -240,22 +211,14 @@ void launch_select_update(const Launch& launch) {
   const auto axis = static_cast<int>(statics_of(launch).i64());
   if (element_count(values.shape()) == 0) return;
   const Operand indices = input_of(launch, 1);
+  const UpdateLoops loops = update_loops(launch.signature->statics, output.dtype());
   if (walks_list(indices.shape()[0], output, axis)) {
     Strides of_all = Strides::filled(values.shape().rank(), 0);
     of_all[axis] = indices.stride(0);
-    return with_update(launch.signature->statics, output.dtype(), [&]<class E, class Rule>() {
-      update_rows<E, Rule>(indices, values.shape(), of_all, values, output);
-    });
+    return update_rows(loops, indices, values.shape(), of_all, values, output);
   }
   const Groups groups = group_by_target(index_list(indices), output.shape()[axis]);
-  with_update(launch.signature->statics, output.dtype(), [&]<class E, class Rule>() {
-    if constexpr (std::is_integral_v<E>) {
-      update_integers<E, Rule>(groups, values, output, axis);
-    } else {
-      using T = std::conditional_t<std::is_same_v<E, double>, double, float>;
-      update_floats<T, Rule>(groups, values, output, axis);
-    }
-  });
+  update_groups(loops, groups, values, output, axis);
 }
 
 constexpr Implementation kImplementations[] = {
