@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 /// What a static libhearth needs beside itself.
 const NEEDED: [&str; 3] = ["hwy", "pthread", "dl"];
-const FRAMEWORKS: [&str; 3] = ["Metal", "Foundation", "Accelerate"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -65,7 +64,4 @@ fn link_runtime() {
     let apple = env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|vendor| vendor == "apple");
     let library = if apple { "c++" } else { "stdc++" };
     println!("cargo::rustc-link-lib={library}");
-    for framework in FRAMEWORKS.iter().filter(|_| apple) {
-        println!("cargo::rustc-link-lib=framework={framework}");
-    }
 }
