@@ -1,6 +1,6 @@
 # The commands of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check style messages corpus cross bench format clean bootstrap release
+.PHONY: help demo test check style messages burn corpus cross bench format clean bootstrap release
 
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Builds that `make test` runs besides release; empty where clang-19 is not to be had. On macOS the
@@ -27,6 +27,7 @@ help:
 	@echo "make check    format, style, layers, warnings of g++ and clang"
 	@echo "make style    of these, what takes no compiler"
 	@echo "make messages compare the messages to Metal with public bindings (Cargo fetches them)"
+	@echo "make burn     run Burn's own tests on Hearth (Cargo fetches what they need)"
 	@echo "make corpus   compile other projects' Metal kernels for host and CUDA (fetches them)"
 	@echo "make cross    link for Macs with Apple's chips, on Linux"
 	@echo "make bench    measure, beside the peers; a GPU with DEVICE=cuda or DEVICE=metal"
@@ -64,6 +65,9 @@ messages:
 
 corpus: release
 	@.venv/bin/python scripts/metal_corpus.py -j $(JOBS)
+
+burn: release
+	@scripts/timed burn scripts/burn_tests
 
 cross:
 	@scripts/timed cross scripts/cross_macos -j $(JOBS)

@@ -17,11 +17,11 @@
  *
  * Errors. Every call returns HEARTH_OK or what went wrong, unless it says otherwise; then
  * hearth_error_message() says what, and results are left as they were. No call ends the process,
- * and no exception leaves one. NULL where a pointer is needed is HEARTH_INVALID_ARGUMENT.
+ * and no exception leaves one. NULL where a pointer is needed is HEARTH_ERROR_INVALID_ARGUMENT.
  *
  * Handles name objects of Hearth by slot and generation. They are no pointers: one that was
- * released already, or never given out, is HEARTH_INVALID_HANDLE. A zero handle names nothing;
- * releasing it does nothing. Each handle that a call gives is the caller's to release.
+ * released already, or never given out, is HEARTH_ERROR_INVALID_HANDLE. A zero handle names
+ * nothing; releasing it does nothing. Each handle that a call gives is the caller's to release.
  *
  * Threads. Any call from any thread; a handle may be used by several at once, and released by one
  * while another uses it. What a thread records is computed in that order.
@@ -57,16 +57,16 @@ HEARTH_C_API const char* hearth_version(void);
 typedef int32_t hearth_status;
 enum {
   HEARTH_OK = 0,
-  HEARTH_INVALID_ARGUMENT = 1, /* a value outside what the call accepts */
-  HEARTH_SHAPE = 2,            /* ranks or extents do not fit */
-  HEARTH_DTYPE = 3,            /* an element type the function does not take, or a mix of them */
-  HEARTH_DEVICE = 4,           /* arrays on different devices, or a fault of the device itself */
-  HEARTH_OUT_OF_MEMORY = 5,    /* an allocation failed after caches were given back */
-  HEARTH_UNSUPPORTED = 6,      /* valid, but this device or build cannot do it */
-  HEARTH_CORRUPT_FILE = 7,     /* a file's contents break its format */
-  HEARTH_IO = 8,               /* the operating system refused to read or write */
-  HEARTH_INTERNAL = 9,         /* a fault of Hearth */
-  HEARTH_INVALID_HANDLE = 10   /* a handle that names nothing: released, or never given out */
+  HEARTH_ERROR_INVALID_ARGUMENT = 1, /* a value outside what the call accepts */
+  HEARTH_ERROR_SHAPE = 2,            /* ranks or extents do not fit */
+  HEARTH_ERROR_DTYPE = 3,         /* an element type the function does not take, or a mix of them */
+  HEARTH_ERROR_DEVICE = 4,        /* arrays on different devices, or a fault of the device itself */
+  HEARTH_ERROR_OUT_OF_MEMORY = 5, /* an allocation failed after caches were given back */
+  HEARTH_ERROR_UNSUPPORTED = 6,   /* valid, but this device or build cannot do it */
+  HEARTH_ERROR_CORRUPT_FILE = 7,  /* a file's contents break its format */
+  HEARTH_ERROR_IO = 8,            /* the operating system refused to read or write */
+  HEARTH_ERROR_INTERNAL = 9,      /* a fault of Hearth */
+  HEARTH_ERROR_INVALID_HANDLE = 10 /* a handle that names nothing: released, or never given out */
 };
 
 /* Of the calling thread's last call that failed: "add: shapes do not broadcast; got ...". Never
@@ -106,7 +106,8 @@ typedef int32_t hearth_device;
 #define HEARTH_DEFAULT_DEVICE (-1)
 
 HEARTH_C_API int32_t hearth_device_count(void);
-/* "cpu", "cuda", "cuda:1". HEARTH_DEVICE where there is none; the message has those that exist. */
+/* "cpu", "cuda", "cuda:1". HEARTH_ERROR_DEVICE where there is none; the message has those that
+ * exist. */
 HEARTH_C_API hearth_status hearth_device_named(const char* name, hearth_device* device);
 /* "cuda:0", and "NVIDIA H200, ..."; NULL for other numbers. Valid as long as the process. */
 HEARTH_C_API const char* hearth_device_name(hearth_device device);
@@ -119,7 +120,7 @@ HEARTH_C_API hearth_status hearth_device_supports(hearth_device device, hearth_d
 HEARTH_C_API hearth_status hearth_device_synchronize(hearth_device device);
 /* Gives cached memory back to the system. */
 HEARTH_C_API hearth_status hearth_device_trim(hearth_device device);
-/* How many bytes arrays may hold; what goes beyond is HEARTH_OUT_OF_MEMORY. */
+/* How many bytes arrays may hold; what goes beyond is HEARTH_ERROR_OUT_OF_MEMORY. */
 HEARTH_C_API hearth_status hearth_device_set_memory_limit(hearth_device device, int64_t bytes);
 
 /* A number by its name. Of a device: "memory.in_use", "memory.cached", "memory.arena",
@@ -152,8 +153,8 @@ enum {
   HEARTH_IS_QUANTIZED = 2 /* dtype is that of the floats it was made of */
 };
 
-/* Copies `bytes` bytes: elements in row-major order, little-endian. HEARTH_SHAPE where they are not
- * as many as shape and dtype say. `shape` may be NULL where rank is 0. */
+/* Copies `bytes` bytes: elements in row-major order, little-endian. HEARTH_ERROR_SHAPE where they
+ * are not as many as shape and dtype say. `shape` may be NULL where rank is 0. */
 HEARTH_C_API hearth_status hearth_array_from_bytes(const void* data, size_t bytes,
                                                    hearth_dtype dtype, const int64_t* shape,
                                                    size_t rank, hearth_device device,
@@ -175,8 +176,8 @@ HEARTH_C_API hearth_status hearth_array_release(hearth_array array);
 /* Computes nothing. */
 HEARTH_C_API hearth_status hearth_array_describe(hearth_array array, hearth_array_info* info);
 
-/* Computes the array and copies its elements in row-major order. HEARTH_SHAPE unless `bytes` is
- * their size. */
+/* Computes the array and copies its elements in row-major order. HEARTH_ERROR_SHAPE unless `bytes`
+ * is their size. */
 HEARTH_C_API hearth_status hearth_array_read(hearth_array array, void* target, size_t bytes);
 
 /* A read that the caller does not wait for. Everything that the thread recorded is submitted. */
@@ -252,7 +253,7 @@ HEARTH_C_API const char* hearth_function_signature(hearth_function function);
  * structs of options: HEARTH_ARRAY, HEARTH_NONE for one that is optional (or left out at the end),
  * or a number where the function takes one beside arrays. A list of arrays is the inputs from its
  * place on. `parameters` are all others in any order; names that the function lacks, and values
- * of other types, are HEARTH_INVALID_ARGUMENT. What they are in C:
+ * of other types, are HEARTH_ERROR_INVALID_ARGUMENT. What they are in C:
  *
  *   bool              HEARTH_FLAG
  *   i64               HEARTH_INT
@@ -265,7 +266,7 @@ HEARTH_C_API const char* hearth_function_signature(hearth_function function);
  *   string, an enum   HEARTH_STRING, the enumerator's name
  *
  * `results` has room for `capacity` handles; `count`, where it is not NULL, becomes how many there
- * are. HEARTH_INVALID_ARGUMENT where there is no room for them. */
+ * are. HEARTH_ERROR_INVALID_ARGUMENT where there is no room for them. */
 HEARTH_C_API hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
                                         size_t input_count, const hearth_parameter* parameters,
                                         size_t parameter_count, hearth_array* results,
@@ -398,7 +399,7 @@ HEARTH_C_API hearth_status hearth_array_to_dlpack_unversioned(hearth_array array
 /* Takes the tensor over and calls its deleter when it is needed no more; where the call fails, it
  * is the caller's still. What writes it has finished. Of the CPU it becomes an array of `device`;
  * of CUDA it is copied, to an array of its own card with HEARTH_DEFAULT_DEVICE, and
- * HEARTH_UNSUPPORTED if it is not contiguous. */
+ * HEARTH_ERROR_UNSUPPORTED if it is not contiguous. */
 HEARTH_C_API hearth_status hearth_array_from_dlpack(struct DLManagedTensorVersioned* tensor,
                                                     hearth_device device, hearth_array* array);
 HEARTH_C_API hearth_status hearth_array_from_dlpack_unversioned(struct DLManagedTensor* tensor,
@@ -467,10 +468,10 @@ HEARTH_C_API hearth_status hearth_archive_count(hearth_archive archive, size_t* 
 /* The name is valid until the archive is changed or released. */
 HEARTH_C_API hearth_status hearth_archive_name(hearth_archive archive, size_t index,
                                                const char** name);
-/* HEARTH_INVALID_ARGUMENT where there is none of that name. */
+/* HEARTH_ERROR_INVALID_ARGUMENT where there is none of that name. */
 HEARTH_C_API hearth_status hearth_archive_get(hearth_archive archive, const char* name,
                                               hearth_array* array);
-/* HEARTH_INVALID_ARGUMENT where there is one already. */
+/* HEARTH_ERROR_INVALID_ARGUMENT where there is one already. */
 HEARTH_C_API hearth_status hearth_archive_add(hearth_archive archive, const char* name,
                                               hearth_array array);
 /* NULL where there is none of that name; valid until the archive is changed or released. */

@@ -35,10 +35,10 @@ hearth_status say(hearth_status status, const char* function, const char* text) 
 
 // Statuses are error codes, counted from 1.
 constexpr hearth_status status_of(ErrorCode code) { return static_cast<hearth_status>(code) + 1; }
-static_assert(status_of(ErrorCode::invalid_argument) == HEARTH_INVALID_ARGUMENT);
-static_assert(status_of(ErrorCode::device) == HEARTH_DEVICE);
-static_assert(status_of(ErrorCode::corrupt_file) == HEARTH_CORRUPT_FILE);
-static_assert(status_of(ErrorCode::internal) == HEARTH_INTERNAL);
+static_assert(status_of(ErrorCode::invalid_argument) == HEARTH_ERROR_INVALID_ARGUMENT);
+static_assert(status_of(ErrorCode::device) == HEARTH_ERROR_DEVICE);
+static_assert(status_of(ErrorCode::corrupt_file) == HEARTH_ERROR_CORRUPT_FILE);
+static_assert(status_of(ErrorCode::internal) == HEARTH_ERROR_INTERNAL);
 
 }  // namespace
 
@@ -48,13 +48,13 @@ hearth_status failed(const char* function) noexcept {
   } catch (const Error& error) {
     return say(status_of(error.code()), nullptr, error.what());
   } catch (const InvalidHandle& error) {
-    return say(HEARTH_INVALID_HANDLE, function, error.what());
+    return say(HEARTH_ERROR_INVALID_HANDLE, function, error.what());
   } catch (const std::bad_alloc&) {
-    return say(HEARTH_OUT_OF_MEMORY, function, "out of memory of the host");
+    return say(HEARTH_ERROR_OUT_OF_MEMORY, function, "out of memory of the host");
   } catch (const std::exception& error) {
-    return say(HEARTH_INTERNAL, function, error.what());
+    return say(HEARTH_ERROR_INTERNAL, function, error.what());
   } catch (...) {
-    return say(HEARTH_INTERNAL, function, "an unknown exception");
+    return say(HEARTH_ERROR_INTERNAL, function, "an unknown exception");
   }
 }
 
@@ -70,8 +70,8 @@ const char* hearth_error_message(void) { return hearth::c_api::message().shown; 
 
 const char* hearth_status_name(hearth_status status) {
   if (status == HEARTH_OK) return "ok";
-  if (status == HEARTH_INVALID_HANDLE) return "invalid_handle";
-  if (status < HEARTH_OK || status > HEARTH_INVALID_HANDLE) return "unknown";
+  if (status == HEARTH_ERROR_INVALID_HANDLE) return "invalid_handle";
+  if (status < HEARTH_OK || status > HEARTH_ERROR_INVALID_HANDLE) return "unknown";
   return hearth::name(static_cast<hearth::ErrorCode>(status - 1));
 }
 

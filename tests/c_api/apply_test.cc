@@ -84,7 +84,7 @@ TEST(CApply, GivesSeveralResultsAndLists) {
   hearth_array parts[2] = {};
   expect_refused(
       hearth_apply(hearth_function_named("split"), inputs, 1, split, 2, parts, 1, &count),
-      HEARTH_INVALID_ARGUMENT, "no room for the results; got 1, expected 2");
+      HEARTH_ERROR_INVALID_ARGUMENT, "no room for the results; got 1, expected 2");
   ASSERT_EQ(hearth_apply(hearth_function_named("split"), inputs, 1, split, 2, parts, 2, &count),
             HEARTH_OK)
       << hearth_error_message();
@@ -102,28 +102,29 @@ TEST(CApply, RefusesWhatTheFunctionDoesNotTake) {
                         parameters.data(), parameters.size(), &result, 1, nullptr);
   };
   const hearth_value a = hearth_of_array(x.handle);
-  expect_refused(call("sine", {a}, {}), HEARTH_INVALID_ARGUMENT, "no such function");
-  expect_refused(call("add", {a}, {}), HEARTH_INVALID_ARGUMENT, "add: input b is missing");
-  expect_refused(call("add", {a, a, a}, {}), HEARTH_INVALID_ARGUMENT,
+  expect_refused(call("sine", {a}, {}), HEARTH_ERROR_INVALID_ARGUMENT, "no such function");
+  expect_refused(call("add", {a}, {}), HEARTH_ERROR_INVALID_ARGUMENT, "add: input b is missing");
+  expect_refused(call("add", {a, a, a}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
                  "add: too many inputs; got 3, expected 2 at most");
-  expect_refused(call("sum", {a}, {{"axis", hearth_of_int(0)}}), HEARTH_INVALID_ARGUMENT,
+  expect_refused(call("sum", {a}, {{"axis", hearth_of_int(0)}}), HEARTH_ERROR_INVALID_ARGUMENT,
                  "sum: no such parameter, or given twice; got \"axis\", expected one of axes, "
                  "keepdim");
-  expect_refused(call("sum", {a}, {{"axes", hearth_of_float(0)}}), HEARTH_INVALID_ARGUMENT,
+  expect_refused(call("sum", {a}, {{"axes", hearth_of_float(0)}}), HEARTH_ERROR_INVALID_ARGUMENT,
                  "sum: axes is a number, expected a list of integers");
-  expect_refused(call("argmax", {a}, {}), HEARTH_INVALID_ARGUMENT,
+  expect_refused(call("argmax", {a}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
                  "argmax: parameter axis is missing");
-  expect_refused(call("argmax", {a}, {{"axis", hearth_of_int(1)}}), HEARTH_INVALID_ARGUMENT,
+  expect_refused(call("argmax", {a}, {{"axis", hearth_of_int(1)}}), HEARTH_ERROR_INVALID_ARGUMENT,
                  "argmax: ");
-  expect_refused(call("cast", {a}, {{"dtype", hearth_of_int(13)}}), HEARTH_DTYPE,
+  expect_refused(call("cast", {a}, {{"dtype", hearth_of_int(13)}}), HEARTH_ERROR_DTYPE,
                  "cast: no such dtype; got 13");
   const std::int64_t none[] = {0};
   expect_refused(call("pad", {a},
                       {{"before", hearth_of_ints(none, 1)},
                        {"after", hearth_of_ints(none, 1)},
                        {"mode", hearth_of_string("mirror")}}),
-                 HEARTH_INVALID_ARGUMENT, "pad: mode is \"mirror\", expected one of constant");
-  expect_refused(call("add", {a, hearth_of_string("1")}, {}), HEARTH_INVALID_ARGUMENT,
+                 HEARTH_ERROR_INVALID_ARGUMENT,
+                 "pad: mode is \"mirror\", expected one of constant");
+  expect_refused(call("add", {a, hearth_of_string("1")}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
                  "add: input 1 is a string, expected an array or a number");
   EXPECT_EQ(result.id, 0u) << "a call that fails leaves its results alone";
 }

@@ -12,12 +12,12 @@ TEST(CArchives, AreWrittenAndRead) {
   hearth_archive archive;
   ASSERT_EQ(hearth_archive_new(&archive), HEARTH_OK);
   ASSERT_EQ(hearth_archive_add(archive, "layer.weight", x.handle), HEARTH_OK);
-  expect_refused(hearth_archive_add(archive, "layer.weight", x.handle), HEARTH_INVALID_ARGUMENT,
-                 "there is an array of this name");
+  expect_refused(hearth_archive_add(archive, "layer.weight", x.handle),
+                 HEARTH_ERROR_INVALID_ARGUMENT, "there is an array of this name");
   ASSERT_EQ(hearth_archive_set_text(archive, "format", "pt"), HEARTH_OK);
   ASSERT_EQ(hearth_archive_save(archive, path.c_str()), HEARTH_OK) << hearth_error_message();
   EXPECT_EQ(hearth_archive_release(archive), HEARTH_OK);
-  EXPECT_EQ(hearth_archive_release(archive), HEARTH_INVALID_HANDLE);
+  EXPECT_EQ(hearth_archive_release(archive), HEARTH_ERROR_INVALID_HANDLE);
 
   ASSERT_EQ(hearth_archive_load(path.c_str(), HEARTH_DEFAULT_DEVICE, &archive), HEARTH_OK)
       << hearth_error_message();
@@ -27,7 +27,7 @@ TEST(CArchives, AreWrittenAndRead) {
   const char* name = nullptr;
   ASSERT_EQ(hearth_archive_name(archive, 0, &name), HEARTH_OK);
   EXPECT_STREQ(name, "layer.weight");
-  expect_refused(hearth_archive_name(archive, 1, &name), HEARTH_INVALID_ARGUMENT,
+  expect_refused(hearth_archive_name(archive, 1, &name), HEARTH_ERROR_INVALID_ARGUMENT,
                  "index out of range");
   const char* text = nullptr;
   ASSERT_EQ(hearth_archive_text(archive, "format", &text), HEARTH_OK);
@@ -37,11 +37,11 @@ TEST(CArchives, AreWrittenAndRead) {
   hearth_array y = {0};
   ASSERT_EQ(hearth_archive_get(archive, "layer.weight", &y), HEARTH_OK);
   EXPECT_EQ(values_of(Held(y)), (std::vector<float>{1, 2, 3, 4}));
-  expect_refused(hearth_archive_get(archive, "bias", &y), HEARTH_INVALID_ARGUMENT,
+  expect_refused(hearth_archive_get(archive, "bias", &y), HEARTH_ERROR_INVALID_ARGUMENT,
                  "no array of this name; got \"bias\"");
   EXPECT_EQ(hearth_archive_release(archive), HEARTH_OK);
   std::filesystem::remove(path);
-  EXPECT_EQ(hearth_archive_load(path.c_str(), HEARTH_DEFAULT_DEVICE, &archive), HEARTH_IO);
+  EXPECT_EQ(hearth_archive_load(path.c_str(), HEARTH_DEFAULT_DEVICE, &archive), HEARTH_ERROR_IO);
 }
 
 }  // namespace

@@ -14,26 +14,26 @@ TEST(CArrays, AHandleIsReleasedOnce) {
   ASSERT_EQ(hearth_array_from_bytes(&value, 4, HEARTH_F32, nullptr, 0, HEARTH_DEFAULT_DEVICE, &x),
             HEARTH_OK);
   EXPECT_EQ(hearth_array_release(x), HEARTH_OK);
-  expect_refused(hearth_array_release(x), HEARTH_INVALID_HANDLE,
+  expect_refused(hearth_array_release(x), HEARTH_ERROR_INVALID_HANDLE,
                  "hearth_array_release: no such handle");
   float read = 0;
-  expect_refused(hearth_array_read(x, &read, 4), HEARTH_INVALID_HANDLE, "no such handle");
+  expect_refused(hearth_array_read(x, &read, 4), HEARTH_ERROR_INVALID_HANDLE, "no such handle");
   EXPECT_EQ(hearth_array_release({0}), HEARTH_OK);
   // Its slot is taken by another, which the old handle does not name.
   const Held y = floats({2}, {1});
-  EXPECT_EQ(hearth_array_release(x), HEARTH_INVALID_HANDLE);
+  EXPECT_EQ(hearth_array_release(x), HEARTH_ERROR_INVALID_HANDLE);
   EXPECT_EQ(values_of(y), Floats{2});
 }
 
 TEST(CArrays, AHandleOfAnotherKindIsNone) {
   const Held x = floats({1}, {1});
-  EXPECT_EQ(hearth_read_release({x.handle.id}), HEARTH_INVALID_HANDLE);
-  EXPECT_EQ(hearth_gradients_release({x.handle.id}), HEARTH_INVALID_HANDLE);
-  EXPECT_EQ(hearth_archive_release({x.handle.id}), HEARTH_INVALID_HANDLE);
+  EXPECT_EQ(hearth_read_release({x.handle.id}), HEARTH_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(hearth_gradients_release({x.handle.id}), HEARTH_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(hearth_archive_release({x.handle.id}), HEARTH_ERROR_INVALID_HANDLE);
   for (const std::uint64_t id : {std::uint64_t{1}, ~std::uint64_t{0}, x.handle.id + 1,
                                  x.handle.id ^ std::uint64_t{1} << 40}) {
     hearth_array_info info;
-    EXPECT_EQ(hearth_array_describe({id}, &info), HEARTH_INVALID_HANDLE) << id;
+    EXPECT_EQ(hearth_array_describe({id}, &info), HEARTH_ERROR_INVALID_HANDLE) << id;
   }
 }
 
@@ -51,25 +51,25 @@ TEST(CArrays, SizesAndPointersAreChecked) {
   const float values[] = {1, 2, 3};
   const std::int64_t shape[] = {3}, negative[] = {-1};
   hearth_array x = {0};
-  expect_refused(hearth_array_from_bytes(values, 8, HEARTH_F32, shape, 1, -1, &x), HEARTH_SHAPE,
-                 "wrong size; got 8 bytes, expected 12");
+  expect_refused(hearth_array_from_bytes(values, 8, HEARTH_F32, shape, 1, -1, &x),
+                 HEARTH_ERROR_SHAPE, "wrong size; got 8 bytes, expected 12");
   expect_refused(hearth_array_from_bytes(nullptr, 12, HEARTH_F32, shape, 1, -1, &x),
-                 HEARTH_INVALID_ARGUMENT, "data is NULL");
+                 HEARTH_ERROR_INVALID_ARGUMENT, "data is NULL");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, nullptr, 1, -1, &x),
-                 HEARTH_INVALID_ARGUMENT, "shape is NULL");
-  expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, negative, 1, -1, &x), HEARTH_SHAPE,
-                 "hearth_array_from_bytes");
-  expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, 9, -1, &x), HEARTH_SHAPE,
-                 "rank out of range");
-  expect_refused(hearth_array_from_bytes(values, 12, 99, shape, 1, -1, &x), HEARTH_DTYPE,
+                 HEARTH_ERROR_INVALID_ARGUMENT, "shape is NULL");
+  expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, negative, 1, -1, &x),
+                 HEARTH_ERROR_SHAPE, "hearth_array_from_bytes");
+  expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, 9, -1, &x),
+                 HEARTH_ERROR_SHAPE, "rank out of range");
+  expect_refused(hearth_array_from_bytes(values, 12, 99, shape, 1, -1, &x), HEARTH_ERROR_DTYPE,
                  "no such dtype; got 99");
-  expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, 1, 99, &x), HEARTH_DEVICE,
-                 "no such device; got 99");
+  expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, 1, 99, &x),
+                 HEARTH_ERROR_DEVICE, "no such device; got 99");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, 1, -1, nullptr),
-                 HEARTH_INVALID_ARGUMENT, "array is NULL");
+                 HEARTH_ERROR_INVALID_ARGUMENT, "array is NULL");
   const Held three = floats({1, 2, 3}, {3});
   float target[3];
-  expect_refused(hearth_array_read(three.handle, target, 8), HEARTH_INVALID_ARGUMENT,
+  expect_refused(hearth_array_read(three.handle, target, 8), HEARTH_ERROR_INVALID_ARGUMENT,
                  "wrong size; got 8 bytes, expected 12");
 }
 
@@ -94,7 +94,7 @@ TEST(CArrays, MemoryOfTheHostIsUsedUntilItIsGivenBack) {
   EXPECT_EQ(released, 3);
   expect_refused(hearth_array_from_memory(values, 4, HEARTH_F32, shape, 1, HEARTH_DEFAULT_DEVICE,
                                           release, &context, &x),
-                 HEARTH_SHAPE, "wrong size");
+                 HEARTH_ERROR_SHAPE, "wrong size");
   EXPECT_EQ(released, 3) << "a call that fails takes nothing";
 }
 
@@ -108,7 +108,7 @@ TEST(CArrays, ReadsThatNobodyWaitsFor) {
   Floats values(3);
   ASSERT_EQ(hearth_read_finish(read, values.data(), 12), HEARTH_OK) << hearth_error_message();
   EXPECT_EQ(values, (Floats{2, 4, 6}));
-  EXPECT_EQ(hearth_read_finish(read, values.data(), 12), HEARTH_INVALID_HANDLE);
+  EXPECT_EQ(hearth_read_finish(read, values.data(), 12), HEARTH_ERROR_INVALID_HANDLE);
 
   static std::atomic<bool> is_done;
   is_done = false;
@@ -117,8 +117,10 @@ TEST(CArrays, ReadsThatNobodyWaitsFor) {
   while (!is_done) std::this_thread::yield();
   ASSERT_EQ(hearth_read_poll(read, &ready), HEARTH_OK);
   EXPECT_EQ(ready, 1);
-  expect_refused(hearth_read_finish(read, values.data(), 8), HEARTH_INVALID_ARGUMENT, "wrong size");
-  EXPECT_EQ(hearth_read_release(read), HEARTH_INVALID_HANDLE) << "it is released all the same";
+  expect_refused(hearth_read_finish(read, values.data(), 8), HEARTH_ERROR_INVALID_ARGUMENT,
+                 "wrong size");
+  EXPECT_EQ(hearth_read_release(read), HEARTH_ERROR_INVALID_HANDLE)
+      << "it is released all the same";
   ASSERT_EQ(hearth_read_start(y.handle, &read), HEARTH_OK);
   EXPECT_EQ(hearth_read_release(read), HEARTH_OK);
 }
@@ -138,7 +140,7 @@ TEST(CArrays, ThreadsShareHandles) {
           hearth_array copy = {0};
           const hearth_status status = hearth_array_copy(shared, &copy);
           if (status != HEARTH_OK) {
-            EXPECT_EQ(status, HEARTH_INVALID_HANDLE);
+            EXPECT_EQ(status, HEARTH_ERROR_INVALID_HANDLE);
             break;
           }
           EXPECT_EQ(values_of(Held(copy)), Floats{5});
@@ -157,7 +159,7 @@ TEST(CArrays, ManyHandlesComeAndGo) {
   for (int round = 0; round < 3; ++round) {
     for (hearth_array& copy : copies) ASSERT_EQ(hearth_array_copy(x.handle, &copy), HEARTH_OK);
     for (const hearth_array copy : copies) ASSERT_EQ(hearth_array_release(copy), HEARTH_OK);
-    EXPECT_EQ(hearth_array_release(copies[7]), HEARTH_INVALID_HANDLE);
+    EXPECT_EQ(hearth_array_release(copies[7]), HEARTH_ERROR_INVALID_HANDLE);
   }
 }
 

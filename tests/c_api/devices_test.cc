@@ -13,14 +13,14 @@ TEST(CDevices, AreFoundByName) {
   EXPECT_NE(hearth_device_description(cpu), nullptr);
   EXPECT_EQ(hearth_device_name(hearth_device_count()), nullptr);
   hearth_device none = -7;
-  expect_refused(hearth_device_named("abacus", &none), HEARTH_DEVICE, "abacus");
+  expect_refused(hearth_device_named("abacus", &none), HEARTH_ERROR_DEVICE, "abacus");
   EXPECT_EQ(none, -7);
   std::int32_t supports = -1;
   EXPECT_EQ(hearth_device_supports(cpu, HEARTH_F64, &supports), HEARTH_OK);
   EXPECT_EQ(supports, 1);
   EXPECT_EQ(hearth_device_synchronize(cpu), HEARTH_OK);
   EXPECT_EQ(hearth_device_trim(cpu), HEARTH_OK);
-  expect_refused(hearth_device_set_memory_limit(cpu, -1), HEARTH_INVALID_ARGUMENT, "bytes");
+  expect_refused(hearth_device_set_memory_limit(cpu, -1), HEARTH_ERROR_INVALID_ARGUMENT, "bytes");
 }
 
 TEST(CDevices, HaveStatistics) {
@@ -39,7 +39,7 @@ TEST(CDevices, HaveStatistics) {
   ASSERT_EQ(hearth_statistic(-1, "plans.recorded", &after), HEARTH_OK);
   EXPECT_GT(after, before);
   std::int64_t value = 0;
-  expect_refused(hearth_statistic(-1, "plans.wishes", &value), HEARTH_INVALID_ARGUMENT,
+  expect_refused(hearth_statistic(-1, "plans.wishes", &value), HEARTH_ERROR_INVALID_ARGUMENT,
                  "no such number; got plans.wishes");
 }
 
@@ -49,8 +49,8 @@ TEST(CDtypes, HaveNamesAndSizes) {
   EXPECT_STREQ(hearth_dtype_name(HEARTH_BOOL), "bool");
   EXPECT_EQ(hearth_dtype_name(13), nullptr);
   EXPECT_EQ(hearth_dtype_size(-1), 0u);
-  EXPECT_STREQ(hearth_status_name(HEARTH_SHAPE), "shape");
-  EXPECT_STREQ(hearth_status_name(HEARTH_INVALID_HANDLE), "invalid_handle");
+  EXPECT_STREQ(hearth_status_name(HEARTH_ERROR_SHAPE), "shape");
+  EXPECT_STREQ(hearth_status_name(HEARTH_ERROR_INVALID_HANDLE), "invalid_handle");
   EXPECT_STREQ(hearth_status_name(77), "unknown");
 }
 

@@ -74,18 +74,19 @@ TEST(CDlpack, WhatIsNotTakenStaysTheCallers) {
   Foreign foreign;
   hearth_array array = {0};
   foreign.tensor.dl_tensor.dtype = {kDLFloat, 32, 4};
-  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_DTYPE,
+  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_ERROR_DTYPE,
                  "no such dtype; got code 2, 32 bits, 4 lanes");
   foreign.tensor.dl_tensor.dtype = {kDLFloat, 32, 1};
   foreign.tensor.dl_tensor.device.device_type = 14;
-  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_UNSUPPORTED,
+  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_ERROR_UNSUPPORTED,
                  "no such kind of device; got 14");
   foreign.tensor.dl_tensor.device.device_type = kDLCPU;
   foreign.tensor.dl_tensor.ndim = -1;
-  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_SHAPE, "no shape");
+  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_ERROR_SHAPE,
+                 "no shape");
   foreign.tensor.dl_tensor.ndim = 2;
   foreign.tensor.version.major = 2;
-  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_UNSUPPORTED,
+  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_ERROR_UNSUPPORTED,
                  "no such version of DLPack; got 2");
   EXPECT_EQ(foreign.deleted, 0);
 }

@@ -52,15 +52,15 @@ class Fuzz {
     const hearth_status status =
         hearth_apply(function, inputs.data(), inputs.size(), parameters.data(), parameters.size(),
                      results, below(10) == 0 ? 0 : 4, &count);
-    EXPECT_NE(status, HEARTH_INTERNAL) << hearth_error_message();
+    EXPECT_NE(status, HEARTH_ERROR_INTERNAL) << hearth_error_message();
     if (status != HEARTH_OK) {
       EXPECT_STRNE(hearth_error_message(), "");
       EXPECT_EQ(results[0].id, 0u);
       return false;
     }
     const hearth_status computed = hearth_eval(results, count);
-    EXPECT_NE(computed, HEARTH_INTERNAL) << hearth_error_message();
-    EXPECT_NE(computed, HEARTH_INVALID_HANDLE) << hearth_error_message();
+    EXPECT_NE(computed, HEARTH_ERROR_INTERNAL) << hearth_error_message();
+    EXPECT_NE(computed, HEARTH_ERROR_INVALID_HANDLE) << hearth_error_message();
     for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(hearth_array_release(results[i]), HEARTH_OK);
     return true;
   }

@@ -26,11 +26,13 @@ TEST(CGradients, BackwardGivesThoseOfLeaves) {
   EXPECT_EQ(values_of(Held(of_x)), (Floats{2, 4, 6}));
   EXPECT_EQ(of_other.id, 0u) << "the loss does not depend on it";
   EXPECT_EQ(hearth_gradients_release(gradients), HEARTH_OK);
-  expect_refused(hearth_gradients_release(gradients), HEARTH_INVALID_HANDLE, "no such handle");
+  expect_refused(hearth_gradients_release(gradients), HEARTH_ERROR_INVALID_HANDLE,
+                 "no such handle");
   EXPECT_EQ(hearth_backward(loss.handle, 0, &gradients), HEARTH_OK) << "the first kept its values";
   EXPECT_EQ(hearth_gradients_release(gradients), HEARTH_OK);
-  expect_refused(hearth_backward(loss.handle, 0, &gradients), HEARTH_INVALID_ARGUMENT, "backward");
-  expect_refused(hearth_backward(loss.handle, 4, &gradients), HEARTH_INVALID_ARGUMENT,
+  expect_refused(hearth_backward(loss.handle, 0, &gradients), HEARTH_ERROR_INVALID_ARGUMENT,
+                 "backward");
+  expect_refused(hearth_backward(loss.handle, 4, &gradients), HEARTH_ERROR_INVALID_ARGUMENT,
                  "unknown flags; got 4");
 }
 
@@ -41,9 +43,9 @@ TEST(CGradients, NothingIsTrackedBetweenBeginAndEnd) {
   ASSERT_EQ(hearth_no_grad_end(), HEARTH_OK);
   const Held untracked = apply("sum", {hearth_of_array(x.handle)});
   ASSERT_EQ(hearth_no_grad_end(), HEARTH_OK);
-  expect_refused(hearth_no_grad_end(), HEARTH_INVALID_ARGUMENT, "nothing has begun");
+  expect_refused(hearth_no_grad_end(), HEARTH_ERROR_INVALID_ARGUMENT, "nothing has begun");
   hearth_gradients gradients;
-  EXPECT_EQ(hearth_backward(untracked.handle, 0, &gradients), HEARTH_INVALID_ARGUMENT);
+  EXPECT_EQ(hearth_backward(untracked.handle, 0, &gradients), HEARTH_ERROR_INVALID_ARGUMENT);
   const Held tracked = apply("sum", {hearth_of_array(x.handle)});
   EXPECT_EQ(hearth_backward(tracked.handle, 0, &gradients), HEARTH_OK);
   EXPECT_EQ(hearth_gradients_release(gradients), HEARTH_OK);
@@ -64,10 +66,10 @@ TEST(CGradients, OneRuleByItself) {
   EXPECT_EQ(results[2].id, 0u) << "there is no bias";
   expect_refused(hearth_apply_vjp(hearth_function_named("conv"), inputs.data(), 3, nullptr, 0, 1,
                                   gradient.handle, results, 3),
-                 HEARTH_INVALID_ARGUMENT, "result");
+                 HEARTH_ERROR_INVALID_ARGUMENT, "result");
   expect_refused(hearth_apply_vjp(hearth_function_named("conv"), inputs.data(), 3, nullptr, 0, 0,
                                   gradient.handle, results, 2),
-                 HEARTH_INVALID_ARGUMENT, "no room for the results");
+                 HEARTH_ERROR_INVALID_ARGUMENT, "no room for the results");
 }
 
 TEST(CGradients, OneRuleBesideArraysWithoutGradients) {

@@ -95,19 +95,21 @@ TEST(CQuantized, BadSchemesAndKindsAreRefused) {
   hearth_array made = {0};
   hearth_scheme scheme = per_tensor();
   scheme.value = 9;
-  expect_refused(hearth_quantize(x.handle, &scheme, {0}, {0}, &made), HEARTH_INVALID_ARGUMENT,
+  expect_refused(hearth_quantize(x.handle, &scheme, {0}, {0}, &made), HEARTH_ERROR_INVALID_ARGUMENT,
                  "value out of range; got 9");
   scheme = per_tensor();
   scheme.block_scale = HEARTH_SCALE_F32;
   scheme.block_rank = -1;
-  expect_refused(hearth_quantize(x.handle, &scheme, {0}, {0}, &made), HEARTH_SHAPE, "rank");
-  expect_refused(hearth_quantize(x.handle, nullptr, {0}, {0}, &made), HEARTH_INVALID_ARGUMENT,
+  expect_refused(hearth_quantize(x.handle, &scheme, {0}, {0}, &made), HEARTH_ERROR_SHAPE, "rank");
+  expect_refused(hearth_quantize(x.handle, nullptr, {0}, {0}, &made), HEARTH_ERROR_INVALID_ARGUMENT,
                  "scheme is NULL");
-  expect_refused(hearth_dequantize(x.handle, HEARTH_F32, &made), HEARTH_DTYPE, "not quantized");
+  expect_refused(hearth_dequantize(x.handle, HEARTH_F32, &made), HEARTH_ERROR_DTYPE,
+                 "not quantized");
   scheme = per_tensor();
   const Held q = quantized(x, scheme);
-  expect_refused(hearth_array_require_grad(q.handle, &made), HEARTH_DTYPE, "is quantized");
-  expect_refused(hearth_quantize(q.handle, &scheme, {0}, {0}, &made), HEARTH_DTYPE, "is quantized");
+  expect_refused(hearth_array_require_grad(q.handle, &made), HEARTH_ERROR_DTYPE, "is quantized");
+  expect_refused(hearth_quantize(q.handle, &scheme, {0}, {0}, &made), HEARTH_ERROR_DTYPE,
+                 "is quantized");
 }
 
 }  // namespace

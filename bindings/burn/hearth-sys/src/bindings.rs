@@ -9,16 +9,16 @@ pub const HEARTH_C_API_VERSION: i32 = 1;
 pub type hearth_status = i32;
 
 pub const HEARTH_OK: i32 = 0;
-pub const HEARTH_INVALID_ARGUMENT: i32 = 1;
-pub const HEARTH_SHAPE: i32 = 2;
-pub const HEARTH_DTYPE: i32 = 3;
-pub const HEARTH_DEVICE: i32 = 4;
-pub const HEARTH_OUT_OF_MEMORY: i32 = 5;
-pub const HEARTH_UNSUPPORTED: i32 = 6;
-pub const HEARTH_CORRUPT_FILE: i32 = 7;
-pub const HEARTH_IO: i32 = 8;
-pub const HEARTH_INTERNAL: i32 = 9;
-pub const HEARTH_INVALID_HANDLE: i32 = 10;
+pub const HEARTH_ERROR_INVALID_ARGUMENT: i32 = 1;
+pub const HEARTH_ERROR_SHAPE: i32 = 2;
+pub const HEARTH_ERROR_DTYPE: i32 = 3;
+pub const HEARTH_ERROR_DEVICE: i32 = 4;
+pub const HEARTH_ERROR_OUT_OF_MEMORY: i32 = 5;
+pub const HEARTH_ERROR_UNSUPPORTED: i32 = 6;
+pub const HEARTH_ERROR_CORRUPT_FILE: i32 = 7;
+pub const HEARTH_ERROR_IO: i32 = 8;
+pub const HEARTH_ERROR_INTERNAL: i32 = 9;
+pub const HEARTH_ERROR_INVALID_HANDLE: i32 = 10;
 
 pub type hearth_dtype = i32;
 
