@@ -5,15 +5,13 @@
 
 namespace hearth::tools {
 
-using Inputs = FamilyInputs;
-
 std::vector<FamilyFunction> quantized_functions() {
   const QuantScheme bytes =
       QuantScheme().with_value(QuantValue::q8s).with_store(QuantStore::native());
   const QuantScheme blocks = QuantScheme().with_value(QuantValue::q4s).per_block({32});
   std::vector<FamilyFunction> out;
   out.push_back({"quantization/quantize_q8",
-                 [bytes](const Inputs& in) {
+                 [bytes](const FamilyInputs& in) {
                    const QuantParams params{full({1}, 0.03, DType::f32, in.device()), Array()};
                    return [=, x = in.normal(in.matrix())] {
                      return quantize(x, bytes, params).payload();
@@ -21,19 +19,19 @@ std::vector<FamilyFunction> quantized_functions() {
                  },
                  true});
   out.push_back({"quantization/dequantize_q8",
-                 [bytes](const Inputs& in) {
+                 [bytes](const FamilyInputs& in) {
                    const QuantizedArray x = quantize_dynamic(in.normal(in.matrix()), bytes).eval();
                    return [x] { return dequantize(x); };
                  },
                  true});
   out.push_back({"quantization/fake_quantize_q8",
-                 [bytes](const Inputs& in) {
+                 [bytes](const FamilyInputs& in) {
                    return [bytes, x = in.normal(in.matrix())] { return fake_quantize(x, bytes); };
                  },
                  true});
   out.push_back({.name = "quantization/matmul_q4_blocks",
                  .prepare =
-                     [blocks](const Inputs& in) {
+                     [blocks](const FamilyInputs& in) {
                        const QuantizedArray w =
                            quantize_dynamic(in.normal(in.matrix()), blocks).eval();
                        return [w, x = in.normal(in.matrix())] { return to_float(matmul(x, w)); };
