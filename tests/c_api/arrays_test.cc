@@ -88,7 +88,10 @@ TEST(CArrays, MemoryOfTheHostIsUsedUntilItIsGivenBack) {
       << hearth_error_message();
   Held held(x);
   EXPECT_EQ(values_of(apply("sum", {hearth_of_array(held.handle)})), Floats{523776});
-  EXPECT_EQ(released, 0);
+  // A device with memory of its own has copied it.
+  if (std::string(hearth_device_name(device_of(held))).rfind("cpu", 0) == 0) {
+    EXPECT_EQ(released, 0);
+  }
   held = Held();
   EXPECT_EQ(hearth_device_synchronize(HEARTH_DEFAULT_DEVICE), HEARTH_OK);
   EXPECT_EQ(released, 3);

@@ -45,6 +45,12 @@ inline std::vector<float> values_of(const Held& array) {
   return values;
 }
 
+inline hearth_device device_of(const Held& array) {
+  hearth_array_info info = {};
+  EXPECT_EQ(hearth_array_describe(array.handle, &info), HEARTH_OK) << hearth_error_message();
+  return info.device;
+}
+
 // A function of one result.
 inline Held apply(const char* name, const std::vector<hearth_value>& inputs,
                   const std::vector<hearth_parameter>& parameters = {}) {

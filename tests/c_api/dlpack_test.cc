@@ -21,10 +21,15 @@ TEST(CDlpack, ArraysAreGivenWithoutACopy) {
   EXPECT_EQ(given.strides[0], 2);
   EXPECT_EQ(given.dtype.code, kDLFloat);
   EXPECT_EQ(given.dtype.bits, 32);
-  EXPECT_EQ(given.device.device_type, kDLCPU);
-  const auto* const data = static_cast<const float*>(given.data);
-  EXPECT_EQ(Floats(data, data + 6), (Floats{1, 4, 2, 5, 3, 6}));
-  tensor->deleter(tensor);
+  if (given.device.device_type == kDLCPU) {
+    const auto* const data = static_cast<const float*>(given.data);
+    EXPECT_EQ(Floats(data, data + 6), (Floats{1, 4, 2, 5, 3, 6}));
+  }
+  // Back again: of a GPU by a copy there.
+  hearth_array back = {0};
+  ASSERT_EQ(hearth_array_from_dlpack(tensor, HEARTH_DEFAULT_DEVICE, &back), HEARTH_OK)
+      << hearth_error_message();
+  EXPECT_EQ(values_of(Held(back)), (Floats{1, 4, 2, 5, 3, 6}));
 
   DLManagedTensor *first = nullptr, *second = nullptr;
   ASSERT_EQ(hearth_array_to_dlpack_unversioned(x.handle, &first), HEARTH_OK);
