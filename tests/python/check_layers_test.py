@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRAWING = """## Layers
 
 ```
-core < runtime < {graph, nn} < models    runtime < autodiff < kernels
+core < runtime < {graph, nn} < models < c_api    runtime < autodiff < kernels
 ops < optim < io
 ```
 """
