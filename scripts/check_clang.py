@@ -21,9 +21,10 @@ import sys
 
 CLANG = os.environ.get("CLANG", "clang++-19")
 FLAGS = [
-    "-std=c++20", "-fsyntax-only", "-ffp-contract=off", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
-    "-Werror",
+    "-fsyntax-only", "-ffp-contract=off", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror",
 ]
+LANGUAGES = {".c": ["-x", "c", "-std=c11"]}
+CPP = ["-std=c++20"]
 
 
 def is_precompiled(path):
@@ -55,7 +56,8 @@ def clang_command(entry, stamp):
             takes_value = True
         elif word.startswith(("-I", "-D", "-isystem")):
             kept.append(word)
-    return [CLANG, *FLAGS, *kept, "-MD", "-MF", str(stamp), entry["file"]]
+    language = LANGUAGES.get(pathlib.Path(entry["file"]).suffix, CPP)
+    return [CLANG, *language, *FLAGS, *kept, "-MD", "-MF", str(stamp), entry["file"]]
 
 
 def unchanged(stamp):
