@@ -14,7 +14,7 @@ static void check(hearth_status status) {
 /* A function of one result. */
 static hearth_array apply(const char* name, const hearth_value* inputs, size_t count) {
   hearth_array result;
-  check(hearth_apply(hearth_function_named(name), inputs, count, NULL, 0, &result, 1, NULL));
+  check(hearth_apply(hearth_function_named(name), inputs, count, NULL, 0, &result, NULL, 1, NULL));
   return result;
 }
 

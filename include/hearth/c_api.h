@@ -5,7 +5,7 @@
  *   const int64_t shape[] = {3};
  *   hearth_array_from_bytes(data, sizeof data, HEARTH_F32, shape, 1, HEARTH_DEFAULT_DEVICE, &x);
  *   const hearth_value inputs[] = {hearth_of_array(x), hearth_of_float(2)};
- *   hearth_apply(hearth_function_named("mul"), inputs, 2, NULL, 0, &y, 1, NULL);
+ *   hearth_apply(hearth_function_named("mul"), inputs, 2, NULL, 0, &y, NULL, 1, NULL);
  *   float result[3];
  *   hearth_array_read(y, result, sizeof result);
  *   hearth_array_release(x);
@@ -113,6 +113,8 @@ HEARTH_C_API hearth_status hearth_device_named(const char* name, hearth_device* 
 HEARTH_C_API const char* hearth_device_name(hearth_device device);
 HEARTH_C_API const char* hearth_device_description(hearth_device device);
 HEARTH_C_API hearth_status hearth_device_set_default(hearth_device device);
+/* What HEARTH_DEFAULT_DEVICE stands for now. */
+HEARTH_C_API hearth_status hearth_device_default(hearth_device* device);
 /* Whether arrays of this dtype live and are computed with there: 1 or 0. */
 HEARTH_C_API hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype,
                                                   int32_t* supports);
@@ -187,8 +189,9 @@ typedef struct hearth_read {
 
 /* The array may be released at once. */
 HEARTH_C_API hearth_status hearth_read_start(hearth_array array, hearth_read* read);
-/* The same; `done` is called once, in a thread of Hearth's, when the value is there or has failed,
- * which hearth_read_finish() then says without waiting. It may call whatever is declared here. */
+/* The same; `done` is called once, when the value is there or has failed, which
+ * hearth_read_finish() then says without waiting: in a thread of Hearth's, or before this returns.
+ * It may call whatever is declared here. */
 HEARTH_C_API hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* context),
                                                     void* context, hearth_read* read);
 /* 1 when hearth_read_finish() does not wait. */
@@ -265,12 +268,13 @@ HEARTH_C_API const char* hearth_function_signature(hearth_function function);
  *   dtype, device     HEARTH_INT, or HEARTH_STRING: "f32", "cuda:1"
  *   string, an enum   HEARTH_STRING, the enumerator's name
  *
- * `results` has room for `capacity` handles; `count`, where it is not NULL, becomes how many there
- * are. HEARTH_ERROR_INVALID_ARGUMENT where there is no room for them. */
+ * `results` has room for `capacity` handles, and `infos`, where it is not NULL, for as many
+ * descriptions of them; `count`, where it is not NULL, becomes how many there are.
+ * HEARTH_ERROR_INVALID_ARGUMENT where there is no room for them. */
 HEARTH_C_API hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
                                         size_t input_count, const hearth_parameter* parameters,
                                         size_t parameter_count, hearth_array* results,
-                                        size_t capacity, size_t* count);
+                                        hearth_array_info* infos, size_t capacity, size_t* count);
 #define HEARTH_TO_END INT64_MAX
 
 static inline hearth_value hearth_of_array(hearth_array array) {
@@ -359,6 +363,8 @@ typedef struct hearth_scheme {
   int32_t propagates;             /* 1: floats computed from it are quantized again */
 } hearth_scheme;
 
+/* 1 where arrays can be quantized by it: those of a shape of whole blocks. */
+HEARTH_C_API hearth_status hearth_scheme_supported(const hearth_scheme* scheme, int32_t* supported);
 /* By `scales`, f32 of a scale for each block, and `global`, f32 [1], of two levels. Where `scales`
  * is zero: by those that follow from the range of x. */
 HEARTH_C_API hearth_status hearth_quantize(hearth_array x, const hearth_scheme* scheme,

@@ -38,12 +38,13 @@ void require_room(std::size_t count, std::size_t capacity, const char* caller) {
                                                std::to_string(count));
 }
 
-// Gives all handles or none.
-void give_all(std::span<Value> values, hearth_array* results) {
+// Gives all handles, with their descriptions where `infos` is not null, or none.
+void give_all(std::span<Value> values, hearth_array* results, hearth_array_info* infos) {
   std::size_t given = 0;
   try {
     for (Value& value : values) {
       const bool is_there = value.array.defined() || value.quantized != nullptr;
+      if (infos != nullptr && is_there) describe(value, infos[given]);
       results[given] = is_there ? give(std::move(value)) : hearth_array{0};
       ++given;
     }
@@ -60,7 +61,7 @@ void give_all(std::span<Value> values, hearth_array* results) {
 // A function of quantized inputs that moves no codes: they are dequantized, and results quantized
 // again where the first of them propagates.
 void flow(const Function& function, const Arguments& arguments, hearth_array* results,
-          std::size_t capacity, std::size_t* count, const char* caller) {
+          hearth_array_info* infos, std::size_t capacity, std::size_t* count, const char* caller) {
   std::vector<FloatOrQuantized> operands;
   for (const hearth_value& input : arguments.inputs) {
     if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
@@ -82,7 +83,7 @@ void flow(const Function& function, const Arguments& arguments, hearth_array* re
       value = {Array(), std::make_shared<const QuantizedArray>(std::move(*again))};
     }
   }
-  give_all(made, results);
+  give_all(made, results, infos);
   if (count != nullptr) *count = made.size();
 }
 
@@ -118,7 +119,8 @@ const char* hearth_function_signature(hearth_function function) {
 
 hearth_status hearth_apply(hearth_function function, const hearth_value* inputs, size_t input_count,
                            const hearth_parameter* parameters, size_t parameter_count,
-                           hearth_array* results, size_t capacity, size_t* count) {
+                           hearth_array* results, hearth_array_info* infos, size_t capacity,
+                           size_t* count) {
   return guarded(__func__, [&, caller = __func__] {
     const c_api::Function& called = c_api::function_of(function, caller);
     const c_api::Arguments arguments =
@@ -130,12 +132,12 @@ hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
     } else if (called.move != nullptr) {
       called.move(call, called.parameters);
     } else {
-      c_api::flow(called, arguments, results, capacity, count, caller);
+      c_api::flow(called, arguments, results, infos, capacity, count, caller);
       return;
     }
     const std::span<c_api::Value> made = call.results();
     c_api::require_room(made.size(), capacity, caller);
-    c_api::give_all(made, results);
+    c_api::give_all(made, results, infos);
     if (count != nullptr) *count = made.size();
   });
 }
@@ -177,7 +179,7 @@ hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inp
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       of_inputs[inputs_of_operands[i]].array = std::move(gradients[i]);
     }
-    c_api::give_all(of_inputs, results);
+    c_api::give_all(of_inputs, results, nullptr);
   });
 }
 

@@ -63,6 +63,22 @@ Shape shape_of(const std::int64_t* shape, std::size_t rank, const char* function
   return all;
 }
 
+void describe(const Value& value, hearth_array_info& info) {
+  const auto fill = [&](const auto& array, std::uint32_t flags) {
+    const Shape& shape = array.shape();
+    info.dtype = static_cast<hearth_dtype>(array.dtype());
+    info.device = index_of(array.device());
+    info.rank = shape.rank();
+    info.flags = flags;
+    for (int i = 0; i < HEARTH_MAX_RANK; ++i) info.shape[i] = i < shape.rank() ? shape[i] : 0;
+  };
+  if (value.quantized != nullptr) {
+    fill(*value.quantized, HEARTH_IS_QUANTIZED);
+  } else {
+    fill(value.array, value.array.is_require_grad() ? HEARTH_IS_LEAF : 0);
+  }
+}
+
 void read(const Value& value, void* target, std::size_t bytes, const char* function) {
   if (value.quantized == nullptr) {
     value.array.read(target, static_cast<std::int64_t>(bytes), value.array.dtype());
@@ -162,20 +178,7 @@ hearth_status hearth_array_release(hearth_array array) {
 hearth_status hearth_array_describe(hearth_array array, hearth_array_info* info) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(info, function, "info");
-    const auto used = c_api::use(array);
-    const auto describe = [&](const auto& of, std::uint32_t flags) {
-      const hearth::Shape& shape = of.shape();
-      info->dtype = static_cast<hearth_dtype>(of.dtype());
-      info->device = c_api::index_of(of.device());
-      info->rank = shape.rank();
-      info->flags = flags;
-      for (int i = 0; i < HEARTH_MAX_RANK; ++i) info->shape[i] = i < shape.rank() ? shape[i] : 0;
-    };
-    if (used->quantized != nullptr) {
-      describe(*used->quantized, HEARTH_IS_QUANTIZED);
-    } else {
-      describe(used->array, used->array.is_require_grad() ? HEARTH_IS_LEAF : 0);
-    }
+    c_api::describe(*c_api::use(array), *info);
   });
 }
 

@@ -96,6 +96,13 @@ hearth_status hearth_device_set_default(hearth_device device) {
   });
 }
 
+hearth_status hearth_device_default(hearth_device* device) {
+  return guarded(__func__, [&, function = __func__] {
+    c_api::require_pointer(device, function, "device");
+    *device = c_api::index_of(hearth::Device());
+  });
+}
+
 hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype, int32_t* supports) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(supports, function, "supports");

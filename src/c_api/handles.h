@@ -103,12 +103,13 @@ class Handles {
     if (id == 0) return;
     Slot* const slot = find(id);
     if (slot == nullptr) throw InvalidHandle(kKind, id);
-    std::uint64_t state = slot->state.load(std::memory_order_relaxed);
+    std::uint64_t state = slot->state.load(std::memory_order_relaxed), after = 0;
     do {
       if (!is_of(state, id)) throw InvalidHandle(kKind, id);
-    } while (!slot->state.compare_exchange_weak(state, state | kReleased, std::memory_order_acq_rel,
+      after = (state | kReleased) - 1;  // the handle was one of the users
+    } while (!slot->state.compare_exchange_weak(state, after, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed));
-    leave(*slot);
+    if ((after & kUsers) == 0) destroy(*slot);
   }
 
  private:
@@ -144,11 +145,14 @@ class Handles {
 
   void leave(Slot& slot) noexcept {
     const std::uint64_t before = slot.state.fetch_sub(1, std::memory_order_acq_rel);
-    if ((before & kUsers) != 1) return;
-    // A handle is one of the users until it is released.
+    if ((before & kUsers) == 1) destroy(slot);
+  }
+
+  // Of a slot that was released and that nobody uses any more.
+  void destroy(Slot& slot) noexcept {
     slot.value().~T();
     // A slot whose generations are used up is left alone, so that no old id comes back.
-    if (before >> kGenerationShift == UINT32_MAX) return;
+    if (slot.state.load(std::memory_order_relaxed) >> kGenerationShift == UINT32_MAX) return;
     try {
       Slots* const mine = spare();
       Slots one;

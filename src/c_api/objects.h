@@ -33,6 +33,8 @@ inline Arrays::Use use(hearth_array array) { return Arrays::instance().use(array
 const Array& plain(const Arrays::Use& used, const char* function);
 const QuantizedArray& quantized(const Arrays::Use& used, const char* function);
 
+// Its dtype, device, shape and flags; computes nothing.
+void describe(const Value& value, hearth_array_info& info);
 // Computes it and copies its elements, or codes and scales. Throws Error{invalid_argument} unless
 // `bytes` is their size.
 void read(const Value& value, void* target, std::size_t bytes, const char* function);

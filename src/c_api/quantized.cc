@@ -86,6 +86,13 @@ using c_api::require_pointer;
 
 extern "C" {
 
+hearth_status hearth_scheme_supported(const hearth_scheme* scheme, int32_t* supported) {
+  return guarded(__func__, [&, function = __func__] {
+    require_pointer(supported, function, "supported");
+    *supported = hearth::is_quantizable(c_api::scheme_of(scheme, function)) ? 1 : 0;
+  });
+}
+
 hearth_status hearth_quantize(hearth_array x, const hearth_scheme* scheme, hearth_array scales,
                               hearth_array global, hearth_array* quantized) {
   return guarded(__func__, [&, function = __func__] {

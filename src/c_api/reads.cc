@@ -1,12 +1,17 @@
 #include <condition_variable>
+#include <cstring>
 #include <deque>
+#include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "c_api/objects.h"
 #include "c_api/status.h"
 #include "hearth/c_api.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth::c_api {
 namespace {
@@ -20,16 +25,48 @@ struct Read {
   std::mutex mutex;
   std::condition_variable finished;
   bool is_finished = false;
+  // What the device's memory held; of memory that the host sees, nothing.
+  std::vector<std::byte> bytes;
+  std::exception_ptr failure;
 };
 
 using Reads = Handles<std::shared_ptr<Read>, HandleKind::read>;
 
-// Waits for arrays in a thread of its own, one after the other: they come in the order in which
-// their device computes them. The thread begins with the first and lives as long as the process.
+Device device_of(const Value& value) {
+  return value.quantized != nullptr ? value.quantized->device() : value.array.device();
+}
+
+std::size_t size_in_bytes(const Value& value) {
+  if (value.quantized != nullptr) return static_cast<std::size_t>(value.quantized->bytes());
+  return static_cast<std::size_t>(value.array.size() * size_of(value.array.dtype()));
+}
+
+// Whether reading neither waits nor copies from another memory.
+bool is_at_hand(const Value& value) {
+  return value.quantized == nullptr && value.array.is_evaluated() &&
+         (value.array.is_scalar() || device_of(value).impl().host_visible());
+}
+
+void finish(Read& read) {
+  {
+    const std::lock_guard lock(read.mutex);
+    read.is_finished = true;
+  }
+  read.finished.notify_all();
+  if (read.done != nullptr) read.done(read.context);
+}
+
+// Waits for the arrays of a device in a thread of its own, one after the other: they come in the
+// order in which the device computes them. The thread begins with the first and lives as long as
+// the process.
 class Waiter {
  public:
-  static Waiter& instance() {
-    static Waiter* const one = new Waiter;
+  static Waiter& of(Device device) {
+    static std::mutex* const mutex = new std::mutex;
+    static auto* const all = new std::map<const DeviceImpl*, Waiter*>;
+    const std::lock_guard lock(*mutex);
+    Waiter*& one = (*all)[&device.impl()];
+    if (one == nullptr) one = new Waiter;
     return *one;
   }
 
@@ -54,20 +91,15 @@ class Waiter {
         reads_.pop_front();
       }
       try {
-        if (read->value.quantized != nullptr) {
-          read->value.quantized->eval();
-        } else {
-          read->value.array.eval();
-        }
-      } catch (...) {
-        // The array has failed, and says so to whoever finishes the read.
-      }
-      {
+        std::vector<std::byte> bytes(size_in_bytes(read->value));
+        c_api::read(read->value, bytes.data(), bytes.size(), "hearth_read_start");
         const std::lock_guard lock(read->mutex);
-        read->is_finished = true;
+        read->bytes = std::move(bytes);
+      } catch (...) {
+        const std::lock_guard lock(read->mutex);
+        read->failure = std::current_exception();
       }
-      read->finished.notify_all();
-      if (read->done != nullptr) read->done(read->context);
+      finish(*read);
     }
   }
 
@@ -84,13 +116,29 @@ hearth_read start(hearth_array array, void (*done)(void*), void* context) {
   read->context = context;
   submit();
   const hearth_read handle = {Reads::instance().give(read)};
+  if (is_at_hand(read->value)) {
+    finish(*read);
+    return handle;
+  }
   try {
-    Waiter::instance().add(std::move(read));
+    Waiter::of(device_of(read->value)).add(read);
   } catch (...) {
     Reads::instance().release(handle.id);
     throw;
   }
   return handle;
+}
+
+// Of a read that is finished.
+void copy(const Read& read, void* target, std::size_t bytes, const char* function) {
+  if (read.failure != nullptr) std::rethrow_exception(read.failure);
+  if (read.bytes.empty()) return c_api::read(read.value, target, bytes, function);
+  if (bytes != read.bytes.size()) {
+    throw Error(ErrorCode::invalid_argument, std::string(function) + ": wrong size; got " +
+                                                 std::to_string(bytes) + " bytes, expected " +
+                                                 std::to_string(read.bytes.size()));
+  }
+  std::memcpy(target, read.bytes.data(), bytes);
 }
 
 std::shared_ptr<Read> read_of(hearth_read read) { return *Reads::instance().use(read.id); }
@@ -138,7 +186,7 @@ hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes) {
       std::unique_lock lock(used->mutex);
       used->finished.wait(lock, [&] { return used->is_finished; });
     }
-    c_api::read(used->value, target, bytes, function);
+    c_api::copy(*used, target, bytes, function);
   });
 }
 

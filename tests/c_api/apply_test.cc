@@ -70,23 +70,29 @@ TEST(CApply, GivesSeveralResultsAndLists) {
   const hearth_value inputs[] = {hearth_of_array(x.handle)};
   const hearth_parameter axis[] = {{"axis", hearth_of_int(0)}};
   hearth_array both[2] = {};
+  hearth_array_info infos[2] = {};
   std::size_t count = 0;
-  ASSERT_EQ(
-      hearth_apply(hearth_function_named("sort_with_indices"), inputs, 1, axis, 1, both, 2, &count),
-      HEARTH_OK)
+  ASSERT_EQ(hearth_apply(hearth_function_named("sort_with_indices"), inputs, 1, axis, 1, both,
+                         infos, 2, &count),
+            HEARTH_OK)
       << hearth_error_message();
   EXPECT_EQ(count, 2u);
   const Held values(both[0]), indices(both[1]);
+  EXPECT_EQ(infos[0].dtype, HEARTH_F32);
+  EXPECT_EQ(infos[1].dtype, HEARTH_I64);
+  EXPECT_EQ(infos[1].rank, 1);
+  EXPECT_EQ(infos[1].shape[0], 3);
   EXPECT_EQ(values_of(values), (Floats{1, 2, 3}));
 
   const std::int64_t sizes[] = {1, 2};
   const hearth_parameter split[] = {{"sizes", hearth_of_ints(sizes, 2)}, axis[0]};
   hearth_array parts[2] = {};
   expect_refused(
-      hearth_apply(hearth_function_named("split"), inputs, 1, split, 2, parts, 1, &count),
+      hearth_apply(hearth_function_named("split"), inputs, 1, split, 2, parts, nullptr, 1, &count),
       HEARTH_ERROR_INVALID_ARGUMENT, "no room for the results; got 1, expected 2");
-  ASSERT_EQ(hearth_apply(hearth_function_named("split"), inputs, 1, split, 2, parts, 2, &count),
-            HEARTH_OK)
+  ASSERT_EQ(
+      hearth_apply(hearth_function_named("split"), inputs, 1, split, 2, parts, nullptr, 2, &count),
+      HEARTH_OK)
       << hearth_error_message();
   EXPECT_EQ(count, 2u);
   const Held first(parts[0]), second(parts[1]);
@@ -99,7 +105,7 @@ TEST(CApply, RefusesWhatTheFunctionDoesNotTake) {
   const auto call = [&](const char* name, const std::vector<hearth_value>& inputs,
                         const std::vector<hearth_parameter>& parameters) {
     return hearth_apply(hearth_function_named(name), inputs.data(), inputs.size(),
-                        parameters.data(), parameters.size(), &result, 1, nullptr);
+                        parameters.data(), parameters.size(), &result, nullptr, 1, nullptr);
   };
   const hearth_value a = hearth_of_array(x.handle);
   expect_refused(call("sine", {a}, {}), HEARTH_ERROR_INVALID_ARGUMENT, "no such function");

@@ -56,7 +56,7 @@ inline Held apply(const char* name, const std::vector<hearth_value>& inputs,
                   const std::vector<hearth_parameter>& parameters = {}) {
   hearth_array result = {0};
   EXPECT_EQ(hearth_apply(hearth_function_named(name), inputs.data(), inputs.size(),
-                         parameters.data(), parameters.size(), &result, 1, nullptr),
+                         parameters.data(), parameters.size(), &result, nullptr, 1, nullptr),
             HEARTH_OK)
       << hearth_error_message();
   return Held(result);

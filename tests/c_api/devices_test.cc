@@ -12,6 +12,9 @@ TEST(CDevices, AreFoundByName) {
   EXPECT_STREQ(hearth_device_name(cpu), "cpu:0");
   EXPECT_NE(hearth_device_description(cpu), nullptr);
   EXPECT_EQ(hearth_device_name(hearth_device_count()), nullptr);
+  hearth_device standard = -7;
+  EXPECT_EQ(hearth_device_default(&standard), HEARTH_OK);
+  EXPECT_NE(hearth_device_name(standard), nullptr);
   hearth_device none = -7;
   expect_refused(hearth_device_named("abacus", &none), HEARTH_ERROR_DEVICE, "abacus");
   EXPECT_EQ(none, -7);

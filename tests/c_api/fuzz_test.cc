@@ -51,7 +51,7 @@ class Fuzz {
     std::size_t count = 0;
     const hearth_status status =
         hearth_apply(function, inputs.data(), inputs.size(), parameters.data(), parameters.size(),
-                     results, below(10) == 0 ? 0 : 4, &count);
+                     results, nullptr, below(10) == 0 ? 0 : 4, &count);
     EXPECT_NE(status, HEARTH_ERROR_INTERNAL) << hearth_error_message();
     if (status != HEARTH_OK) {
       EXPECT_STRNE(hearth_error_message(), "");

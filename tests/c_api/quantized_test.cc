@@ -94,6 +94,12 @@ TEST(CQuantized, BadSchemesAndKindsAreRefused) {
   const Held x = floats({1, 2, 3, 4}, {4});
   hearth_array made = {0};
   hearth_scheme scheme = per_tensor();
+  std::int32_t supported = -1;
+  EXPECT_EQ(hearth_scheme_supported(&scheme, &supported), HEARTH_OK);
+  EXPECT_EQ(supported, 1);
+  scheme.value = HEARTH_Q4S;
+  EXPECT_EQ(hearth_scheme_supported(&scheme, &supported), HEARTH_OK);
+  EXPECT_EQ(supported, 0) << "codes of four bits have no bytes of their own";
   scheme.value = 9;
   expect_refused(hearth_quantize(x.handle, &scheme, {0}, {0}, &made), HEARTH_ERROR_INVALID_ARGUMENT,
                  "value out of range; got 9");

@@ -63,6 +63,7 @@ pub fn apply<const N: usize>(
     parameters: &[hearth_parameter],
 ) -> [HearthTensor; N] {
     let mut results = [hearth_array::default(); N];
+    let mut infos = [hearth_array_info::default(); N];
     check(unsafe {
         hearth_apply(
             function.number(),
@@ -71,11 +72,12 @@ pub fn apply<const N: usize>(
             parameters.as_ptr(),
             parameters.len(),
             results.as_mut_ptr(),
+            infos.as_mut_ptr(),
             N,
             std::ptr::null_mut(),
         )
     });
-    results.map(HearthTensor::own)
+    std::array::from_fn(|i| HearthTensor::described(results[i], infos[i]))
 }
 
 /// The gradients of the inputs where that of the first result is `gradient`; None where there is

@@ -74,23 +74,9 @@ fn table() -> &'static [HearthDevice] {
 
 impl Default for HearthDevice {
     fn default() -> Self {
-        // An array without elements tells where arrays go unless told.
-        let (mut array, mut info) = (hearth_array::default(), hearth_array_info::default());
-        let empty = [0i64];
-        unsafe {
-            check(hearth_array_from_bytes(
-                empty.as_ptr().cast(),
-                0,
-                HEARTH_U8,
-                empty.as_ptr(),
-                1,
-                HEARTH_DEFAULT_DEVICE,
-                &mut array,
-            ));
-            check(hearth_array_describe(array, &mut info));
-            check(hearth_array_release(array));
-        }
-        Self::from_index(info.device)
+        let mut device = HEARTH_DEFAULT_DEVICE;
+        check(unsafe { hearth_device_default(&mut device) });
+        Self::from_index(device)
     }
 }
 

@@ -137,17 +137,11 @@ impl QTensorPrimitive for HearthQuantizedTensor {
     }
 }
 
-/// Whether tensors can be quantized by it, which one of a single block tells.
+/// Whether tensors can be quantized by it.
 pub fn supports(scheme: &QuantScheme) -> bool {
-    let scheme = to_hearth(scheme);
-    let extents = &scheme.block[..scheme.block_rank as usize];
-    let mut shape = vec![1; (scheme.store_axis as usize + 1).saturating_sub(extents.len())];
-    shape.extend(extents.iter().map(|extent| *extent as usize));
-    let block = call!(zeros(), shape = shape.as_slice());
-    let (mut array, none) = (hearth_array::default(), hearth_array::default());
-    let status = unsafe { hearth_quantize(block.handle(), &scheme, none, none, &mut array) };
-    unsafe { hearth_array_release(array) };
-    status == HEARTH_OK
+    let mut supported = 0;
+    check(unsafe { hearth_scheme_supported(&to_hearth(scheme), &mut supported) });
+    supported != 0
 }
 
 // Burn's enumerators by Hearth's numbers.

@@ -177,6 +177,7 @@ unsafe extern "C" {
     pub fn hearth_device_name(device: hearth_device) -> *const c_char;
     pub fn hearth_device_description(device: hearth_device) -> *const c_char;
     pub fn hearth_device_set_default(device: hearth_device) -> hearth_status;
+    pub fn hearth_device_default(device: *mut hearth_device) -> hearth_status;
     pub fn hearth_device_supports(
         device: hearth_device,
         dtype: hearth_dtype,
@@ -249,8 +250,13 @@ unsafe extern "C" {
         parameters: *const hearth_parameter,
         parameter_count: usize,
         results: *mut hearth_array,
+        infos: *mut hearth_array_info,
         capacity: usize,
         count: *mut usize,
+    ) -> hearth_status;
+    pub fn hearth_scheme_supported(
+        scheme: *const hearth_scheme,
+        supported: *mut i32,
     ) -> hearth_status;
     pub fn hearth_quantize(
         x: hearth_array,
