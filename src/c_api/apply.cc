@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -15,13 +14,20 @@
 namespace hearth::c_api {
 namespace {
 
+// Null where there is none of that number.
+const Function* find(hearth_function function) {
+  const std::span<const Function> all = functions();
+  return function == 0 || function > all.size() ? nullptr : &all[function - 1];
+}
+
 const Function& function_of(hearth_function function, const char* caller) {
-  if (function == 0 || function > functions().size()) {
+  const Function* const found = find(function);
+  if (found == nullptr) {
     throw Error(ErrorCode::invalid_argument, std::string(caller) + ": no such function; got " +
                                                  std::to_string(function) +
                                                  ", expected one of hearth_function_named()");
   }
-  return functions()[function - 1];
+  return *found;
 }
 
 Arguments arguments_of(const hearth_value* inputs, std::size_t input_count,
@@ -58,10 +64,8 @@ void give_all(std::span<Value> values, hearth_array* results, hearth_array_info*
   }
 }
 
-// A function of quantized inputs that moves no codes: they are dequantized, and results quantized
-// again where the first of them propagates.
-void flow(const Function& function, const Arguments& arguments, hearth_array* results,
-          hearth_array_info* infos, std::size_t capacity, std::size_t* count, const char* caller) {
+// All array inputs, as flow() takes them.
+std::vector<FloatOrQuantized> operands_of(const Arguments& arguments) {
   std::vector<FloatOrQuantized> operands;
   for (const hearth_value& input : arguments.inputs) {
     if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
@@ -72,19 +76,26 @@ void flow(const Function& function, const Arguments& arguments, hearth_array* re
       operands.emplace_back(used->array);
     }
   }
+  return operands;
+}
+
+// The results of a function of which an input is quantized, and that moves no codes: inputs are
+// dequantized, and results quantized again where the first of them propagates.
+std::vector<Value> flow(const Function& function, const Arguments& arguments) {
+  const std::vector<FloatOrQuantized> operands = operands_of(arguments);
   const std::vector<Array> floats = dequantized(operands);
   Call call(function.name, arguments, floats);
   function.call(call, function.parameters);
-  const std::span<Value> made = call.results();
-  require_room(made.size(), capacity, caller);
-  for (Value& value : made) {
-    FloatOrQuantized flown = flowed(value.array, operands);
+  std::vector<Value> results;
+  for (const Value& made : call.results()) {
+    FloatOrQuantized flown = flowed(made.array, operands);
     if (auto* const again = std::get_if<QuantizedArray>(&flown)) {
-      value = {Array(), std::make_shared<const QuantizedArray>(std::move(*again))};
+      results.push_back({Array(), std::make_shared<const QuantizedArray>(std::move(*again))});
+    } else {
+      results.push_back(made);
     }
   }
-  give_all(made, results, infos);
-  if (count != nullptr) *count = made.size();
+  return results;
 }
 
 }  // namespace
@@ -108,13 +119,13 @@ hearth_function hearth_function_named(const char* name) {
 uint32_t hearth_function_count(void) { return static_cast<uint32_t>(c_api::functions().size()); }
 
 const char* hearth_function_name(hearth_function function) {
-  const auto all = c_api::functions();
-  return function == 0 || function > all.size() ? nullptr : all[function - 1].name;
+  const c_api::Function* const found = c_api::find(function);
+  return found == nullptr ? nullptr : found->name;
 }
 
 const char* hearth_function_signature(hearth_function function) {
-  const auto all = c_api::functions();
-  return function == 0 || function > all.size() ? nullptr : all[function - 1].signature;
+  const c_api::Function* const found = c_api::find(function);
+  return found == nullptr ? nullptr : found->signature;
 }
 
 hearth_status hearth_apply(hearth_function function, const hearth_value* inputs, size_t input_count,
@@ -127,15 +138,18 @@ hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
         c_api::arguments_of(inputs, input_count, parameters, parameter_count, caller);
     if (capacity > 0) c_api::require_pointer(results, caller, "results");
     c_api::Call call(called.name, arguments);
+    std::vector<c_api::Value> flown;
+    std::span<c_api::Value> made;
     if (!call.has_quantized_inputs()) {
       called.call(call, called.parameters);
+      made = call.results();
     } else if (called.move != nullptr) {
       called.move(call, called.parameters);
+      made = call.results();
     } else {
-      c_api::flow(called, arguments, results, infos, capacity, count, caller);
-      return;
+      flown = c_api::flow(called, arguments);
+      made = flown;
     }
-    const std::span<c_api::Value> made = call.results();
     c_api::require_room(made.size(), capacity, caller);
     c_api::give_all(made, results, infos);
     if (count != nullptr) *count = made.size();

@@ -23,6 +23,13 @@ void require_pointer(const void* pointer, const char* function, const char* name
   }
 }
 
+void require_size(std::size_t bytes, std::size_t needed, const char* function) {
+  if (bytes == needed) return;
+  throw Error(ErrorCode::invalid_argument, std::string(function) + ": wrong size; got " +
+                                               std::to_string(bytes) + " bytes, expected " +
+                                               std::to_string(needed));
+}
+
 hearth_array give(QuantizedArray array) {
   return give(Value{Array(), std::make_shared<const QuantizedArray>(std::move(array))});
 }
@@ -85,11 +92,7 @@ void read(const Value& value, void* target, std::size_t bytes, const char* funct
     return;
   }
   const std::vector<std::byte> stored = to_bytes(*value.quantized);
-  if (bytes != stored.size()) {
-    throw Error(ErrorCode::invalid_argument, std::string(function) + ": wrong size; got " +
-                                                 std::to_string(bytes) + " bytes, expected " +
-                                                 std::to_string(stored.size()));
-  }
+  require_size(bytes, stored.size(), function);
   std::copy(stored.begin(), stored.end(), static_cast<std::byte*>(target));
 }
 
@@ -195,7 +198,7 @@ hearth_status hearth_eval(const hearth_array* arrays, size_t count) {
     for (const hearth_array array : c_api::span_of(arrays, count, function, "arrays")) {
       const auto used = c_api::use(array);
       if (used->quantized != nullptr) {
-        all.insert(all.end(), {used->quantized->payload(), used->quantized->scales()});
+        used->quantized->eval();
       } else {
         all.push_back(used->array);
       }

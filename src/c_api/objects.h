@@ -39,6 +39,9 @@ void describe(const Value& value, hearth_array_info& info);
 // `bytes` is their size.
 void read(const Value& value, void* target, std::size_t bytes, const char* function);
 
+// Throws Error{invalid_argument} where a target has not the size of what is copied there.
+void require_size(std::size_t bytes, std::size_t needed, const char* function);
+
 // Throw Error{invalid_argument} with `function` in front.
 void require_pointer(const void* pointer, const char* function, const char* name);
 // `count` elements; null for none.

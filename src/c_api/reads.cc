@@ -133,11 +133,7 @@ hearth_read start(hearth_array array, void (*done)(void*), void* context) {
 void copy(const Read& read, void* target, std::size_t bytes, const char* function) {
   if (read.failure != nullptr) std::rethrow_exception(read.failure);
   if (read.bytes.empty()) return c_api::read(read.value, target, bytes, function);
-  if (bytes != read.bytes.size()) {
-    throw Error(ErrorCode::invalid_argument, std::string(function) + ": wrong size; got " +
-                                                 std::to_string(bytes) + " bytes, expected " +
-                                                 std::to_string(read.bytes.size()));
-  }
+  require_size(bytes, read.bytes.size(), function);
   std::memcpy(target, read.bytes.data(), bytes);
 }
 

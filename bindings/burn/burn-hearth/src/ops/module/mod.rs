@@ -88,6 +88,17 @@ macro_rules! transposed_convs {
     };
 }
 
+macro_rules! windows {
+    ($list:path: $kernel:expr, $stride:expr, $padding:expr, $ceil_mode:expr) => {
+        pool::Windows {
+            kernel: $list($kernel),
+            stride: $list($stride),
+            padding: $list($padding),
+            ceil_mode: $ceil_mode,
+        }
+    };
+}
+
 /// Pools over one number of axes: `$size` is an extent along each, which `$list` makes a list.
 macro_rules! avg_pools {
     ($size:ty, $list:path: $avg_pool:ident, $avg_pool_backward:ident, $adaptive:ident,
@@ -100,12 +111,7 @@ macro_rules! avg_pools {
             count_include_pad: bool,
             ceil_mode: bool,
         ) -> HearthTensor {
-            let windows = pool::Windows {
-                kernel: $list(kernel_size),
-                stride: $list(stride),
-                padding: $list(padding),
-                ceil_mode,
-            };
+            let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
             pool::avg_pool(x, windows, count_include_pad)
         }
         fn $avg_pool_backward(
@@ -117,12 +123,7 @@ macro_rules! avg_pools {
             count_include_pad: bool,
             ceil_mode: bool,
         ) -> HearthTensor {
-            let windows = pool::Windows {
-                kernel: $list(kernel_size),
-                stride: $list(stride),
-                padding: $list(padding),
-                ceil_mode,
-            };
+            let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
             pool::avg_pool_backward(x, grad, windows, count_include_pad)
         }
         fn $adaptive(x: HearthTensor, output_size: $size) -> HearthTensor {
@@ -145,12 +146,7 @@ macro_rules! max_pools {
             dilation: $size,
             ceil_mode: bool,
         ) -> HearthTensor {
-            let windows = pool::Windows {
-                kernel: $list(kernel_size),
-                stride: $list(stride),
-                padding: $list(padding),
-                ceil_mode,
-            };
+            let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
             pool::max_pool(x, windows, $list(dilation))
         }
         fn $max_pool_with_indices(
@@ -161,12 +157,7 @@ macro_rules! max_pools {
             dilation: $size,
             ceil_mode: bool,
         ) -> $with_indices<Hearth> {
-            let windows = pool::Windows {
-                kernel: $list(kernel_size),
-                stride: $list(stride),
-                padding: $list(padding),
-                ceil_mode,
-            };
+            let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
             let (output, indices) = pool::max_pool_with_indices(x, windows, $list(dilation));
             $with_indices::new(output, indices)
         }
@@ -180,12 +171,7 @@ macro_rules! max_pools {
             output_grad: HearthTensor,
             indices: HearthTensor,
         ) -> $backward<Hearth> {
-            let windows = pool::Windows {
-                kernel: $list(kernel_size),
-                stride: $list(stride),
-                padding: $list(padding),
-                ceil_mode,
-            };
+            let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
             let dilation = $list(dilation);
             $backward::new(pool::max_pool_backward(
                 x,
