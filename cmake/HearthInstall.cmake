@@ -26,7 +26,7 @@ install(FILES
 # shared one names them in itself.
 set(_depends "")
 cmake_path(GET Hwy_LIBRARY PARENT_PATH _folder)
-if(NOT _folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+if(Hwy_LIBRARY AND NOT _folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
   string(APPEND _depends "-L${_folder} ")
 endif()
 string(APPEND _depends "-lhwy -lpthread")

@@ -1,7 +1,8 @@
 //! Finds Hearth, or builds it:
 //! 1. in the folder that `HEARTH_LIB_DIR` names: libhearth.a, else the shared library,
 //! 2. where pkg-config knows `hearth`,
-//! 3. from the sources that this crate lies in, by CMake, as a static library.
+//! 3. from the sources in `hearth`, by CMake, as a static library; CMake fetches what the system lacks
+//!    of the libraries that it needs. In a checkout they are links to the sources around the crate.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -26,11 +27,12 @@ fn installed() -> bool {
         .is_ok()
 }
 
-/// Builds the checkout and returns the folder of libhearth.a.
+/// Builds the sources and returns the folder of libhearth.a.
 fn build() -> PathBuf {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    for part in ["CMakeLists.txt", "cmake", "include", "src"] {
-        println!("cargo::rerun-if-changed={}", sources.join(part).display());
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("hearth");
+    for part in sources.read_dir().unwrap() {
+        let part = part.unwrap().path().canonicalize().unwrap(); // Cargo follows no links
+        println!("cargo::rerun-if-changed={}", part.display());
     }
     let mut config = cmake::Config::new(&sources);
     for option in ["TESTS", "TOOL", "EXAMPLES"] {
@@ -38,6 +40,7 @@ fn build() -> PathBuf {
     }
     config
         .define("BUILD_SHARED_LIBS", "OFF")
+        .define("HEARTH_FETCH_DEPENDENCIES", "ON")
         .define("CMAKE_INSTALL_LIBDIR", "lib")
         .profile("Release") // whatever the profile of the crate that is built
         .build()

@@ -1,0 +1,102 @@
+//! Training as Burn's book has it: by a loop of one's own, or by Burn's learner with its dashboard.
+
+use std::sync::Arc;
+
+use burn::module::AutodiffModule;
+use burn::optim::{AdamConfig, Optimizer};
+use burn::tensor::ElementConversion;
+use burn::tensor::backend::AutodiffBackend;
+use burn::train::metric::{AccuracyMetric, LossMetric};
+use burn::train::{ClassificationOutput, InferenceStep, Learner, SupervisedTraining, TrainStep};
+
+use crate::loader::Loader;
+use crate::timing::Steps;
+
+const WARM_UP: usize = 5;
+const RATE: f64 = 1e-3;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Steps that are counted
+    #[arg(long, default_value_t = 20)]
+    steps: usize,
+    /// Train by Burn's learner, which shows its dashboard where it has a terminal
+    #[arg(long)]
+    dashboard: bool,
+    /// Steps from one reading of the loss to the next, without a dashboard
+    #[arg(long, default_value_t = 1)]
+    read_every: usize,
+    #[arg(long, default_value_t = 5)]
+    seed: u64,
+}
+
+/// A model that draws its own batches.
+pub trait Program<B: AutodiffBackend>:
+    AutodiffModule<B, InnerModule: InferenceStep<Output = ClassificationOutput<B::InnerBackend>>>
+    + TrainStep<Output = ClassificationOutput<B>>
+    + std::fmt::Display
+    + 'static
+{
+    const NAME: &str;
+
+    fn new(device: &B::Device) -> Self;
+    fn batch(number: usize, device: &B::Device) -> Self::Input;
+}
+
+/// Trains, and prints what a step took.
+pub fn run<B: AutodiffBackend, M: Program<B>>(options: &Options, device: &B::Device) {
+    B::seed(device, options.seed);
+    let steps = Steps::new(WARM_UP);
+    if options.dashboard {
+        learn::<B, M>(options, device, &steps);
+    } else {
+        let loss = train::<B, M>(options, device, &steps);
+        println!("loss {loss:.4}");
+    }
+    let how = if options.dashboard {
+        " by the learner"
+    } else {
+        ""
+    };
+    println!("{} {}{how}: {steps}", M::NAME, B::name(device));
+}
+
+/// Returns the last loss.
+fn train<B: AutodiffBackend, M: Program<B>>(
+    options: &Options,
+    device: &B::Device,
+    steps: &Steps,
+) -> f32 {
+    let mut model = M::new(device);
+    let mut optimizer = AdamConfig::new().init();
+    let mut last = f32::NAN;
+    for number in 0..WARM_UP + options.steps {
+        let output = model.step(M::batch(number, device));
+        model = optimizer.step(RATE, model, output.grads);
+        if (number + 1) % options.read_every == 0 || number + 1 == WARM_UP + options.steps {
+            last = output.item.loss.into_scalar().elem();
+        }
+        steps.end();
+    }
+    last
+}
+
+fn learn<B: AutodiffBackend, M: Program<B>>(options: &Options, device: &B::Device, steps: &Steps) {
+    let batches = {
+        let (device, steps) = (device.clone(), steps.clone());
+        Loader::new(WARM_UP + options.steps, move |number| {
+            if number > 0 {
+                steps.end();
+            }
+            M::batch(number, &device)
+        })
+    };
+    let folder = std::env::temp_dir().join(format!("burn-bench-{}", std::process::id()));
+    let learner = Learner::new(M::new(device), AdamConfig::new().init(), RATE);
+    SupervisedTraining::new(&folder, Arc::new(batches), Arc::new(Loader::empty()))
+        .metrics((AccuracyMetric::new(), LossMetric::new()))
+        .num_epochs(1)
+        .launch(learner);
+    steps.end(); // with all metrics
+    let _ = std::fs::remove_dir_all(folder);
+}
