@@ -33,7 +33,7 @@ enum Program {
         /// A file of weights; one of random weights is made where there is none
         weights: PathBuf,
         /// Batches that are counted
-        #[arg(long, default_value_t = 20)]
+        #[arg(long, default_value_t = 20, value_parser = timing::at_least_one())]
         steps: usize,
     },
     /// Add four floats: alone, and in a chain that is read

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// The ends of steps, of which the first few are not counted.
+use clap::builder::RangedU64ValueParser;
+
+/// The ends of steps after a beginning. The first few steps are not counted.
 #[derive(Clone)]
 pub struct Steps {
     warm_up: usize,
@@ -13,7 +15,7 @@ pub struct Steps {
 
 impl Steps {
     pub fn new(warm_up: usize) -> Self {
-        let ends = Arc::new(Mutex::new(Vec::new()));
+        let ends = Arc::new(Mutex::new(vec![Instant::now()]));
         Self { warm_up, ends }
     }
 
@@ -26,7 +28,7 @@ impl Steps {
 impl fmt::Display for Steps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ends = self.ends.lock().unwrap();
-        let counted = &ends[self.warm_up - 1..];
+        let counted = &ends[self.warm_up..];
         let milliseconds = |a: Instant, b: Instant| (b - a).as_secs_f64() * 1e3;
         let mut each: Vec<f64> = counted
             .windows(2)
@@ -44,4 +46,9 @@ impl fmt::Display for Steps {
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// Of a number of steps.
+pub fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }

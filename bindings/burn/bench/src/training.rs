@@ -10,21 +10,23 @@ use burn::train::metric::{AccuracyMetric, LossMetric};
 use burn::train::{ClassificationOutput, InferenceStep, Learner, SupervisedTraining, TrainStep};
 
 use crate::loader::Loader;
-use crate::timing::Steps;
+use crate::timing::{self, Steps};
 
-const WARM_UP: usize = 5;
 const RATE: f64 = 1e-3;
 
 #[derive(clap::Args)]
 pub struct Options {
     /// Steps that are counted
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = timing::at_least_one())]
     steps: usize,
+    /// Steps before those
+    #[arg(long, default_value_t = 5)]
+    warm_up: usize,
     /// Train by Burn's learner, which shows its dashboard where it has a terminal
     #[arg(long)]
     dashboard: bool,
     /// Steps from one reading of the loss to the next, without a dashboard
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = timing::at_least_one())]
     read_every: usize,
     #[arg(long, default_value_t = 5)]
     seed: u64,
@@ -46,7 +48,7 @@ pub trait Program<B: AutodiffBackend>:
 /// Trains, and prints what a step took.
 pub fn run<B: AutodiffBackend, M: Program<B>>(options: &Options, device: &B::Device) {
     B::seed(device, options.seed);
-    let steps = Steps::new(WARM_UP);
+    let steps = Steps::new(options.warm_up);
     if options.dashboard {
         learn::<B, M>(options, device, &steps);
     } else {
@@ -70,10 +72,11 @@ fn train<B: AutodiffBackend, M: Program<B>>(
     let mut model = M::new(device);
     let mut optimizer = AdamConfig::new().init();
     let mut last = f32::NAN;
-    for number in 0..WARM_UP + options.steps {
-        let output = model.step(M::batch(number, device));
+    let count = options.warm_up + options.steps;
+    for number in 1..=count {
+        let output = model.step(M::batch(number - 1, device));
         model = optimizer.step(RATE, model, output.grads);
-        if (number + 1) % options.read_every == 0 || number + 1 == WARM_UP + options.steps {
+        if number % options.read_every == 0 || number == count {
             last = output.item.loss.into_scalar().elem();
         }
         steps.end();
@@ -84,7 +87,7 @@ fn train<B: AutodiffBackend, M: Program<B>>(
 fn learn<B: AutodiffBackend, M: Program<B>>(options: &Options, device: &B::Device, steps: &Steps) {
     let batches = {
         let (device, steps) = (device.clone(), steps.clone());
-        Loader::new(WARM_UP + options.steps, move |number| {
+        Loader::new(options.warm_up + options.steps, move |number| {
             if number > 0 {
                 steps.end();
             }

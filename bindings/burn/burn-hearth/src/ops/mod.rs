@@ -13,3 +13,5 @@ mod module;
 mod quantized;
 mod reading;
 mod values;
+#[cfg(feature = "vision")]
+mod vision;
