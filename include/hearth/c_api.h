@@ -26,6 +26,10 @@
  * Threads. Any call from any thread; a handle may be used by several at once, and released by one
  * while another uses it. What a thread records is computed in that order.
  *
+ * fork(). A child has neither threads nor devices of Hearth: where its parent had called anything
+ * declared here, whatever returns a status is HEARTH_ERROR_UNSUPPORTED there. It may run another
+ * program, and a process that forks before its first call may use Hearth on both sides.
+ *
  * Versions. HEARTH_C_API_VERSION counts additions while it is 0.x, where functions and enumerators
  * are added but neither change nor go; hearth_c_api_version() is that of the library that runs. */
 #ifndef HEARTH_C_API_H_

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/forked.h"
+
 namespace hearth::c_api {
 
 // What a handle names; a part of its id, so that one kind never passes for another.
@@ -122,7 +124,7 @@ class Handles {
       bool& is_gone;
       ~Spare() {
         is_gone = true;
-        if (!slots.empty()) instance().put_back(slots, 0);
+        if (!slots.empty() && !is_forked()) instance().put_back(slots, 0);
       }
     };
     thread_local bool is_gone = false;

@@ -9,9 +9,13 @@ namespace hearth::c_api {
 // without a text of an op's has `function` in front.
 hearth_status failed(const char* function) noexcept;
 
+// Throws Error{unsupported} in a child of fork() of a process that had begun to use Hearth.
+void require_own_process(const char* function);
+
 template <class F>
 hearth_status guarded(const char* function, F&& f) noexcept {
   try {
+    require_own_process(function);
     f();
     return HEARTH_OK;
   } catch (...) {

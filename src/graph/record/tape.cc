@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "core/forked.h"
 #include "graph/hash.h"
 #include "graph/outputs.h"
 #include "graph/switches.h"
@@ -59,6 +60,7 @@ class TapeList {
     for (Tape* tape : tapes_) tape->submit();
   }
   ~TapeList() {
+    if (is_forked()) return;
     // On another thread: this one's kernels may keep scratch that is gone by now.
     for (Tape* tape : tapes_) {
       if (tape->is_empty()) continue;

@@ -63,10 +63,10 @@ fn quantized_floats_are_multiples_of_their_scale() {
             *largest = largest.max(x.at(&index).abs());
         }
         let (low, high) = scheme.value.range();
-        let step = 2.0 / f64::from(high - low);
-        let scale = |index: &[usize]| largest[block(&scheme, shape, index)] * step;
+        let (low, high) = (f64::from(low), f64::from(high));
         let expected = Grid::new(&shape, |index| {
-            (x.at(index) / scale(index)).round() * scale(index)
+            let scale = 2.0 * largest[block(&scheme, shape, index)] / (high - low);
+            (x.at(index) / scale).round().clamp(low, high) * scale
         });
         let quantized =
             Hearth::quantize_dynamic(Hearth::float_cast(floats(&x), FloatDType::F32), &scheme);
