@@ -122,7 +122,8 @@ HEARTH_C_API hearth_status hearth_device_default(hearth_device* device);
 /* Whether arrays of this dtype live and are computed with there: 1 or 0. */
 HEARTH_C_API hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype,
                                                   int32_t* supports);
-/* Waits until everything that was submitted there has run. */
+/* Waits until everything that was submitted there has run, what this thread has recorded among it.
+ * Returns the first error of that, once, where no read has returned it already. */
 HEARTH_C_API hearth_status hearth_device_synchronize(hearth_device device);
 /* Gives cached memory back to the system. */
 HEARTH_C_API hearth_status hearth_device_trim(hearth_device device);

@@ -67,13 +67,12 @@ TEST_P(CFaults, AreToldToWhoeverWaits) {
 
   const Held evaluated = faulty(x);
   const hearth_array arrays[] = {evaluated.handle};
-  const hearth_status status = hearth_eval(arrays, 1);
-  // Where the device runs later, evaluating starts what waiting ends.
-  if (status == HEARTH_OK) {
-    expect_refused(hearth_device_synchronize(device), HEARTH_ERROR_DEVICE, "a fault");
-  } else {
-    expect_refused(status, HEARTH_ERROR_DEVICE, "a fault");
-  }
+  expect_refused(hearth_eval(arrays, 1), HEARTH_ERROR_DEVICE, "a fault");
+  EXPECT_EQ(hearth_device_synchronize(device), HEARTH_OK) << "it was told";
+
+  const Held waited = faulty(x);
+  expect_refused(hearth_device_synchronize(device), HEARTH_ERROR_DEVICE, "a fault");
+  EXPECT_EQ(hearth_device_synchronize(device), HEARTH_OK) << "it is told once";
 
   EXPECT_EQ(values_of(apply("add", {hearth_of_array(x.handle), hearth_of_int(1)})),
             (std::vector<float>{2, 3, 4}))
@@ -111,6 +110,11 @@ TEST_P(CMemory, RunsOutInTheMiddleOfAStep) {
   ASSERT_EQ(hearth_read_start(step().handle, &read), HEARTH_OK);
   expect_refused(hearth_read_finish(read, target.data(), bytes), HEARTH_ERROR_OUT_OF_MEMORY,
                  "memory");
+
+  EXPECT_EQ(hearth_device_synchronize(device), HEARTH_OK) << "it was told";
+  const Held untold = step();
+  expect_refused(hearth_device_synchronize(device), HEARTH_ERROR_OUT_OF_MEMORY, "memory");
+  EXPECT_EQ(hearth_device_synchronize(device), HEARTH_OK) << "it is told once";
 
   ASSERT_EQ(hearth_device_set_memory_limit(device, std::int64_t{4} << 30), HEARTH_OK);
   const std::vector<float> computed = values_of(step());
