@@ -135,7 +135,8 @@ HEARTH_C_API hearth_status hearth_device_set_memory_limit(hearth_device device, 
  * "plans.recorded", "plans.submissions", "plans.hits", "plans.misses", "plans.dispatches",
  * "plans.fused", "plans.copies", "plans.donations", "plans.cuts", "plans.syncs", "plans.launches",
  * "plans.replays", "plans.waits", "plans.bytes_to_device", "plans.bytes_to_host". Counts are since
- * the process began, bytes in bytes. */
+ * the process began, bytes in bytes. "handles.arrays" and "handles.reads" are those that nobody has
+ * released; they take as long as a look at each. */
 HEARTH_C_API hearth_status hearth_statistic(hearth_device device, const char* name, int64_t* value);
 /* Their names, in any order; NULL past the last. */
 HEARTH_C_API const char* hearth_statistic_name(size_t index);

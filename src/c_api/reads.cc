@@ -140,6 +140,9 @@ void copy(const Read& read, void* target, std::size_t bytes, const char* functio
 std::shared_ptr<Read> read_of(hearth_read read) { return *Reads::instance().use(read.id); }
 
 }  // namespace
+
+std::int64_t read_handles() noexcept { return Reads::instance().count(); }
+
 }  // namespace hearth::c_api
 
 namespace c_api = hearth::c_api;

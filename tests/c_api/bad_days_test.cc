@@ -90,11 +90,10 @@ TEST_P(CMemory, RunsOutInTheMiddleOfAStep) {
   const std::vector<float> ones(std::size_t{1} << 18, 0.0f);
   const std::size_t bytes = ones.size() * sizeof(float);
   const Held x = on(device, ones);
-  std::int64_t in_use = 0;
   ASSERT_EQ(hearth_device_synchronize(device), HEARTH_OK);
   ASSERT_EQ(hearth_device_trim(device), HEARTH_OK);
-  ASSERT_EQ(hearth_statistic(device, "memory.in_use", &in_use), HEARTH_OK);
-  ASSERT_EQ(hearth_device_set_memory_limit(device, in_use + (1 << 10)), HEARTH_OK);
+  const std::int64_t limit = statistic("memory.in_use", device) + (1 << 10);
+  ASSERT_EQ(hearth_device_set_memory_limit(device, limit), HEARTH_OK);
 
   const auto step = [&] {
     const Held y = apply("exp", {hearth_of_array(x.handle)});

@@ -186,8 +186,7 @@ class Worker {
     std::atomic<int> calls{0};
     const auto count = [](void* context) {
       // What a callback may do.
-      std::int64_t value = 0;
-      EXPECT_EQ(hearth_statistic(HEARTH_DEFAULT_DEVICE, "memory.in_use", &value), HEARTH_OK);
+      EXPECT_GE(statistic("memory.in_use"), 0);
       ++*static_cast<std::atomic<int>*>(context);
     };
     hearth_read read = {0};
@@ -215,9 +214,7 @@ class Worker {
 
 std::int64_t bytes_in_use(hearth_device device) {
   EXPECT_EQ(hearth_device_synchronize(device), HEARTH_OK) << hearth_error_message();
-  std::int64_t bytes = -1;
-  EXPECT_EQ(hearth_statistic(device, "memory.in_use", &bytes), HEARTH_OK);
-  return bytes;
+  return statistic("memory.in_use", device);
 }
 
 class CThreads : public ::testing::TestWithParam<const char*> {};
@@ -225,7 +222,7 @@ class CThreads : public ::testing::TestWithParam<const char*> {};
 TEST_P(CThreads, ShareEverything) {
   hearth_device device = -1;
   ASSERT_EQ(hearth_device_named(GetParam(), &device), HEARTH_OK) << hearth_error_message();
-  const std::int64_t before = bytes_in_use(device);
+  const std::int64_t before = bytes_in_use(device), handles = statistic("handles.arrays");
   Shared shared;
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
@@ -236,6 +233,7 @@ TEST_P(CThreads, ShareEverything) {
   for (std::thread& thread : threads) thread.join();
   shared.finish();
   EXPECT_EQ(bytes_in_use(device), before);
+  EXPECT_EQ(statistic("handles.arrays"), handles);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, CThreads, ::testing::Values("cpu", "hostile"),
