@@ -131,6 +131,25 @@ TEST(CArrays, ReadsThatNobodyWaitsFor) {
   EXPECT_EQ(statistic("handles.reads"), before);
 }
 
+TEST(CArrays, AReadHoldsNoMemoryOnceItHasSaidSo) {
+  const Held x = floats(Floats(1000), {1000});
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t before = statistic("memory.in_use");
+    hearth_read read = {0};
+    {
+      const Held y = apply("exp", {hearth_of_array(x.handle)});
+      ASSERT_EQ(hearth_read_start(y.handle, &read), HEARTH_OK);
+    }
+    for (std::int32_t ready = 0; ready == 0;) {
+      ASSERT_EQ(hearth_read_poll(read, &ready), HEARTH_OK);
+    }
+    Floats values(1000);
+    ASSERT_EQ(hearth_read_finish(read, values.data(), 4000), HEARTH_OK);
+    EXPECT_EQ(values, Floats(1000, 1));
+    ASSERT_EQ(statistic("memory.in_use"), before);
+  }
+}
+
 // Threads that use, copy and release the same handles: each call succeeds or says that there is no
 // such handle.
 TEST(CArrays, ThreadsShareHandles) {
