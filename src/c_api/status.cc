@@ -44,8 +44,7 @@ static_assert(status_of(ErrorCode::internal) == HEARTH_ERROR_INTERNAL);
 }  // namespace
 
 void require_own_process(const char* function) {
-  watch_forks();
-  if (!is_forked()) return;
+  if (!is_forked()) return watch_forks();
   throw Error(ErrorCode::unsupported,
               std::string(function) +
                   ": threads and devices of Hearth are missing; got a call in a child of fork(), "

@@ -1,25 +1,21 @@
 #include "core/forked.h"
 
-#include <atomic>
-
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
 #endif
 
 namespace hearth {
-namespace {
 
-std::atomic<bool> forked{false};
-
-}  // namespace
+constinit std::atomic<ProcessKind> process_kind{ProcessKind::unwatched};
 
 void watch_forks() noexcept {
+  [[maybe_unused]] static const bool once = [] {
 #if defined(__unix__) || defined(__APPLE__)
-  [[maybe_unused]] static const int once =
-      pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+    pthread_atfork(nullptr, nullptr, [] { process_kind = ProcessKind::forked; });
 #endif
+    process_kind = ProcessKind::watched;
+    return true;
+  }();
 }
-
-bool is_forked() noexcept { return forked.load(std::memory_order_relaxed); }
 
 }  // namespace hearth
