@@ -26,6 +26,10 @@
  * Threads. Any call from any thread; a handle may be used by several at once, and released by one
  * while another uses it. What a thread records is computed in that order.
  *
+ * fork(). A child has neither threads nor devices of Hearth: where its parent had called anything
+ * declared here, whatever returns a status is HEARTH_ERROR_UNSUPPORTED there. It may run another
+ * program, and a process that forks before its first call may use Hearth on both sides.
+ *
  * Versions. HEARTH_C_API_VERSION counts additions while it is 0.x, where functions and enumerators
  * are added but neither change nor go; hearth_c_api_version() is that of the library that runs. */
 #ifndef HEARTH_C_API_H_
@@ -118,7 +122,8 @@ HEARTH_C_API hearth_status hearth_device_default(hearth_device* device);
 /* Whether arrays of this dtype live and are computed with there: 1 or 0. */
 HEARTH_C_API hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype,
                                                   int32_t* supports);
-/* Waits until everything that was submitted there has run. */
+/* Waits until everything that was submitted there has run, what this thread has recorded among it.
+ * Returns the first error of that, once, where no read has returned it already. */
 HEARTH_C_API hearth_status hearth_device_synchronize(hearth_device device);
 /* Gives cached memory back to the system. */
 HEARTH_C_API hearth_status hearth_device_trim(hearth_device device);
@@ -130,7 +135,8 @@ HEARTH_C_API hearth_status hearth_device_set_memory_limit(hearth_device device, 
  * "plans.recorded", "plans.submissions", "plans.hits", "plans.misses", "plans.dispatches",
  * "plans.fused", "plans.copies", "plans.donations", "plans.cuts", "plans.syncs", "plans.launches",
  * "plans.replays", "plans.waits", "plans.bytes_to_device", "plans.bytes_to_host". Counts are since
- * the process began, bytes in bytes. */
+ * the process began, bytes in bytes. "handles.arrays" and "handles.reads" are those that nobody has
+ * released; they take as long as a look at each. */
 HEARTH_C_API hearth_status hearth_statistic(hearth_device device, const char* name, int64_t* value);
 /* Their names, in any order; NULL past the last. */
 HEARTH_C_API const char* hearth_statistic_name(size_t index);

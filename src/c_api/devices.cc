@@ -5,6 +5,7 @@
 #include "c_api/objects.h"
 #include "c_api/status.h"
 #include "core/require.h"
+#include "graph/record/tape.h"
 #include "hearth/c_api.h"
 
 namespace hearth::c_api {
@@ -113,8 +114,10 @@ hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype, i
 
 hearth_status hearth_device_synchronize(hearth_device device) {
   return guarded(__func__, [&, function = __func__] {
+    const hearth::Device found = c_api::device_of(device, function);
     hearth::submit();
-    c_api::device_of(device, function).synchronize();
+    found.synchronize();
+    hearth::Tape::of(found.impl()).throw_failure();
   });
 }
 

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/forked.h"
+
 namespace hearth::c_api {
 
 // What a handle names; a part of its id, so that one kind never passes for another.
@@ -112,6 +114,19 @@ class Handles {
     if ((after & kUsers) == 0) destroy(*slot);
   }
 
+  // Handles that were given and not released. Looks at every slot.
+  std::int64_t count() const noexcept {
+    std::int64_t named = 0;
+    for (std::uint32_t i = 0; i < kChunks; ++i) {
+      const Slot* const chunk = chunks_[i].load(std::memory_order_acquire);
+      if (chunk == nullptr) break;
+      named += std::count_if(chunk, chunk + kChunk, [](const Slot& slot) {
+        return (slot.state.load(std::memory_order_relaxed) & kReleased) == 0;
+      });
+    }
+    return named;
+  }
+
  private:
   using Slots = std::vector<Slot*>;
 
@@ -122,7 +137,7 @@ class Handles {
       bool& is_gone;
       ~Spare() {
         is_gone = true;
-        if (!slots.empty()) instance().put_back(slots, 0);
+        if (!slots.empty() && !is_forked()) instance().put_back(slots, 0);
       }
     };
     thread_local bool is_gone = false;

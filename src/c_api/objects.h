@@ -26,6 +26,10 @@ inline hearth_array give(Value value) { return {Arrays::instance().give(std::mov
 inline hearth_array give(Array array) { return give(Value{std::move(array), nullptr}); }
 hearth_array give(QuantizedArray array);
 
+// Handles that nobody has released.
+inline std::int64_t array_handles() noexcept { return Arrays::instance().count(); }
+std::int64_t read_handles() noexcept;
+
 // An array that a handle names, for as long as this lives. Throw InvalidHandle.
 inline Arrays::Use use(hearth_array array) { return Arrays::instance().use(array.id); }
 

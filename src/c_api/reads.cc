@@ -18,7 +18,7 @@ namespace {
 
 // A read that runs beside its caller. `mutex` guards what follows it.
 struct Read {
-  Value value;
+  Value value;  // until its bytes are there
   void (*done)(void* context) = nullptr;
   void* context = nullptr;
 
@@ -99,6 +99,8 @@ class Waiter {
         const std::lock_guard lock(read->mutex);
         read->failure = std::current_exception();
       }
+      // Who is told finds the array's memory given back.
+      if (read->failure != nullptr || !read->bytes.empty()) read->value = {};
       finish(*read);
     }
   }
@@ -140,6 +142,9 @@ void copy(const Read& read, void* target, std::size_t bytes, const char* functio
 std::shared_ptr<Read> read_of(hearth_read read) { return *Reads::instance().use(read.id); }
 
 }  // namespace
+
+std::int64_t read_handles() noexcept { return Reads::instance().count(); }
+
 }  // namespace hearth::c_api
 
 namespace c_api = hearth::c_api;

@@ -11,11 +11,18 @@ namespace {
 using hearth::MemoryStatistics;
 using hearth::Statistics;
 
-// Of a device or of the process: one of the two members.
+// Of a device, of the process, or of its handles: one of the three is there.
 struct Number {
   const char* name;
   std::int64_t MemoryStatistics::* of_device;
   std::int64_t Statistics::* of_process;
+  std::int64_t (*of_handles)() noexcept = nullptr;
+
+  std::int64_t operator()(hearth_device device, const char* function) const {
+    if (of_handles != nullptr) return of_handles();
+    if (of_process != nullptr) return hearth::statistics().*of_process;
+    return hearth::c_api::device_of(device, function).memory().*of_device;
+  }
 };
 
 constexpr Number kNumbers[] = {
@@ -40,6 +47,8 @@ constexpr Number kNumbers[] = {
     {"plans.waits", nullptr, &Statistics::waits},
     {"plans.bytes_to_device", nullptr, &Statistics::bytes_to_device},
     {"plans.bytes_to_host", nullptr, &Statistics::bytes_to_host},
+    {"handles.arrays", nullptr, nullptr, hearth::c_api::array_handles},
+    {"handles.reads", nullptr, nullptr, hearth::c_api::read_handles},
 };
 
 }  // namespace
@@ -53,9 +62,7 @@ hearth_status hearth_statistic(hearth_device device, const char* name, int64_t* 
     c_api::require_pointer(value, function, "value");
     for (const Number& number : kNumbers) {
       if (std::strcmp(number.name, name) != 0) continue;
-      *value = number.of_process != nullptr
-                   ? hearth::statistics().*number.of_process
-                   : c_api::device_of(device, function).memory().*number.of_device;
+      *value = number(device, function);
       return;
     }
     throw hearth::Error(hearth::ErrorCode::invalid_argument,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "c_api/handles.h"
+#include "core/forked.h"
 #include "hearth/error.h"
 #include "hearth/version.h"
 
@@ -41,6 +42,14 @@ static_assert(status_of(ErrorCode::corrupt_file) == HEARTH_ERROR_CORRUPT_FILE);
 static_assert(status_of(ErrorCode::internal) == HEARTH_ERROR_INTERNAL);
 
 }  // namespace
+
+void require_own_process(const char* function) {
+  if (!is_forked()) return watch_forks();
+  throw Error(ErrorCode::unsupported,
+              std::string(function) +
+                  ": threads and devices of Hearth are missing; got a call in a child of fork(), "
+                  "expected one that runs another program, or fork() before the first call");
+}
 
 hearth_status failed(const char* function) noexcept {
   try {

@@ -1,6 +1,7 @@
 // Where exceptions end: every entry of the C API runs in guarded().
 #pragma once
 
+#include "core/forked.h"
 #include "hearth/c_api.h"
 
 namespace hearth::c_api {
@@ -9,9 +10,16 @@ namespace hearth::c_api {
 // without a text of an op's has `function` in front.
 hearth_status failed(const char* function) noexcept;
 
+// Watches forks from now on. Throws Error{unsupported} in a child of fork() of a process that had
+// begun to use Hearth.
+void require_own_process(const char* function);
+
 template <class F>
 hearth_status guarded(const char* function, F&& f) noexcept {
   try {
+    if (process_kind.load(std::memory_order_relaxed) != ProcessKind::watched) [[unlikely]] {
+      require_own_process(function);
+    }
     f();
     return HEARTH_OK;
   } catch (...) {

@@ -124,8 +124,30 @@ TEST(CArrays, ReadsThatNobodyWaitsFor) {
                  "wrong size");
   EXPECT_EQ(hearth_read_release(read), HEARTH_ERROR_INVALID_HANDLE)
       << "it is released all the same";
+  const std::int64_t before = statistic("handles.reads");
   ASSERT_EQ(hearth_read_start(y.handle, &read), HEARTH_OK);
+  EXPECT_EQ(statistic("handles.reads"), before + 1);
   EXPECT_EQ(hearth_read_release(read), HEARTH_OK);
+  EXPECT_EQ(statistic("handles.reads"), before);
+}
+
+TEST(CArrays, AReadHoldsNoMemoryOnceItHasSaidSo) {
+  const Held x = floats(Floats(1000), {1000});
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t before = statistic("memory.in_use");
+    hearth_read read = {0};
+    {
+      const Held y = apply("exp", {hearth_of_array(x.handle)});
+      ASSERT_EQ(hearth_read_start(y.handle, &read), HEARTH_OK);
+    }
+    for (std::int32_t ready = 0; ready == 0;) {
+      ASSERT_EQ(hearth_read_poll(read, &ready), HEARTH_OK);
+    }
+    Floats values(1000);
+    ASSERT_EQ(hearth_read_finish(read, values.data(), 4000), HEARTH_OK);
+    EXPECT_EQ(values, Floats(1000, 1));
+    ASSERT_EQ(statistic("memory.in_use"), before);
+  }
 }
 
 // Threads that use, copy and release the same handles: each call succeeds or says that there is no
@@ -159,10 +181,13 @@ TEST(CArrays, ThreadsShareHandles) {
 TEST(CArrays, ManyHandlesComeAndGo) {
   const Held x = floats({1}, {1});
   std::vector<hearth_array> copies(20000);
+  const std::int64_t before = statistic("handles.arrays");
   for (int round = 0; round < 3; ++round) {
     for (hearth_array& copy : copies) ASSERT_EQ(hearth_array_copy(x.handle, &copy), HEARTH_OK);
+    EXPECT_EQ(statistic("handles.arrays"), before + 20000);
     for (const hearth_array copy : copies) ASSERT_EQ(hearth_array_release(copy), HEARTH_OK);
     EXPECT_EQ(hearth_array_release(copies[7]), HEARTH_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(statistic("handles.arrays"), before);
   }
 }
 

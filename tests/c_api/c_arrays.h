@@ -51,6 +51,12 @@ inline hearth_device device_of(const Held& array) {
   return info.device;
 }
 
+inline std::int64_t statistic(const char* name, hearth_device device = HEARTH_DEFAULT_DEVICE) {
+  std::int64_t value = -1;
+  EXPECT_EQ(hearth_statistic(device, name, &value), HEARTH_OK) << hearth_error_message();
+  return value;
+}
+
 // A function of one result.
 inline Held apply(const char* name, const std::vector<hearth_value>& inputs,
                   const std::vector<hearth_parameter>& parameters = {}) {

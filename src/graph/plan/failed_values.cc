@@ -12,7 +12,8 @@ constexpr const char* kNoHostMemory =
     "submit: the host is out of memory; got an allocation that failed, expected room to plan";
 
 // Made in advance: when it is needed there may be no memory to make it.
-Failure* const kOutOfHostMemory = new Failure{{1}, Error(ErrorCode::out_of_memory, kNoHostMemory)};
+Failure* const kOutOfHostMemory =
+    new Failure{{1}, Error(ErrorCode::out_of_memory, kNoHostMemory), {}};
 
 }  // namespace
 
@@ -33,7 +34,7 @@ Error caught_error() {
 bool FailedValues::add(std::span<const std::uint32_t> nodes, const Error& error) {
   failures_.resize(recording_.nodes.size(), nullptr);
   owned_.reserve(owned_.size() + 1);
-  auto* const failure = new Failure{{1}, error};
+  auto* const failure = new Failure{{1}, error, {}};
   owned_.push_back(failure);
   bool changed = false;
   for (const std::uint32_t node : nodes) {
@@ -58,7 +59,7 @@ void FailedValues::add_readers_of_failed() {
 void FailedValues::add_all(const Error& error) noexcept {
   try {
     owned_.reserve(owned_.size() + 1);
-    all_ = new Failure{{1}, error};
+    all_ = new Failure{{1}, error, {}};
     owned_.push_back(all_);
   } catch (const std::bad_alloc&) {
     all_ = kOutOfHostMemory;

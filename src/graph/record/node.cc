@@ -1,4 +1,5 @@
 #include "graph/record/node.h"
+#include "core/forked.h"
 #include "core/number_text.h"
 
 #include <mutex>
@@ -57,7 +58,7 @@ void start_keeping() {
     ~Ending() {
       ended = true;
       t_nodes.most = 0;
-      give_back(0);
+      if (!is_forked()) give_back(0);
     }
   };
   thread_local Ending ending;

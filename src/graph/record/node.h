@@ -43,6 +43,7 @@ void release(Storage* storage) noexcept;
 struct Failure {
   std::atomic<std::uint32_t> references{1};
   Error error;
+  std::atomic<bool> was_thrown{false};  // somebody knows of it
 };
 void release(Failure* failure) noexcept;
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
+#include "core/forked.h"
 #include "graph/hash.h"
 #include "graph/outputs.h"
 #include "graph/switches.h"
@@ -59,6 +61,7 @@ class TapeList {
     for (Tape* tape : tapes_) tape->submit();
   }
   ~TapeList() {
+    if (is_forked()) return;
     // On another thread: this one's kernels may keep scratch that is gone by now.
     for (Tape* tape : tapes_) {
       if (tape->is_empty()) continue;
@@ -73,7 +76,12 @@ class TapeList {
       }
     }
     Idle& idle = idle_tapes();
-    for (Tape* tape : tapes_) tape->owner_.store({}, std::memory_order_relaxed);
+    for (Tape* tape : tapes_) {
+      tape->lock_.lock_as_owner();
+      tape->forget_failure();
+      tape->lock_.unlock_as_owner();
+      tape->owner_.store({}, std::memory_order_relaxed);
+    }
     const std::lock_guard lock(idle.mutex);
     idle.tapes.insert(idle.tapes.end(), tapes_.begin(), tapes_.end());
   }
@@ -317,7 +325,22 @@ void Tape::submit() noexcept {
   }
 }
 
+void Tape::forget_failure() noexcept {
+  if (failure_ != nullptr) release(failure_);
+  failure_ = nullptr;
+}
+
+void Tape::throw_failure() {
+  std::optional<Error> error;
+  lock_.lock_as_owner();
+  if (failure_ != nullptr && !failure_->was_thrown.exchange(true)) error = failure_->error;
+  forget_failure();
+  lock_.unlock_as_owner();
+  if (error) throw Error(*error);
+}
+
 void Tape::submit_locked() noexcept {
+  if (failure_ != nullptr && failure_->was_thrown.load(std::memory_order_relaxed)) forget_failure();
   if (recording_.nodes.empty()) return;
   const runtime::HostSpan span("submit tape");
   Counters& count = counters();
@@ -336,6 +359,10 @@ void Tape::submit_locked() noexcept {
       failure->references.fetch_add(1, std::memory_order_relaxed);
       node->failure = failure;
       node->state.store(NodeState::failed, std::memory_order_release);
+      if (failure_ == nullptr && !failure->was_thrown.load(std::memory_order_relaxed)) {
+        failure->references.fetch_add(1, std::memory_order_relaxed);
+        failure_ = failure;
+      }
     }
     release(node, kReference);
   }

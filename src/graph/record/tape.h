@@ -123,6 +123,9 @@ class Tape {
 
   // Runs all that is recorded. Never throws: what fails marks its nodes failed.
   void submit() noexcept;
+  // Throws the first error since the last call, where no read of a value that has failed with it
+  // threw it meanwhile.
+  void throw_failure();
   bool is_empty() noexcept;
   // The ops of what is recorded now, in order.
   std::vector<const OpDef*> ops();
@@ -140,14 +143,16 @@ class Tape {
   void append_output(std::uint32_t first, std::size_t output, Node* node);
   std::uint32_t external_slot(Node* node);
   void submit_locked() noexcept;
+  void forget_failure() noexcept;
   void grow_table();
 
   DeviceImpl& device_;
   TapeLock lock_;
   std::atomic<std::thread::id> owner_{std::this_thread::get_id()};
   Recording recording_;
-  Switches switches_;         // of the thread that records, when it began to
-  std::uint64_t window_ = 0;  // the last four ops, 16 bits each
+  Switches switches_;           // of the thread that records, when it began to
+  Failure* failure_ = nullptr;  // for throw_failure(), with a reference
+  std::uint64_t window_ = 0;    // the last four ops, 16 bits each
   // Open addressing from external node to slot; entries of older recordings are recognised by
   // epoch.
   struct Entry {

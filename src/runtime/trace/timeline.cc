@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/forked.h"
 #include "hearth/error.h"
 #include "runtime/device/environment.h"
 
@@ -97,7 +98,9 @@ void Timeline::trace_process() {
   static std::once_flag once;
   std::call_once(once, [] {
     global().start();
+    watch_forks();
     std::atexit([] {
+      if (is_forked()) return;  // the file is the parent's
       try {
         global().write(environment().trace, 0);
       } catch (const Error& error) {

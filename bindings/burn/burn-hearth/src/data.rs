@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -133,7 +134,8 @@ unsafe extern "C" fn done(context: *mut c_void) {
         signal.waker.take()
     };
     if let Some(waker) = waker {
-        waker.wake();
+        // What a waker throws would end the process here.
+        let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
     }
 }
 
@@ -141,10 +143,11 @@ impl Future for Read {
     type Output = Result<TensorData, ExecutionError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let waker = context.waker().clone();
         {
             let mut signal = self.signal.lock().unwrap();
             if !signal.done {
-                signal.waker = Some(context.waker().clone());
+                signal.waker = Some(waker);
                 return Poll::Pending;
             }
         }

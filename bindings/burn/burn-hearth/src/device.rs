@@ -22,7 +22,7 @@ pub enum HearthDevice {
 impl HearthDevice {
     /// All that this machine has.
     pub fn all() -> Vec<Self> {
-        table().to_vec()
+        numbered().iter().map(|(_, device)| *device).collect()
     }
 
     /// "NVIDIA H200, ...".
@@ -31,23 +31,27 @@ impl HearthDevice {
     }
 
     pub(crate) fn from_index(index: hearth_device) -> Self {
-        table()[index as usize]
+        let found = numbered().iter().find(|(number, _)| *number == index);
+        found.expect("a device of a kind that Burn knows here").1
     }
 
     /// Hearth's number of it; panics where the machine has none.
     pub(crate) fn index(&self) -> hearth_device {
-        let index = table().iter().position(|device| device == self);
-        index.unwrap_or_else(|| panic!("no device {self:?}; there are {:?}", table()))
-            as hearth_device
+        let found = numbered().iter().find(|(_, device)| device == self);
+        found
+            .unwrap_or_else(|| panic!("no device {self:?}; there are {:?}", Self::all()))
+            .0
     }
 
-    fn parse(name: &str) -> Self {
+    /// None for kinds that are none of these.
+    fn parse(name: &str) -> Option<Self> {
         let (kind, index) = name.split_once(':').unwrap_or((name, "0"));
-        let index = index.parse().unwrap_or(0);
+        let index = index.parse().ok()?;
         match kind {
-            "cpu" => Self::Cpu,
-            "metal" => Self::Metal(index),
-            _ => Self::Cuda(index),
+            "cpu" => Some(Self::Cpu),
+            "cuda" => Some(Self::Cuda(index)),
+            "metal" => Some(Self::Metal(index)),
+            _ => None,
         }
     }
 }
@@ -61,13 +65,13 @@ fn text(chars: *const std::ffi::c_char) -> String {
         .into_owned()
 }
 
-/// Devices by Hearth's numbers, which stay as long as the process.
-fn table() -> &'static [HearthDevice] {
-    static TABLE: OnceLock<Vec<HearthDevice>> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let count = unsafe { hearth_device_count() };
-        (0..count)
-            .map(|index| HearthDevice::parse(&text(unsafe { hearth_device_name(index) })))
+/// Devices with Hearth's numbers, which stay as long as the process.
+fn numbered() -> &'static [(hearth_device, HearthDevice)] {
+    static ALL: OnceLock<Vec<(hearth_device, HearthDevice)>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let name = |index| text(unsafe { hearth_device_name(index) });
+        (0..unsafe { hearth_device_count() })
+            .filter_map(|index| Some((index, HearthDevice::parse(&name(index))?)))
             .collect()
     })
 }
@@ -108,3 +112,23 @@ impl Device for HearthDevice {
 }
 
 impl DeviceOps for HearthDevice {}
+
+#[cfg(test)]
+mod tests {
+    use super::HearthDevice;
+
+    #[test]
+    fn kinds_that_are_none_of_cpu_cuda_and_metal_are_no_cards() {
+        for (name, device) in [
+            ("cpu:0", Some(HearthDevice::Cpu)),
+            ("cuda", Some(HearthDevice::Cuda(0))),
+            ("cuda:3", Some(HearthDevice::Cuda(3))),
+            ("metal:1", Some(HearthDevice::Metal(1))),
+            ("sim:0", None),
+            ("hostile:0", None),
+            ("cuda:x", None),
+        ] {
+            assert_eq!(HearthDevice::parse(name), device, "{name}");
+        }
+    }
+}

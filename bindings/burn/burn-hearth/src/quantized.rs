@@ -1,13 +1,13 @@
 //! Quantized tensors: codes and scales of floats.
 
 use burn_backend::quantization::{
-    BlockSize, QuantLevel, QuantMode, QuantParam, QuantScheme, QuantStore, QuantValue,
+    BlockSize, QuantLevel, QuantMode, QuantParam, QuantScheme, QuantStore, QuantValue, params_shape,
 };
 use burn_backend::{DType, QTensorPrimitive, Shape, TensorData, TensorMetadata};
 use hearth_sys::*;
 
 use crate::call::{Argument, check};
-use crate::data::Read;
+use crate::data::{self, Read};
 use crate::device::HearthDevice;
 use crate::dtypes;
 use crate::tensor::HearthTensor;
@@ -38,16 +38,38 @@ impl HearthQuantizedTensor {
         Self::new(HearthTensor::own(array))
     }
 
+    /// Of codes as they are stored, and scales behind them: as the scheme stores them, or in f32, as
+    /// `TensorData::quantized()` writes them whatever the scheme.
     pub(crate) fn from_data(data: TensorData, device: &HearthDevice) -> Self {
         let DType::QFloat(scheme) = data.dtype else {
             panic!("quantized data is of a scheme; got {:?}", data.dtype);
         };
-        let shape: Vec<i64> = data.shape.iter().map(|extent| *extent as i64).collect();
+        let words = data.shape.num_elements().div_ceil(scheme.num_quants());
+        let codes = words * scheme.size_bits_stored() / 8;
+        let count = params_shape(&data.shape, scheme.level);
+        let in_f32 = codes + count.num_elements() * size_of::<f32>() == data.bytes.len();
+        if scheme.param == QuantParam::F32 || !in_f32 {
+            return Self::from_bytes(&data.bytes, &data.shape, &scheme, device);
+        }
+        let floats = scheme.with_param(QuantParam::F32);
+        let floats = Self::from_bytes(&data.bytes, &data.shape, &floats, device);
+        let scales = TensorData::from_bytes_vec(data.bytes[codes..].to_vec(), count, DType::F32);
+        let scales = data::from_data(scales, device);
+        Self::quantize(&floats.dequantize(DType::F32), &scheme, Some(&scales))
+    }
+
+    fn from_bytes(
+        bytes: &[u8],
+        shape: &Shape,
+        scheme: &QuantScheme,
+        device: &HearthDevice,
+    ) -> Self {
+        let shape: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
         Self::made(|array| unsafe {
             hearth_array_from_quantized_bytes(
-                data.bytes.as_ptr().cast(),
-                data.bytes.len(),
-                &to_hearth(&scheme),
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                &to_hearth(scheme),
                 HEARTH_F32,
                 shape.as_ptr(),
                 shape.len(),
