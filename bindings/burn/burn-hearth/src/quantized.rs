@@ -1,9 +1,7 @@
 //! Quantized tensors: codes and scales of floats.
 
-use burn_backend::quantization::{
-    BlockSize, QuantLevel, QuantMode, QuantParam, QuantScheme, QuantStore, QuantValue,
-};
-use burn_backend::{DType, QTensorPrimitive, Shape, TensorData, TensorMetadata};
+use burn_backend::quantization::{BlockSize, QuantMode, QuantScheme, QuantStore, QuantValue};
+use burn_backend::{DType, Shape, TensorData, TensorMetadata};
 use hearth_sys::*;
 
 use crate::call::{Argument, check};
@@ -11,12 +9,13 @@ use crate::data::Read;
 use crate::device::HearthDevice;
 use crate::dtypes;
 use crate::tensor::HearthTensor;
+use crate::version::{self, ScaleDtype};
 
 /// An array of Hearth's that is quantized, and by what.
 #[derive(Clone, Debug)]
 pub struct HearthQuantizedTensor {
     tensor: HearthTensor,
-    scheme: QuantScheme,
+    pub(crate) scheme: QuantScheme,
     bytes: usize,
 }
 
@@ -39,14 +38,15 @@ impl HearthQuantizedTensor {
     }
 
     pub(crate) fn from_data(data: TensorData, device: &HearthDevice) -> Self {
-        let DType::QFloat(scheme) = data.dtype else {
-            panic!("quantized data is of a scheme; got {:?}", data.dtype);
+        let (bytes, shape, dtype) = version::parts(data);
+        let DType::QFloat(scheme) = dtype else {
+            panic!("quantized data is of a scheme; got {dtype:?}");
         };
-        let shape: Vec<i64> = data.shape.iter().map(|extent| *extent as i64).collect();
+        let shape: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
         Self::made(|array| unsafe {
             hearth_array_from_quantized_bytes(
-                data.bytes.as_ptr().cast(),
-                data.bytes.len(),
+                bytes.as_ptr().cast(),
+                bytes.len(),
                 &to_hearth(&scheme),
                 HEARTH_F32,
                 shape.as_ptr(),
@@ -62,9 +62,10 @@ impl HearthQuantizedTensor {
         tensor: &HearthTensor,
         scheme: &QuantScheme,
         scales: Option<&HearthTensor>,
+        global: Option<&HearthTensor>,
     ) -> Self {
-        let scales = scales.map(HearthTensor::handle).unwrap_or_default();
-        let global = hearth_array::default();
+        let [scales, global] =
+            [scales, global].map(|scale| scale.map(HearthTensor::handle).unwrap_or_default());
         Self::made(|array| unsafe {
             hearth_quantize(tensor.handle(), &to_hearth(scheme), scales, global, array)
         })
@@ -114,6 +115,8 @@ impl Argument for HearthQuantizedTensor {
 }
 
 impl TensorMetadata for HearthQuantizedTensor {
+    tensor_metadata! {}
+
     fn dtype(&self) -> DType {
         DType::QFloat(self.scheme)
     }
@@ -127,19 +130,12 @@ impl TensorMetadata for HearthQuantizedTensor {
     }
 }
 
-impl QTensorPrimitive for HearthQuantizedTensor {
-    fn scheme(&self) -> &QuantScheme {
-        &self.scheme
-    }
-
-    fn default_scheme() -> QuantScheme {
-        QuantScheme::default().with_store(QuantStore::Native)
-    }
-}
-
 /// Whether tensors can be quantized by it.
 pub fn supports(scheme: &QuantScheme) -> bool {
     let mut supported = 0;
+    if !by_scales(scheme) {
+        return false;
+    }
     check(unsafe { hearth_scheme_supported(&to_hearth(scheme), &mut supported) });
     supported != 0
 }
@@ -156,12 +152,12 @@ const VALUES: [QuantValue; 9] = [
     QuantValue::E5M2,
     QuantValue::E2M1,
 ];
-const SCALES: [QuantParam; 5] = [
-    QuantParam::F32,
-    QuantParam::F16,
-    QuantParam::BF16,
-    QuantParam::UE4M3,
-    QuantParam::UE8M0,
+const SCALES: [ScaleDtype; 5] = [
+    ScaleDtype::F32,
+    ScaleDtype::F16,
+    ScaleDtype::BF16,
+    ScaleDtype::UE4M3,
+    ScaleDtype::UE8M0,
 ];
 
 fn number<T: PartialEq>(all: &[T], one: &T) -> i32 {
@@ -170,28 +166,35 @@ fn number<T: PartialEq>(all: &[T], one: &T) -> i32 {
         .expect("an enumerator that Hearth has") as i32
 }
 
+/// Whether codes are numbers to be scaled, not places in a table.
+fn by_scales(scheme: &QuantScheme) -> bool {
+    matches!(scheme.mode, QuantMode::Symmetric)
+}
+
 fn to_hearth(scheme: &QuantScheme) -> hearth_scheme {
-    let QuantMode::Symmetric = scheme.mode;
+    assert!(by_scales(scheme), "Hearth has no scheme {scheme:?}");
+    let (store, store_axis) = match scheme.store {
+        QuantStore::Native => (HEARTH_STORE_NATIVE, 0),
+        QuantStore::PackedU32(axis) => (HEARTH_STORE_PACKED_U32, axis),
+        QuantStore::PackedNative(axis) => (HEARTH_STORE_PACKED_NATIVE, axis),
+    };
     let mut found = hearth_scheme {
         value: number(&VALUES, &scheme.value),
+        store,
+        store_axis: store_axis as i32,
         tensor_scale: HEARTH_SCALE_NONE,
         block_scale: HEARTH_SCALE_NONE,
         ..Default::default()
     };
-    (found.store, found.store_axis) = match scheme.store {
-        QuantStore::Native => (HEARTH_STORE_NATIVE, 0),
-        QuantStore::PackedU32(axis) => (HEARTH_STORE_PACKED_U32, axis as i32),
-        QuantStore::PackedNative(axis) => (HEARTH_STORE_PACKED_NATIVE, axis as i32),
-    };
-    let scale = number(&SCALES, &scheme.param);
-    match scheme.level {
-        QuantLevel::Tensor => found.tensor_scale = scale,
-        QuantLevel::Block(size) => {
-            found.block_scale = scale;
-            found.block_rank = size.as_slice().len() as i32;
-            for (to, from) in found.block.iter_mut().zip(size.iter()) {
-                *to = i64::from(*from);
-            }
+    let (tensor, block) = version::scales(scheme);
+    if let Some(scale) = tensor {
+        found.tensor_scale = number(&SCALES, &scale);
+    }
+    if let Some((size, scale)) = block {
+        found.block_scale = number(&SCALES, &scale);
+        found.block_rank = size.as_slice().len() as i32;
+        for (to, from) in found.block.iter_mut().zip(size.iter()) {
+            *to = i64::from(*from);
         }
     }
     found
@@ -199,25 +202,18 @@ fn to_hearth(scheme: &QuantScheme) -> hearth_scheme {
 
 fn from_hearth(scheme: &hearth_scheme) -> QuantScheme {
     let axis = scheme.store_axis as usize;
-    let (level, scale) = if scheme.block_scale == HEARTH_SCALE_NONE {
-        (
-            QuantLevel::Tensor,
-            scheme.tensor_scale.max(HEARTH_SCALE_F32),
-        )
-    } else {
+    let store = match scheme.store {
+        HEARTH_STORE_NATIVE => QuantStore::Native,
+        HEARTH_STORE_PACKED_U32 => QuantStore::PackedU32(axis),
+        _ => QuantStore::PackedNative(axis),
+    };
+    // Negative where there is none.
+    let scale = |number| usize::try_from(number).ok().map(|number: usize| SCALES[number]);
+    let block = scale(scheme.block_scale).map(|scale| {
         let extents = &scheme.block[..scheme.block_rank as usize];
         let size: Vec<u8> = extents.iter().map(|extent| *extent as u8).collect();
-        (QuantLevel::Block(BlockSize::new(size)), scheme.block_scale)
-    };
-    QuantScheme {
-        value: VALUES[scheme.value as usize],
-        param: SCALES[scale as usize],
-        store: match scheme.store {
-            HEARTH_STORE_NATIVE => QuantStore::Native,
-            HEARTH_STORE_PACKED_U32 => QuantStore::PackedU32(axis),
-            _ => QuantStore::PackedNative(axis),
-        },
-        level,
-        mode: QuantMode::Symmetric,
-    }
+        (BlockSize::new(size), scale)
+    });
+    let value = VALUES[scheme.value as usize];
+    version::scheme(value, store, scale(scheme.tensor_scale), block)
 }
