@@ -1,6 +1,8 @@
 //! Bodies of the methods that are new in this version.
 
-use burn_backend::ops::{BatchNormTrain, BatchNormTrainBackward, PadMode, UnfoldOptions};
+use burn_backend::ops::{
+    BatchNormTrain, BatchNormTrainBackward, PadMode, UnfoldOptions, validate_padding,
+};
 use burn_backend::{Scalar, TensorMetadata};
 
 use crate::backend::Hearth;
@@ -11,6 +13,8 @@ use crate::tensor::HearthTensor;
 
 /// As many elements more in front of each axis and behind it.
 pub fn pad(x: HearthTensor, padding: &[(usize, usize)], mode: PadMode) -> HearthTensor {
+    // Hearth pads by more than Burn allows.
+    validate_padding(&x.shape(), padding, mode);
     let before: Vec<usize> = padding.iter().map(|(before, _)| *before).collect();
     let after: Vec<usize> = padding.iter().map(|(_, after)| *after).collect();
     let (mode, value) = match mode {
@@ -18,12 +22,12 @@ pub fn pad(x: HearthTensor, padding: &[(usize, usize)], mode: PadMode) -> Hearth
         PadMode::Reflect => (c"reflect", 0.0),
         PadMode::Edge => (c"edge", 0.0),
     };
+    let value = Number::beside(&x, Scalar::Float(value.into()));
     call!(
-        pad(x),
+        pad(x, value),
         before = before.as_slice(),
         after = after.as_slice(),
-        mode = mode,
-        value = Number::beside(&x, Scalar::Float(value.into()))
+        mode = mode
     )
 }
 
