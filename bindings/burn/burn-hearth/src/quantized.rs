@@ -66,8 +66,9 @@ impl HearthQuantizedTensor {
     ) -> Self {
         let [scales, global] =
             [scales, global].map(|scale| scale.map(HearthTensor::handle).unwrap_or_default());
+        let scheme = to_hearth(&stored(scheme));
         Self::made(|array| unsafe {
-            hearth_quantize(tensor.handle(), &to_hearth(scheme), scales, global, array)
+            hearth_quantize(tensor.handle(), &scheme, scales, global, array)
         })
     }
 
@@ -130,13 +131,25 @@ impl TensorMetadata for HearthQuantizedTensor {
     }
 }
 
+/// The scheme of what is quantized by it: codes smaller than a byte are packed, whatever store Burn
+/// asks for.
+fn stored(scheme: &QuantScheme) -> QuantScheme {
+    let native = matches!(scheme.store, QuantStore::Native);
+    match scheme.value {
+        QuantValue::Q4F | QuantValue::Q4S | QuantValue::Q2F | QuantValue::Q2S if native => {
+            scheme.with_store(QuantStore::PackedU32(0))
+        }
+        _ => *scheme,
+    }
+}
+
 /// Whether tensors can be quantized by it.
 pub fn supports(scheme: &QuantScheme) -> bool {
-    let mut supported = 0;
     if !by_scales(scheme) {
         return false;
     }
-    check(unsafe { hearth_scheme_supported(&to_hearth(scheme), &mut supported) });
+    let mut supported = 0;
+    check(unsafe { hearth_scheme_supported(&to_hearth(&stored(scheme)), &mut supported) });
     supported != 0
 }
 
