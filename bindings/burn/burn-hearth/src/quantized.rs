@@ -221,7 +221,11 @@ fn from_hearth(scheme: &hearth_scheme) -> QuantScheme {
         _ => QuantStore::PackedNative(axis),
     };
     // Negative where there is none.
-    let scale = |number| usize::try_from(number).ok().map(|number: usize| SCALES[number]);
+    let scale = |number| {
+        usize::try_from(number)
+            .ok()
+            .map(|number: usize| SCALES[number])
+    };
     let block = scale(scheme.block_scale).map(|scale| {
         let extents = &scheme.block[..scheme.block_rank as usize];
         let size: Vec<u8> = extents.iter().map(|extent| *extent as u8).collect();

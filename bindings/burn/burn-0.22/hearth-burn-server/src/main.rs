@@ -44,7 +44,11 @@ fn serve(options: Options) -> Result<(), String> {
         println!("device {index}: {}", device.description());
     }
     println!("ws://{address}");
-    BackendServer::<Hearth>::new(devices)
+    let mut server = BackendServer::<Hearth>::new(devices);
+    for name in Hearth::SIGNAL_OPS {
+        server = server.with_custom_op(name, |handles, op, _| Hearth::run_signal_op(handles, op));
+    }
+    server
         .serve(WebSocketTransport::from_listener(listener))
         .map_err(|error| error.to_string())
 }

@@ -231,7 +231,10 @@ macro_rules! adding {
             indices: HearthTensor,
             value: HearthTensor,
         ) -> HearthTensor {
-            call!(scatter_add(tensor, values::indices(indices), value), axis = dim)
+            call!(
+                scatter_add(tensor, values::indices(indices), value),
+                axis = dim
+            )
         }
         fn $select_add(
             tensor: HearthTensor,
@@ -239,7 +242,10 @@ macro_rules! adding {
             indices: HearthTensor,
             value: HearthTensor,
         ) -> HearthTensor {
-            call!(select_add(tensor, values::indices(indices), value), axis = dim)
+            call!(
+                select_add(tensor, values::indices(indices), value),
+                axis = dim
+            )
         }
     };
 }

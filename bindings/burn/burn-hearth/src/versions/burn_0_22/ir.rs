@@ -6,7 +6,7 @@ use crate::backend::Hearth;
 use crate::quantized::HearthQuantizedTensor;
 use crate::tensor::HearthTensor;
 
-type Handle = HandleKind<Hearth>;
+pub type Handle = HandleKind<Hearth>;
 
 macro_rules! handles {
     ($($tensor:ident, $handle:ident: $kind:ident of $primitive:ty;)*) => {
@@ -25,7 +25,7 @@ macro_rules! handles {
 }
 
 impl BackendIr for Hearth {
-    type Handle = Handle;
+    pub type Handle = Handle;
 
     handles! {
         float_tensor, float_tensor_handle: Float of HearthTensor;

@@ -7,6 +7,8 @@ mod ir;
 mod methods;
 mod ops;
 mod schemes;
+#[cfg(feature = "ir")]
+mod signal;
 
 use std::ffi::CStr;
 

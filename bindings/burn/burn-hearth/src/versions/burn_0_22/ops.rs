@@ -37,8 +37,7 @@ pub fn batch_norm_train(
     beta: HearthTensor,
     epsilon: f64,
 ) -> BatchNormTrain<Hearth> {
-    let [output, mean, variance] =
-        call_all!(batch_norm_train(x, gamma, beta), epsilon = epsilon);
+    let [output, mean, variance] = call_all!(batch_norm_train(x, gamma, beta), epsilon = epsilon);
     // Statistics of halves are f32 in Hearth.
     let [mean, variance] = [mean, variance].map(|each| values::cast(each, x.dtype()));
     BatchNormTrain::new(output, mean, variance)
