@@ -9,12 +9,6 @@ use burn::tensor::quantization::QuantValue;
 use burn::tensor::{DType, Device, DeviceType, Tensor};
 
 #[test]
-fn the_slot_is_hearth() {
-    let tensor = Tensor::<1>::from_data([1.0], &Device::libtorch());
-    assert!(format!("{:?}", tensor).contains("HearthTensor"));
-}
-
-#[test]
 fn programs_run_as_they_are() {
     let device = Device::libtorch();
     program::multiplies(&device);
@@ -27,11 +21,10 @@ fn tensors_quantize() {
     let device = Device::libtorch();
     let x = Tensor::<2>::from_data([[-1.27, 0.5], [0.02, 1.27]], &device);
     let scheme = device.settings().quantization.scheme;
-    for value in [QuantValue::Q8S, QuantValue::Q8F] {
-        let quantized = x.clone().quantize_dynamic(&scheme.with_value(value));
-        assert!(matches!(quantized.dtype(), DType::QFloat(_)));
-        program::assert_near(quantized.dequantize(), [[-1.27, 0.5], [0.02, 1.27]]);
-    }
+    let scheme = scheme.with_value(QuantValue::Q8S);
+    let quantized = x.quantize_dynamic(&scheme);
+    assert!(matches!(quantized.dtype(), DType::QFloat(_)));
+    program::assert_near(quantized.dequantize(), [[-1.27, 0.5], [0.02, 1.27]]);
 }
 
 /// Those of kind LibTorch that Burn lists are GPUs.

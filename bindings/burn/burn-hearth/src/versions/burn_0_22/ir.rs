@@ -25,7 +25,7 @@ macro_rules! handles {
 }
 
 impl BackendIr for Hearth {
-    pub type Handle = Handle;
+    type Handle = Handle;
 
     handles! {
         float_tensor, float_tensor_handle: Float of HearthTensor;
