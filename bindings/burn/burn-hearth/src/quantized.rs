@@ -143,13 +143,13 @@ fn stored(scheme: &QuantScheme) -> QuantScheme {
     }
 }
 
-/// Whether tensors can be quantized by it.
+/// Whether tensors can be quantized by it and keep its store.
 pub fn supports(scheme: &QuantScheme) -> bool {
     if !by_scales(scheme) {
         return false;
     }
     let mut supported = 0;
-    check(unsafe { hearth_scheme_supported(&to_hearth(&stored(scheme)), &mut supported) });
+    check(unsafe { hearth_scheme_supported(&to_hearth(scheme), &mut supported) });
     supported != 0
 }
 
