@@ -2,7 +2,6 @@
 
 #![allow(deprecated)] // LibTorch is, in Burn.
 
-#[path = "../../program/mod.rs"]
 mod program;
 
 use burn::tensor::quantization::QuantValue;
