@@ -2,33 +2,28 @@
 
 use std::ffi::CStr;
 
-use burn_backend::{
-    Backend, BackendTypes, DType, DTypeUsage, DTypeUsageSet, Device, ExecutionError,
-};
+use burn_backend::{Backend, DType, DTypeUsage, DTypeUsageSet, Device, ExecutionError};
 use hearth_sys::*;
 
 use crate::call::{check, message};
 use crate::device::HearthDevice;
 use crate::dtypes;
-use crate::quantized::{self, HearthQuantizedTensor};
-use crate::tensor::HearthTensor;
+use crate::quantized;
 
 /// Burn's programs on Hearth: `Tensor<Hearth, 2>`, `Autodiff<Hearth>`.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Hearth;
 
-impl BackendTypes for Hearth {
-    type Device = HearthDevice;
-    type FloatTensorPrimitive = HearthTensor;
-    type FloatElem = f32;
-    type IntTensorPrimitive = HearthTensor;
-    type IntElem = i32;
-    type BoolTensorPrimitive = HearthTensor;
-    type BoolElem = bool;
-    type QuantizedTensorPrimitive = HearthQuantizedTensor;
+fn done(status: hearth_status) -> Result<(), ExecutionError> {
+    match status {
+        HEARTH_OK => Ok(()),
+        _ => Err(ExecutionError::WithContext { reason: message() }),
+    }
 }
 
 impl Backend for Hearth {
+    backend_methods! {}
+
     fn name(device: &HearthDevice) -> String {
         let name = unsafe { CStr::from_ptr(hearth_device_name(device.index())) };
         format!("hearth<{}>", name.to_string_lossy())
@@ -40,14 +35,8 @@ impl Backend for Hearth {
     }
 
     fn sync(device: &HearthDevice) -> Result<(), ExecutionError> {
-        let status = match unsafe { hearth_submit() } {
-            HEARTH_OK => unsafe { hearth_device_synchronize(device.index()) },
-            failed => failed,
-        };
-        match status {
-            HEARTH_OK => Ok(()),
-            _ => Err(ExecutionError::WithContext { reason: message() }),
-        }
+        done(unsafe { hearth_submit() })?;
+        done(unsafe { hearth_device_synchronize(device.index()) })
     }
 
     fn memory_cleanup(device: &HearthDevice) {

@@ -14,19 +14,22 @@ use crate::call::{check, message};
 use crate::device::HearthDevice;
 use crate::dtypes;
 use crate::tensor::HearthTensor;
+use crate::version;
 
 /// Fewer bytes are copied sooner than an owner is kept for them.
 const KEPT: usize = 16 << 10;
 
 pub fn from_data(data: TensorData, device: &HearthDevice) -> HearthTensor {
-    let data = {
-        let dtype = dtypes::stored(data.dtype);
-        data.convert_dtype(dtype)
-    };
-    let shape: Vec<i64> = data.shape.iter().map(|extent| *extent as i64).collect();
-    let (dtype, device) = (dtypes::to_hearth(data.dtype), device.index());
+    let (mut bytes, shape, given) = version::parts(data);
+    let dtype = dtypes::stored(given);
+    if dtype != given {
+        let data = TensorData::from_bytes(bytes, shape.clone(), given);
+        bytes = data.convert_dtype(dtype).into_bytes();
+    }
+    let shape: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
+    let (dtype, device) = (dtypes::to_hearth(dtype), device.index());
     let mut array = hearth_array::default();
-    let (start, length) = (data.bytes.as_ptr().cast(), data.bytes.len());
+    let (start, length) = (bytes.as_ptr().cast(), bytes.len());
     if length < KEPT {
         check(unsafe {
             hearth_array_from_bytes(
@@ -41,7 +44,7 @@ pub fn from_data(data: TensorData, device: &HearthDevice) -> HearthTensor {
         });
     } else {
         // The bytes do not move with the box, and live until Hearth needs them no more.
-        let owner = Box::into_raw(Box::new(data.bytes));
+        let owner = Box::into_raw(Box::new(bytes));
         let status = unsafe {
             hearth_array_from_memory(
                 start,

@@ -1,12 +1,13 @@
 //! Devices: where tensors live and are computed with.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
+use std::str::FromStr;
 use std::sync::OnceLock;
 
-use burn_backend::{Device, DeviceId, DeviceOps};
+use burn_backend::{Device, DeviceId};
 use hearth_sys::*;
 
-use crate::call::check;
+use crate::call::{check, message};
 
 /// A device of Hearth. The default one is what the environment variable `HEARTH_DEVICE` names
 /// ("cuda", "cuda:1"), else the CPU.
@@ -76,6 +77,20 @@ fn numbered() -> &'static [(hearth_device, HearthDevice)] {
     })
 }
 
+impl FromStr for HearthDevice {
+    type Err = String;
+
+    /// As `HEARTH_DEVICE` names it: "cpu", "cuda", "metal:1".
+    fn from_str(name: &str) -> Result<Self, String> {
+        let name = CString::new(name).map_err(|error| error.to_string())?;
+        let mut device = HEARTH_DEFAULT_DEVICE;
+        match unsafe { hearth_device_named(name.as_ptr(), &mut device) } {
+            HEARTH_OK => Ok(Self::from_index(device)),
+            _ => Err(message()),
+        }
+    }
+}
+
 impl Default for HearthDevice {
     fn default() -> Self {
         let mut device = HEARTH_DEFAULT_DEVICE;
@@ -84,9 +99,10 @@ impl Default for HearthDevice {
     }
 }
 
-const CPU: u16 = 0;
-const CUDA: u16 = 1;
-const METAL: u16 = 2;
+// Burn 0.22 lists the devices of kind 0 as CUDA's where the crate fills the place of burn-tch.
+const CUDA: u16 = 0;
+const METAL: u16 = 1;
+const CPU: u16 = 2;
 
 impl Device for HearthDevice {
     fn from_id(id: DeviceId) -> Self {
@@ -110,8 +126,6 @@ impl Device for HearthDevice {
         }
     }
 }
-
-impl DeviceOps for HearthDevice {}
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,10 @@
 
 #[macro_use]
 mod call;
+#[macro_use]
+#[cfg_attr(burn_0_22, path = "versions/burn_0_22/mod.rs")]
+#[cfg_attr(not(burn_0_22), path = "versions/burn_0_21/mod.rs")]
+mod version;
 mod backend;
 mod data;
 mod device;

@@ -1,9 +1,7 @@
 //! Quantized tensors: codes and scales of floats.
 
-use burn_backend::quantization::{
-    BlockSize, QuantLevel, QuantMode, QuantParam, QuantScheme, QuantStore, QuantValue, params_shape,
-};
-use burn_backend::{DType, QTensorPrimitive, Shape, TensorData, TensorMetadata};
+use burn_backend::quantization::{BlockSize, QuantMode, QuantScheme, QuantStore, QuantValue};
+use burn_backend::{DType, Shape, TensorData, TensorMetadata};
 use hearth_sys::*;
 
 use crate::call::{Argument, check};
@@ -11,12 +9,13 @@ use crate::data::{self, Read};
 use crate::device::HearthDevice;
 use crate::dtypes;
 use crate::tensor::HearthTensor;
+use crate::version::{self, ScaleDtype};
 
 /// An array of Hearth's that is quantized, and by what.
 #[derive(Clone, Debug)]
 pub struct HearthQuantizedTensor {
     tensor: HearthTensor,
-    scheme: QuantScheme,
+    pub(crate) scheme: QuantScheme,
     bytes: usize,
 }
 
@@ -38,24 +37,20 @@ impl HearthQuantizedTensor {
         Self::new(HearthTensor::own(array))
     }
 
-    /// Of codes as they are stored, and scales behind them: as the scheme stores them, or in f32, as
-    /// `TensorData::quantized()` writes them whatever the scheme.
+    /// Of codes as they are stored, and scales behind them.
     pub(crate) fn from_data(data: TensorData, device: &HearthDevice) -> Self {
-        let DType::QFloat(scheme) = data.dtype else {
-            panic!("quantized data is of a scheme; got {:?}", data.dtype);
+        let (bytes, shape, dtype) = version::parts(data);
+        let DType::QFloat(scheme) = dtype else {
+            panic!("quantized data is of a scheme; got {dtype:?}");
         };
-        let words = data.shape.num_elements().div_ceil(scheme.num_quants());
-        let codes = words * scheme.size_bits_stored() / 8;
-        let count = params_shape(&data.shape, scheme.level);
-        let in_f32 = codes + count.num_elements() * size_of::<f32>() == data.bytes.len();
-        if scheme.param == QuantParam::F32 || !in_f32 {
-            return Self::from_bytes(&data.bytes, &data.shape, &scheme, device);
-        }
-        let floats = scheme.with_param(QuantParam::F32);
-        let floats = Self::from_bytes(&data.bytes, &data.shape, &floats, device);
-        let scales = TensorData::from_bytes_vec(data.bytes[codes..].to_vec(), count, DType::F32);
+        let Some((floats, codes, count)) = version::scales_in_f32(bytes.len(), &shape, &scheme)
+        else {
+            return Self::from_bytes(&bytes, &shape, &scheme, device);
+        };
+        let floats = Self::from_bytes(&bytes, &shape, &floats, device);
+        let scales = TensorData::from_bytes_vec(bytes[codes..].to_vec(), count, DType::F32);
         let scales = data::from_data(scales, device);
-        Self::quantize(&floats.dequantize(DType::F32), &scheme, Some(&scales))
+        Self::quantize(&floats.dequantize(DType::F32), &scheme, Some(&scales), None)
     }
 
     fn from_bytes(
@@ -84,11 +79,13 @@ impl HearthQuantizedTensor {
         tensor: &HearthTensor,
         scheme: &QuantScheme,
         scales: Option<&HearthTensor>,
+        global: Option<&HearthTensor>,
     ) -> Self {
-        let scales = scales.map(HearthTensor::handle).unwrap_or_default();
-        let global = hearth_array::default();
+        let [scales, global] =
+            [scales, global].map(|scale| scale.map(HearthTensor::handle).unwrap_or_default());
+        let scheme = to_hearth(&stored(scheme));
         Self::made(|array| unsafe {
-            hearth_quantize(tensor.handle(), &to_hearth(scheme), scales, global, array)
+            hearth_quantize(tensor.handle(), &scheme, scales, global, array)
         })
     }
 
@@ -136,6 +133,8 @@ impl Argument for HearthQuantizedTensor {
 }
 
 impl TensorMetadata for HearthQuantizedTensor {
+    tensor_metadata! {}
+
     fn dtype(&self) -> DType {
         DType::QFloat(self.scheme)
     }
@@ -149,18 +148,23 @@ impl TensorMetadata for HearthQuantizedTensor {
     }
 }
 
-impl QTensorPrimitive for HearthQuantizedTensor {
-    fn scheme(&self) -> &QuantScheme {
-        &self.scheme
-    }
-
-    fn default_scheme() -> QuantScheme {
-        QuantScheme::default().with_store(QuantStore::Native)
+/// The scheme of what is quantized by it: codes smaller than a byte are packed, whatever store Burn
+/// asks for.
+fn stored(scheme: &QuantScheme) -> QuantScheme {
+    let native = matches!(scheme.store, QuantStore::Native);
+    match scheme.value {
+        QuantValue::Q4F | QuantValue::Q4S | QuantValue::Q2F | QuantValue::Q2S if native => {
+            scheme.with_store(QuantStore::PackedU32(0))
+        }
+        _ => *scheme,
     }
 }
 
-/// Whether tensors can be quantized by it.
+/// Whether tensors can be quantized by it and keep its store.
 pub fn supports(scheme: &QuantScheme) -> bool {
+    if !by_scales(scheme) {
+        return false;
+    }
     let mut supported = 0;
     check(unsafe { hearth_scheme_supported(&to_hearth(scheme), &mut supported) });
     supported != 0
@@ -178,12 +182,12 @@ const VALUES: [QuantValue; 9] = [
     QuantValue::E5M2,
     QuantValue::E2M1,
 ];
-const SCALES: [QuantParam; 5] = [
-    QuantParam::F32,
-    QuantParam::F16,
-    QuantParam::BF16,
-    QuantParam::UE4M3,
-    QuantParam::UE8M0,
+const SCALES: [ScaleDtype; 5] = [
+    ScaleDtype::F32,
+    ScaleDtype::F16,
+    ScaleDtype::BF16,
+    ScaleDtype::UE4M3,
+    ScaleDtype::UE8M0,
 ];
 
 fn number<T: PartialEq>(all: &[T], one: &T) -> i32 {
@@ -192,28 +196,35 @@ fn number<T: PartialEq>(all: &[T], one: &T) -> i32 {
         .expect("an enumerator that Hearth has") as i32
 }
 
+/// Whether codes are numbers to be scaled, not places in a table.
+fn by_scales(scheme: &QuantScheme) -> bool {
+    matches!(scheme.mode, QuantMode::Symmetric)
+}
+
 fn to_hearth(scheme: &QuantScheme) -> hearth_scheme {
-    let QuantMode::Symmetric = scheme.mode;
+    assert!(by_scales(scheme), "Hearth has no scheme {scheme:?}");
+    let (store, store_axis) = match scheme.store {
+        QuantStore::Native => (HEARTH_STORE_NATIVE, 0),
+        QuantStore::PackedU32(axis) => (HEARTH_STORE_PACKED_U32, axis),
+        QuantStore::PackedNative(axis) => (HEARTH_STORE_PACKED_NATIVE, axis),
+    };
     let mut found = hearth_scheme {
         value: number(&VALUES, &scheme.value),
+        store,
+        store_axis: store_axis as i32,
         tensor_scale: HEARTH_SCALE_NONE,
         block_scale: HEARTH_SCALE_NONE,
         ..Default::default()
     };
-    (found.store, found.store_axis) = match scheme.store {
-        QuantStore::Native => (HEARTH_STORE_NATIVE, 0),
-        QuantStore::PackedU32(axis) => (HEARTH_STORE_PACKED_U32, axis as i32),
-        QuantStore::PackedNative(axis) => (HEARTH_STORE_PACKED_NATIVE, axis as i32),
-    };
-    let scale = number(&SCALES, &scheme.param);
-    match scheme.level {
-        QuantLevel::Tensor => found.tensor_scale = scale,
-        QuantLevel::Block(size) => {
-            found.block_scale = scale;
-            found.block_rank = size.as_slice().len() as i32;
-            for (to, from) in found.block.iter_mut().zip(size.iter()) {
-                *to = i64::from(*from);
-            }
+    let (tensor, block) = version::scales(scheme);
+    if let Some(scale) = tensor {
+        found.tensor_scale = number(&SCALES, &scale);
+    }
+    if let Some((size, scale)) = block {
+        found.block_scale = number(&SCALES, &scale);
+        found.block_rank = size.as_slice().len() as i32;
+        for (to, from) in found.block.iter_mut().zip(size.iter()) {
+            *to = i64::from(*from);
         }
     }
     found
@@ -221,25 +232,22 @@ fn to_hearth(scheme: &QuantScheme) -> hearth_scheme {
 
 fn from_hearth(scheme: &hearth_scheme) -> QuantScheme {
     let axis = scheme.store_axis as usize;
-    let (level, scale) = if scheme.block_scale == HEARTH_SCALE_NONE {
-        (
-            QuantLevel::Tensor,
-            scheme.tensor_scale.max(HEARTH_SCALE_F32),
-        )
-    } else {
+    let store = match scheme.store {
+        HEARTH_STORE_NATIVE => QuantStore::Native,
+        HEARTH_STORE_PACKED_U32 => QuantStore::PackedU32(axis),
+        _ => QuantStore::PackedNative(axis),
+    };
+    // Negative where there is none.
+    let scale = |number| {
+        usize::try_from(number)
+            .ok()
+            .map(|number: usize| SCALES[number])
+    };
+    let block = scale(scheme.block_scale).map(|scale| {
         let extents = &scheme.block[..scheme.block_rank as usize];
         let size: Vec<u8> = extents.iter().map(|extent| *extent as u8).collect();
-        (QuantLevel::Block(BlockSize::new(size)), scheme.block_scale)
-    };
-    QuantScheme {
-        value: VALUES[scheme.value as usize],
-        param: SCALES[scale as usize],
-        store: match scheme.store {
-            HEARTH_STORE_NATIVE => QuantStore::Native,
-            HEARTH_STORE_PACKED_U32 => QuantStore::PackedU32(axis),
-            _ => QuantStore::PackedNative(axis),
-        },
-        level,
-        mode: QuantMode::Symmetric,
-    }
+        (BlockSize::new(size), scale)
+    });
+    let value = VALUES[scheme.value as usize];
+    version::scheme(value, store, scale(scheme.tensor_scale), block)
 }

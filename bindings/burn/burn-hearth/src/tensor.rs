@@ -59,6 +59,8 @@ impl HearthTensor {
 }
 
 impl TensorMetadata for HearthTensor {
+    tensor_metadata! {}
+
     fn dtype(&self) -> DType {
         dtypes::from_hearth(self.0.info.dtype)
     }

@@ -15,16 +15,17 @@ use crate::dtypes::Dtype;
 use crate::tensor::HearthTensor;
 
 impl BoolTensorOps<Hearth> for Hearth {
-    transfers! { bool_from_data, bool_into_data, bool_device, bool_to_device }
+    bool_methods! {}
+
+    transfers! { bool_from_data, bool_into_data, bool_to_device }
     constants! { BoolDType: bool_empty = empty, bool_zeros = zeros, bool_ones = ones, }
     casts! { bool_into_int: IntDType, bool_into_float: FloatDType, }
     movement! {
         bool_reshape, bool_transpose, bool_swap_dims, bool_permute, bool_flip, bool_expand,
         bool_unfold, bool_repeat_dim, bool_cat, bool_slice, bool_slice_assign
     }
-    indexing! {
-        bool_gather, bool_scatter_or, bool_select, bool_select_or, bool_mask_where, bool_mask_fill
-    }
+    indexing! { bool_gather, bool_select, bool_mask_where, bool_mask_fill }
+    adding! { bool_scatter_or, bool_select_or }
 
     unary! { bool_not = logical_not, }
     binary! {

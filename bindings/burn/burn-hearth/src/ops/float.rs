@@ -18,7 +18,9 @@ use crate::dtypes::Dtype;
 use crate::tensor::HearthTensor;
 
 impl FloatTensorOps<Hearth> for Hearth {
-    transfers! { float_from_data, float_into_data, float_device, float_to_device }
+    float_methods! {}
+
+    transfers! { float_from_data, float_into_data, float_to_device }
     constants! { FloatDType: float_empty = empty, float_zeros = zeros, float_ones = ones, }
     full! { FloatDType: float_full }
     casts! { float_into_int: IntDType, float_cast: FloatDType, }
@@ -26,10 +28,7 @@ impl FloatTensorOps<Hearth> for Hearth {
         float_reshape, float_transpose, float_swap_dims, float_permute, float_flip, float_expand,
         float_unfold, float_repeat_dim, float_cat, float_slice, float_slice_assign
     }
-    indexing! {
-        float_gather, float_scatter_add, float_select, float_select_add, float_mask_where,
-        float_mask_fill
-    }
+    indexing! { float_gather, float_select, float_mask_where, float_mask_fill }
     indexing_nd! { float_gather_nd, float_scatter_nd }
 
     fn float_random(

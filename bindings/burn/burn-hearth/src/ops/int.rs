@@ -18,7 +18,9 @@ use crate::dtypes::Dtype;
 use crate::tensor::HearthTensor;
 
 impl IntTensorOps<Hearth> for Hearth {
-    transfers! { int_from_data, int_into_data, int_device, int_to_device }
+    int_methods! {}
+
+    transfers! { int_from_data, int_into_data, int_to_device }
     constants! { IntDType: int_empty = empty, int_zeros = zeros, int_ones = ones, }
     full! { IntDType: int_full }
     casts! { int_into_float: FloatDType, int_cast: IntDType, }
@@ -26,9 +28,7 @@ impl IntTensorOps<Hearth> for Hearth {
         int_reshape, int_transpose, int_swap_dims, int_permute, int_flip, int_expand, int_unfold,
         int_repeat_dim, int_cat, int_slice, int_slice_assign
     }
-    indexing! {
-        int_gather, int_scatter_add, int_select, int_select_add, int_mask_where, int_mask_fill
-    }
+    indexing! { int_gather, int_select, int_mask_where, int_mask_fill }
     indexing_nd! { int_gather_nd, int_scatter_nd }
 
     fn int_random(

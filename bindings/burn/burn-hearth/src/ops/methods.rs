@@ -104,7 +104,7 @@ macro_rules! truths {
 
 /// Data in and out, and between devices.
 macro_rules! transfers {
-    ($from_data:ident, $into_data:ident, $device:ident, $to_device:ident) => {
+    ($from_data:ident, $into_data:ident, $to_device:ident) => {
         fn $from_data(data: TensorData, device: &HearthDevice) -> HearthTensor {
             data::from_data(data, device)
         }
@@ -112,9 +112,6 @@ macro_rules! transfers {
             tensor: HearthTensor,
         ) -> impl Future<Output = Result<TensorData, ExecutionError>> + Send {
             data::read(tensor)
-        }
-        fn $device(tensor: &HearthTensor) -> HearthDevice {
-            tensor.device()
         }
         fn $to_device(tensor: HearthTensor, device: &HearthDevice) -> HearthTensor {
             call!(to_device(tensor), device = device)
@@ -203,31 +200,14 @@ macro_rules! movement {
     };
 }
 
-/// By indices or by masks; of bools, adding is or.
+/// By indices or by masks.
 macro_rules! indexing {
-    ($gather:ident, $scatter_add:ident, $select:ident, $select_add:ident, $mask_where:ident,
-     $mask_fill:ident) => {
+    ($gather:ident, $select:ident, $mask_where:ident, $mask_fill:ident) => {
         fn $gather(dim: usize, tensor: HearthTensor, indices: HearthTensor) -> HearthTensor {
             call!(gather(tensor, values::indices(indices)), axis = dim)
         }
-        fn $scatter_add(
-            dim: usize,
-            tensor: HearthTensor,
-            indices: HearthTensor,
-            value: HearthTensor,
-        ) -> HearthTensor {
-            call!(scatter_add(tensor, values::indices(indices), value), axis = dim)
-        }
         fn $select(tensor: HearthTensor, dim: usize, indices: HearthTensor) -> HearthTensor {
             call!(select(tensor, values::indices(indices)), axis = dim)
-        }
-        fn $select_add(
-            tensor: HearthTensor,
-            dim: usize,
-            indices: HearthTensor,
-            value: HearthTensor,
-        ) -> HearthTensor {
-            call!(select_add(tensor, values::indices(indices), value), axis = dim)
         }
         fn $mask_where(
             tensor: HearthTensor,
@@ -238,6 +218,34 @@ macro_rules! indexing {
         }
         fn $mask_fill(tensor: HearthTensor, mask: HearthTensor, value: Scalar) -> HearthTensor {
             call!(where(mask, Number::beside(&tensor, value), tensor))
+        }
+    };
+}
+
+/// Adding by indices; of bools, adding is or.
+macro_rules! adding {
+    ($scatter_add:ident, $select_add:ident) => {
+        fn $scatter_add(
+            dim: usize,
+            tensor: HearthTensor,
+            indices: HearthTensor,
+            value: HearthTensor,
+        ) -> HearthTensor {
+            call!(
+                scatter_add(tensor, values::indices(indices), value),
+                axis = dim
+            )
+        }
+        fn $select_add(
+            tensor: HearthTensor,
+            dim: usize,
+            indices: HearthTensor,
+            value: HearthTensor,
+        ) -> HearthTensor {
+            call!(
+                select_add(tensor, values::indices(indices), value),
+                axis = dim
+            )
         }
     };
 }

@@ -9,9 +9,9 @@ mod activation;
 mod bool;
 mod float;
 mod int;
-mod module;
+pub mod module;
 mod quantized;
 mod reading;
-mod values;
+pub mod values;
 #[cfg(feature = "vision")]
 mod vision;

@@ -16,6 +16,7 @@ use crate::call::Slices;
 use crate::device::HearthDevice;
 use crate::quantized::HearthQuantizedTensor;
 use crate::tensor::HearthTensor;
+use crate::version;
 
 type Quantized = HearthQuantizedTensor;
 
@@ -38,11 +39,10 @@ fn requantized(tensor: Quantized, f: impl FnOnce(HearthTensor) -> HearthTensor) 
 }
 
 impl QTensorOps<Hearth> for Hearth {
+    quantized_methods! {}
+
     fn q_from_data(data: TensorData, device: &HearthDevice) -> Quantized {
         Quantized::from_data(data, device)
-    }
-    fn q_device(tensor: &Quantized) -> HearthDevice {
-        tensor.device()
     }
     fn q_to_device(tensor: Quantized, device: &HearthDevice) -> Quantized {
         tensor.to_device(device)
@@ -58,11 +58,11 @@ impl QTensorOps<Hearth> for Hearth {
         scheme: &QuantScheme,
         qparams: QuantizationParametersPrimitive<Hearth>,
     ) -> Quantized {
-        let scales = values::cast(qparams.scales, DType::F32);
-        Quantized::quantize(&tensor, scheme, Some(&scales))
+        let scales = values::cast(qparams.scales.clone(), DType::F32);
+        Quantized::quantize(&tensor, scheme, Some(&scales), version::global(&qparams))
     }
     fn quantize_dynamic(tensor: HearthTensor, scheme: &QuantScheme) -> Quantized {
-        Quantized::quantize(&tensor, scheme, None)
+        Quantized::quantize(&tensor, scheme, None, None)
     }
     fn dequantize(tensor: Quantized, dtype: FloatDType) -> HearthTensor {
         tensor.dequantize(dtype)

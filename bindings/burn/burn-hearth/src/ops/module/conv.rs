@@ -7,6 +7,7 @@ use burn_backend::ops::{
 
 use crate::backend::Hearth;
 use crate::tensor::HearthTensor;
+use crate::version::conv_padding;
 
 pub fn conv<const N: usize>(
     x: HearthTensor,
@@ -14,10 +15,12 @@ pub fn conv<const N: usize>(
     bias: Option<HearthTensor>,
     options: ConvOptions<N>,
 ) -> HearthTensor {
+    let (padding, padding_end) = conv_padding(&options);
     call!(
         conv(x, weight, bias),
         stride = options.stride,
-        padding = options.padding,
+        padding = padding,
+        padding_end = padding_end,
         dilation = options.dilation,
         groups = options.groups
     )
@@ -29,11 +32,13 @@ fn backward<const N: usize>(
     grad: HearthTensor,
     options: ConvOptions<N>,
 ) -> [Option<HearthTensor>; 2] {
+    let (padding, padding_end) = conv_padding(&options);
     vjp!(
         grad,
         conv(x, weight),
         stride = options.stride,
-        padding = options.padding,
+        padding = padding,
+        padding_end = padding_end,
         dilation = options.dilation,
         groups = options.groups
     )

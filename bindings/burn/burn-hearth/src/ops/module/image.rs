@@ -1,19 +1,9 @@
 //! Images: resizing, and what windows see.
 
-use std::ffi::CStr;
-
-use burn_backend::ops::{InterpolateMode, InterpolateOptions, UnfoldOptions};
+use burn_backend::ops::{InterpolateOptions, UnfoldOptions};
 
 use crate::tensor::HearthTensor;
-
-fn mode(mode: &InterpolateMode) -> &'static CStr {
-    match mode {
-        InterpolateMode::Nearest => c"nearest",
-        InterpolateMode::Bilinear => c"linear",
-        InterpolateMode::Bicubic => c"cubic",
-        InterpolateMode::Lanczos3 => c"lanczos",
-    }
-}
+use crate::version::interpolate_mode;
 
 pub fn interpolate(
     x: HearthTensor,
@@ -23,7 +13,7 @@ pub fn interpolate(
     call!(
         interpolate(x),
         sizes = sizes,
-        mode = mode(&options.mode),
+        mode = interpolate_mode(&options.mode),
         align_corners = options.align_corners
     )
 }
@@ -38,7 +28,7 @@ pub fn interpolate_backward(
         grad,
         interpolate(x),
         sizes = sizes,
-        mode = mode(&options.mode),
+        mode = interpolate_mode(&options.mode),
         align_corners = options.align_corners
     );
     gradient.unwrap()

@@ -1,7 +1,7 @@
 //! Ops of modules: one method each, whose body lies beside.
 
 mod attention;
-mod conv;
+pub mod conv;
 mod image;
 mod linear;
 mod losses;
@@ -103,6 +103,8 @@ macro_rules! windows {
 macro_rules! avg_pools {
     ($size:ty, $list:path: $avg_pool:ident, $avg_pool_backward:ident, $adaptive:ident,
      $adaptive_backward:ident) => {
+        adaptive_avg_pools! { $size, $list: $adaptive, $adaptive_backward }
+
         fn $avg_pool(
             x: HearthTensor,
             kernel_size: $size,
@@ -126,6 +128,11 @@ macro_rules! avg_pools {
             let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
             pool::avg_pool_backward(x, grad, windows, count_include_pad)
         }
+    };
+}
+
+macro_rules! adaptive_avg_pools {
+    ($size:ty, $list:path: $adaptive:ident, $adaptive_backward:ident) => {
         fn $adaptive(x: HearthTensor, output_size: $size) -> HearthTensor {
             call!(adaptive_avg_pool(x), sizes = $list(output_size))
         }
@@ -136,8 +143,7 @@ macro_rules! avg_pools {
 }
 
 macro_rules! max_pools {
-    ($size:ty, $list:path, $with_indices:ident, $backward:ident:
-     $max_pool:ident, $max_pool_with_indices:ident, $max_pool_backward:ident) => {
+    ($size:ty, $list:path, $backward:ident: $max_pool:ident, $max_pool_backward:ident) => {
         fn $max_pool(
             x: HearthTensor,
             kernel_size: $size,
@@ -148,18 +154,6 @@ macro_rules! max_pools {
         ) -> HearthTensor {
             let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
             pool::max_pool(x, windows, $list(dilation))
-        }
-        fn $max_pool_with_indices(
-            x: HearthTensor,
-            kernel_size: $size,
-            stride: $size,
-            padding: $size,
-            dilation: $size,
-            ceil_mode: bool,
-        ) -> $with_indices<Hearth> {
-            let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
-            let (output, indices) = pool::max_pool_with_indices(x, windows, $list(dilation));
-            $with_indices::new(output, indices)
         }
         fn $max_pool_backward(
             x: HearthTensor,
@@ -184,7 +178,30 @@ macro_rules! max_pools {
     };
 }
 
+/// `$indices` is the dtype of indices, which a last argument, `$dtype`, may say.
+macro_rules! max_pools_with_indices {
+    ($size:ty, $list:path, $with_indices:ident:
+     $max_pool:ident($x:ident $(, $dtype:ident)?) -> $indices:expr) => {
+        fn $max_pool(
+            $x: HearthTensor,
+            kernel_size: $size,
+            stride: $size,
+            padding: $size,
+            dilation: $size,
+            ceil_mode: bool,
+            $($dtype: burn_backend::IntDType,)?
+        ) -> $with_indices<Hearth> {
+            let windows = windows!($list: kernel_size, stride, padding, ceil_mode);
+            let (indices, dilation) = ($indices, $list(dilation));
+            let (output, indices) = pool::max_pool_with_indices($x, windows, dilation, indices);
+            $with_indices::new(output, indices)
+        }
+    };
+}
+
 impl ModuleOps<Hearth> for Hearth {
+    module_methods! {}
+
     convs! {
         ConvOptions<1>:
         conv1d, conv1d_x_backward, conv1d_weight_backward, conv1d_bias_backward
@@ -244,12 +261,11 @@ impl ModuleOps<Hearth> for Hearth {
         avg_pool2d, avg_pool2d_backward, adaptive_avg_pool2d, adaptive_avg_pool2d_backward
     }
     max_pools! {
-        usize, pool::one_axis, MaxPool1dWithIndices, MaxPool1dBackward:
-        max_pool1d, max_pool1d_with_indices, max_pool1d_with_indices_backward
+        usize, pool::one_axis, MaxPool1dBackward: max_pool1d, max_pool1d_with_indices_backward
     }
     max_pools! {
-        [usize; 2], std::convert::identity, MaxPool2dWithIndices, MaxPool2dBackward:
-        max_pool2d, max_pool2d_with_indices, max_pool2d_with_indices_backward
+        [usize; 2], std::convert::identity, MaxPool2dBackward:
+        max_pool2d, max_pool2d_with_indices_backward
     }
 
     fn unfold4d(x: HearthTensor, kernel_size: [usize; 2], options: UnfoldOptions) -> HearthTensor {
@@ -335,17 +351,5 @@ impl ModuleOps<Hearth> for Hearth {
     ) -> HearthTensor {
         let lengths = [input_lengths, target_lengths];
         losses::ctc_loss_backward(log_probs, targets, lengths, grad_loss, blank)
-    }
-
-    fn rfft(signal: HearthTensor, dim: usize, n: Option<usize>) -> (HearthTensor, HearthTensor) {
-        call_all!(rfft(signal), axis = dim, n = n).into()
-    }
-    fn irfft(
-        spectrum_re: HearthTensor,
-        spectrum_im: HearthTensor,
-        dim: usize,
-        n: Option<usize>,
-    ) -> HearthTensor {
-        call!(irfft(spectrum_re, spectrum_im), axis = dim, n = n)
     }
 }

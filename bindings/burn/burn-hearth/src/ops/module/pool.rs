@@ -1,8 +1,7 @@
 //! Pools.
 
-use burn_backend::get_device_settings;
+use burn_backend::IntDType;
 
-use crate::backend::Hearth;
 use crate::ops::values;
 use crate::tensor::HearthTensor;
 
@@ -71,11 +70,11 @@ pub fn max_pool<const N: usize>(
     )
 }
 
-/// Indices are of the device's default dtype of ints.
 pub fn max_pool_with_indices<const N: usize>(
     x: HearthTensor,
     windows: Windows<N>,
     dilation: [usize; N],
+    indices_dtype: IntDType,
 ) -> (HearthTensor, HearthTensor) {
     let both = call_all!(
         max_pool_with_indices(x),
@@ -85,7 +84,7 @@ pub fn max_pool_with_indices<const N: usize>(
         dilation = dilation,
         ceil_mode = windows.ceil_mode
     );
-    values::with_indices(both, get_device_settings::<Hearth>(&x.device()).int_dtype)
+    values::with_indices(both, indices_dtype)
 }
 
 pub fn max_pool_backward<const N: usize>(
