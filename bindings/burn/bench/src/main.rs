@@ -18,6 +18,9 @@ use backend::Chosen;
 #[derive(Parser)]
 #[command(about)]
 struct Options {
+    /// Compute on the first CUDA GPU
+    #[arg(long, global = true)]
+    gpu: bool,
     #[command(subcommand)]
     program: Program,
 }
@@ -41,8 +44,9 @@ enum Program {
 }
 
 fn main() {
-    let device = Default::default();
-    match Options::parse().program {
+    let options = Options::parse();
+    let device = backend::device(options.gpu);
+    match options.program {
         Program::Cnn(options) => training::run::<Chosen, cnn::Network<_>>(&options, &device),
         Program::Transformer(options) => {
             training::run::<Chosen, transformer::Network<_>>(&options, &device)
