@@ -82,7 +82,7 @@ void FailedValues::spread() {
         }
       }
     }
-    word += 2 + counts.inputs / 2 + counts.statics;
+    word += counts.words();
   }
 }
 

@@ -25,7 +25,7 @@ Node& node_of(const Array& array, const char* op) {
 }
 
 void settle(Node& node) {
-  if (node.state.load(std::memory_order_acquire) == NodeState::pending) node.tape->submit();
+  if (node.state.load(std::memory_order_acquire) == NodeState::pending) node.tape->submit(node);
   if (node.state.load(std::memory_order_acquire) == NodeState::failed) {
     node.failure->was_thrown.store(true, std::memory_order_relaxed);
     throw Error(node.failure->error);

@@ -267,7 +267,7 @@ template <bool kSeveral>
     const Node& node = *node_of(*input);
     NodeState state = node.state.load(std::memory_order_acquire);
     if (state == NodeState::pending && node.tape != &tape) {  // of another thread
-      node.tape->submit();
+      node.tape->submit(node);
       state = node.state.load(std::memory_order_acquire);
     }
     if (state == NodeState::failed) {

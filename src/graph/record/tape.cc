@@ -9,6 +9,7 @@
 #include "core/forked.h"
 #include "graph/hash.h"
 #include "graph/outputs.h"
+#include "graph/record/recording_front.h"
 #include "graph/switches.h"
 #include "runtime/trace/timeline.h"
 
@@ -124,6 +125,13 @@ void Tape::grow_table() {
     bigger[at] = entry;
   }
   table_.swap(bigger);
+}
+
+void Tape::set_slot(Node* node, std::uint32_t slot) noexcept {
+  const std::size_t mask = table_.size() - 1;
+  std::size_t at = mix(0, reinterpret_cast<std::uintptr_t>(node)) & mask;
+  while (table_[at].epoch == epoch_) at = (at + 1) & mask;
+  table_[at] = {node, slot, epoch_};
 }
 
 std::uint32_t Tape::external_slot(Node* node) {
@@ -310,18 +318,73 @@ std::vector<const OpDef*> Tape::ops() {
   return all;
 }
 
+// In a thread that does not record here, with the switches of the one that does.
+template <class F>
+void Tape::visit(F&& f) noexcept {
+  lock_.lock_as_visitor();
+  const Switches mine = switches();
+  switches() = switches_;
+  f();
+  switches() = mine;
+  lock_.unlock_as_visitor();
+}
+
 void Tape::submit() noexcept {
-  if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
-    lock_.lock_as_owner();
-    submit_locked();
-    lock_.unlock_as_owner();
-  } else {
-    lock_.lock_as_visitor();
-    const Switches mine = switches();
-    switches() = switches_;
-    submit_locked();
-    switches() = mine;
-    lock_.unlock_as_visitor();
+  if (owner_.load(std::memory_order_relaxed) != std::this_thread::get_id()) {
+    return visit([this] { submit_locked(); });
+  }
+  lock_.lock_as_owner();
+  submit_locked();
+  lock_.unlock_as_owner();
+}
+
+void Tape::submit(const Node& node) noexcept {
+  if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return submit();
+  visit([this, &node] {
+    if (node.state.load(std::memory_order_acquire) == NodeState::pending) submit_front_locked(node);
+  });
+}
+
+void Tape::submit_front_locked(const Node& node) noexcept {
+  const RecordingFront front = front_of(recording_, node.index);
+  if (front.nodes == recording_.nodes.size()) return submit_locked();
+  Recording rest;
+  std::vector<Node*> crossing;  // values of the front that are read behind it
+  std::vector<Node*> later;     // externals that the front does not read
+  try {
+    rest = behind(recording_, front);
+    for (Node* external : rest.externals) {
+      const bool is_here = external->tape == this && external->index < front.nodes &&
+                           recording_.nodes[external->index] == external;
+      if (is_here) crossing.push_back(external);
+    }
+    const auto first_later =
+        recording_.externals.begin() + static_cast<std::ptrdiff_t>(front.externals);
+    later.assign(first_later, recording_.externals.end());
+    while (rest.externals.size() * 2 > table_.size()) grow_table();
+  } catch (const std::bad_alloc&) {
+    return submit_locked();
+  }
+  for (Node* external : rest.externals) {
+    external->counts.fetch_add(kReference, std::memory_order_relaxed);
+  }
+  for (Node* value : crossing) retain_handle(value);  // so that their memory is kept
+  const std::uint64_t window = window_;
+  recording_.nodes.resize(front.nodes);
+  recording_.words.set_end(recording_.words.begin() + front.words);
+  recording_.dynamics.set_end(recording_.dynamics.begin() + front.dynamics);
+  recording_.externals.resize(front.externals);
+  submit_locked();
+  window_ = window;
+  for (Node* value : crossing) release(value, kHandle);
+  for (Node* external : later) release(external, kReference);
+
+  recording_ = std::move(rest);
+  for (std::size_t i = 0; i < recording_.nodes.size(); ++i) {
+    recording_.nodes[i]->index = static_cast<std::uint32_t>(i);
+  }
+  for (std::size_t slot = 0; slot < recording_.externals.size(); ++slot) {
+    set_slot(recording_.externals[slot], static_cast<std::uint32_t>(slot));
   }
 }
 

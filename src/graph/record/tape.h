@@ -43,6 +43,8 @@ struct DescriptorCounts {
   std::uint32_t statics;
   std::uint32_t dynamics;  // words in the dynamic block: scalar operands first, then parameters
 
+  std::size_t words() const { return 2 + inputs / 2 + statics; }  // of the whole descriptor
+
   static constexpr std::uint32_t kMax = 0xfff;
   std::uint32_t pack() const { return inputs | (statics << 12) | (dynamics << 24); }
   static DescriptorCounts unpack(std::uint32_t word) {
@@ -123,6 +125,9 @@ class Tape {
 
   // Runs all that is recorded. Never throws: what fails marks its nodes failed.
   void submit() noexcept;
+  // Runs `node`, pending here unless somebody has submitted it since: all that is recorded where
+  // this thread recorded it, else what lies in front of it.
+  void submit(const Node& node) noexcept;
   // Throws the first error since the last call, where no read of a value that has failed with it
   // threw it meanwhile.
   void throw_failure();
@@ -143,6 +148,10 @@ class Tape {
   void append_output(std::uint32_t first, std::size_t output, Node* node);
   std::uint32_t external_slot(Node* node);
   void submit_locked() noexcept;
+  void submit_front_locked(const Node& node) noexcept;
+  template <class F>
+  void visit(F&& f) noexcept;
+  void set_slot(Node* node, std::uint32_t slot) noexcept;
   void forget_failure() noexcept;
   void grow_table();
 
