@@ -75,14 +75,19 @@ std::string library_conv_text(const runtime::LibraryCall& call) {
     std::int64_t count;
     const char *result, *first, *second, *skips_channels, *skips_positions;
   };
+  // Channels innermost or outermost: where an element of the result lies, and what cannot meet it.
+  const bool last = p.channels_last != 0;
   const Roles roles[] = {
       {p.batch * p.outputs * positions, "y", "x[spot]", "weight[w]", "", "if (y != at) continue;"},
       {p.batch * p.inputs * extent, "spot", "grad[y]", "weight[w]",
-       "if ((n * kInputs + c) != at / kExtent) continue;", ""},
+       last ? "if (n != at / (kExtent * kInputs) || c != at % kInputs) continue;"
+            : "if ((n * kInputs + c) != at / kExtent) continue;",
+       ""},
       {p.outputs * (p.inputs / p.groups) * kernel, "w", "x[spot]", "grad[y]",
-       "if (o * (kInputs / kGroups) + i != at / kKernel) continue;", ""}};
-  // Channels innermost: no run of the result is of one channel.
-  const bool last = p.channels_last != 0;
+       last ? "if (o != at / (kKernel * (kInputs / kGroups)) || i != at % (kInputs / kGroups)) "
+              "continue;"
+            : "if (o * (kInputs / kGroups) + i != at / kKernel) continue;",
+       ""}};
   struct Places {
     const char *y, *w, *x;
   };
@@ -95,7 +100,7 @@ std::string library_conv_text(const runtime::LibraryCall& call) {
   const Roles& role = roles[p.kind];
   std::string body = kLoops;
   replace_all(&body, "COUNT", std::to_string(role.count));
-  replace_all(&body, "SKIP_CHANNELS", last ? "" : role.skips_channels);
+  replace_all(&body, "SKIP_CHANNELS", role.skips_channels);
   replace_all(&body, "Y_AT", places.y);
   replace_all(&body, "W_AT", places.w);
   replace_all(&body, "X_AT", places.x);
