@@ -7,36 +7,28 @@ use std::process::ExitCode;
 
 use burn_hearth::{Hearth, HearthDevice};
 use burn_remote::server::{BackendServer, WebSocketTransport};
+use clap::Parser;
 
-use options::{Asked, Options};
+use options::Options;
 
 fn main() -> ExitCode {
-    match options::parse(std::env::args().skip(1)) {
-        Ok(Asked::Help) => print!("{}", options::HELP),
-        Ok(Asked::Serve(options)) => {
-            if let Err(reason) = serve(options) {
-                eprintln!("hearth-burn-server: {reason}");
-                return ExitCode::FAILURE;
-            }
-        }
-        Err(reason) => {
-            eprintln!("hearth-burn-server: {reason}; --help says what there is");
-            return ExitCode::from(2);
-        }
+    if let Err(reason) = serve(Options::parse()) {
+        eprintln!("hearth-burn-server: {reason}");
+        return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
 }
 
 /// Until Ctrl+C or SIGTERM.
 fn serve(options: Options) -> Result<(), String> {
-    let mut devices = Vec::new();
-    for name in &options.devices {
-        devices.push(name.parse::<HearthDevice>()?);
-    }
+    let Options {
+        port,
+        host,
+        mut devices,
+    } = options;
     if devices.is_empty() {
         devices.push(HearthDevice::default());
     }
-    let Options { host, port, .. } = options;
     let listener = TcpListener::bind((host.as_str(), port))
         .map_err(|error| format!("cannot listen on {host}:{port}: {error}"))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
