@@ -122,7 +122,8 @@ HEARTH_C_API hearth_status hearth_device_default(hearth_device* device);
 /* Whether arrays of this dtype live and are computed with there: 1 or 0. */
 HEARTH_C_API hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype,
                                                   int32_t* supports);
-/* Waits until everything that was submitted there has run, what this thread has recorded among it.
+/* Waits until everything that was submitted there has run, including what this thread has
+ * recorded.
  * Returns the first error of that, once, where no read has returned it already. */
 HEARTH_C_API hearth_status hearth_device_synchronize(hearth_device device);
 /* Gives cached memory back to the system. */
@@ -197,14 +198,15 @@ typedef struct hearth_read {
 HEARTH_C_API hearth_status hearth_read_start(hearth_array array, hearth_read* read);
 /* The same; `done` is called once, when the value is there or has failed, which
  * hearth_read_finish() then says without waiting: in a thread of Hearth's, or before this returns.
- * It may call whatever is declared here. */
+ * `read` is set before. It may call whatever is declared here, but not hearth_read_finish() of a
+ * read that has not finished: that is HEARTH_ERROR_INVALID_ARGUMENT. */
 HEARTH_C_API hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* context),
                                                     void* context, hearth_read* read);
 /* 1 when hearth_read_finish() does not wait. */
 HEARTH_C_API hearth_status hearth_read_poll(hearth_read read, int32_t* ready);
 /* Waits, copies as hearth_array_read() does, and releases the read, whatever it returns. */
 HEARTH_C_API hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes);
-/* Gives up what is not finished; `done` is called all the same. */
+/* Releases the handle. The read goes on, and `done` is called. */
 HEARTH_C_API hearth_status hearth_read_release(hearth_read read);
 
 /* Computes several arrays with one wait. */
@@ -217,7 +219,7 @@ HEARTH_C_API hearth_status hearth_submit(void);
 /* What an input or a parameter is. */
 enum {
   HEARTH_NONE = 0,   /* not given: the default */
-  HEARTH_ARRAY = 1,  /* as.array */
+  HEARTH_ARRAY = 1,  /* as.array; {0} is not given */
   HEARTH_FLAG = 2,   /* as.integer, 0 or 1 */
   HEARTH_INT = 3,    /* as.integer */
   HEARTH_FLOAT = 4,  /* as.number */
@@ -275,8 +277,11 @@ HEARTH_C_API const char* hearth_function_signature(hearth_function function);
  *   string, an enum   HEARTH_STRING, the enumerator's name
  *
  * `results` has room for `capacity` handles, and `infos`, where it is not NULL, for as many
- * descriptions of them; `count`, where it is not NULL, becomes how many there are.
- * HEARTH_ERROR_INVALID_ARGUMENT where there is no room for them. */
+ * descriptions of them; `count`, where it is not NULL, becomes how many there are, also where there
+ * is no room for them, which is HEARTH_ERROR_INVALID_ARGUMENT.
+ *
+ * Indices are not checked, unless the environment has HEARTH_CHECK_INDICES=1: those that lie outside
+ * read any value, and write none. */
 HEARTH_C_API hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
                                         size_t input_count, const hearth_parameter* parameters,
                                         size_t parameter_count, hearth_array* results,

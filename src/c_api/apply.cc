@@ -150,9 +150,9 @@ hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
       flown = c_api::flow(called, arguments);
       made = flown;
     }
+    if (count != nullptr) *count = made.size();
     c_api::require_room(made.size(), capacity, caller);
     c_api::give_all(made, results, infos);
-    if (count != nullptr) *count = made.size();
   });
 }
 

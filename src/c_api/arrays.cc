@@ -5,6 +5,7 @@
 
 #include "c_api/objects.h"
 #include "c_api/status.h"
+#include "graph/record/grad_record.h"
 #include "hearth/c_api.h"
 
 namespace hearth::c_api {
@@ -25,9 +26,9 @@ void require_pointer(const void* pointer, const char* function, const char* name
 
 void require_size(std::size_t bytes, std::size_t needed, const char* function) {
   if (bytes == needed) return;
-  throw Error(ErrorCode::invalid_argument, std::string(function) + ": wrong size; got " +
-                                               std::to_string(bytes) + " bytes, expected " +
-                                               std::to_string(needed));
+  throw Error(ErrorCode::shape, std::string(function) + ": wrong size; got " +
+                                    std::to_string(bytes) + " bytes, expected " +
+                                    std::to_string(needed));
 }
 
 hearth_array give(QuantizedArray array) {
@@ -50,7 +51,7 @@ const QuantizedArray& quantized(const Arrays::Use& used, const char* function) {
   return *used->quantized;
 }
 
-DType dtype_of(hearth_dtype dtype, const char* function) {
+DType dtype_of(std::int64_t dtype, const char* function) {
   if (dtype < 0 || dtype >= kDTypeCount) {
     throw Error(ErrorCode::dtype, std::string(function) + ": no such dtype; got " +
                                       std::to_string(dtype) + ", expected one below " +
@@ -82,12 +83,15 @@ void describe(const Value& value, hearth_array_info& info) {
   if (value.quantized != nullptr) {
     fill(*value.quantized, HEARTH_IS_QUANTIZED);
   } else {
-    fill(value.array, value.array.is_require_grad() ? HEARTH_IS_LEAF : 0);
+    const GradRecord* const record = grad_of(value.array);
+    fill(value.array, record != nullptr && record->leaf_id != 0 ? HEARTH_IS_LEAF : 0);
   }
 }
 
 void read(const Value& value, void* target, std::size_t bytes, const char* function) {
   if (value.quantized == nullptr) {
+    const std::int64_t needed = value.array.size() * size_of(value.array.dtype());
+    require_size(bytes, static_cast<std::size_t>(needed), function);
     value.array.read(target, static_cast<std::int64_t>(bytes), value.array.dtype());
     return;
   }
@@ -107,11 +111,7 @@ HostElements elements_of(const void* data, std::size_t bytes, hearth_dtype dtype
   elements.dtype = dtype_of(dtype, function);
   elements.shape = shape_of(shape, rank, function);
   const std::int64_t needed = element_count(elements.shape) * size_of(elements.dtype);
-  if (bytes != static_cast<std::size_t>(needed)) {
-    throw Error(ErrorCode::shape, std::string(function) + ": wrong size; got " +
-                                      std::to_string(bytes) + " bytes, expected " +
-                                      std::to_string(needed));
-  }
+  require_size(bytes, static_cast<std::size_t>(needed), function);
   return elements;
 }
 

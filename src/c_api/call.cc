@@ -253,8 +253,7 @@ void Call::convert(const char* name, const hearth_value& value, DType& target) c
     convert(name, value, text);
     target = dtype_from_name(text);
   } else if (value.type == HEARTH_INT) {
-    const bool fits = value.as.integer >= 0 && value.as.integer < kDTypeCount;
-    target = dtype_of(fits ? static_cast<hearth_dtype>(value.as.integer) : kDTypeCount, function_);
+    target = dtype_of(value.as.integer, function_);
   } else {
     refuse(name, value, "a dtype");
   }
@@ -266,8 +265,7 @@ void Call::convert(const char* name, const hearth_value& value, Device& target) 
     convert(name, value, text);
     target = Device::named(text);
   } else if (value.type == HEARTH_INT) {
-    const bool fits = value.as.integer >= HEARTH_DEFAULT_DEVICE && value.as.integer <= INT32_MAX;
-    target = device_of(fits ? static_cast<hearth_device>(value.as.integer) : INT32_MAX, function_);
+    target = device_of(value.as.integer, function_);
   } else {
     refuse(name, value, "a device");
   }

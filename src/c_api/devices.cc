@@ -28,13 +28,13 @@ const std::vector<Known>& known() {
   return *all;
 }
 
-bool is_known(hearth_device device) {
-  return device >= 0 && static_cast<std::size_t>(device) < known().size();
+bool is_known(std::int64_t device) {
+  return device >= 0 && static_cast<std::uint64_t>(device) < known().size();
 }
 
 }  // namespace
 
-Device device_of(hearth_device device, const char* function) {
+Device device_of(std::int64_t device, const char* function) {
   if (device == HEARTH_DEFAULT_DEVICE) return Device();
   if (!is_known(device)) {
     throw Error(ErrorCode::device, std::string(function) + ": no such device; got " +
@@ -48,7 +48,11 @@ hearth_device index_of(Device device) {
   const auto& all = known();
   const auto at =
       std::find_if(all.begin(), all.end(), [&](const Known& one) { return one.device == device; });
-  return at == all.end() ? HEARTH_DEFAULT_DEVICE : static_cast<hearth_device>(at - all.begin());
+  if (at == all.end()) {
+    throw Error(ErrorCode::device, "the device has no number; got " + device.name() +
+                                       ", expected one that was there at the first call");
+  }
+  return static_cast<hearth_device>(at - all.begin());
 }
 
 }  // namespace hearth::c_api

@@ -7,6 +7,7 @@
 #include "c_api/dlpack_abi.h"
 #include "c_api/objects.h"
 #include "c_api/status.h"
+#include "core/forked.h"
 #include "graph/record/node.h"
 #include "hearth/c_api.h"
 #include "hearth/ops/movement.h"
@@ -78,6 +79,7 @@ DLTensor describe(Given& given, const Array& array) {
 
 template <class Managed>
 void destroy(Managed* managed) {
+  if (is_forked()) return;  // locks that the array would take may stay locked here
   delete static_cast<Given*>(managed->manager_ctx);
   delete managed;
 }
@@ -146,8 +148,8 @@ Array take_over(const DLTensor& tensor, const std::shared_ptr<const void>& keepe
   }
   const Shape shape = shape_of(tensor.shape, static_cast<std::size_t>(tensor.ndim), function);
   const DType dtype = dtype_from(tensor.dtype, function);
-  const auto* const data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
   if (element_count(shape) > 0) require_pointer(tensor.data, function, "data");
+  const auto* const data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
   if (tensor.device.device_type == kDLCUDA) {
     Array made = from_cuda(data, tensor, dtype, shape, function);
     return device == HEARTH_DEFAULT_DEVICE ? made : to_device(made, device_of(device, function));

@@ -137,7 +137,12 @@ class Handles {
       bool& is_gone;
       ~Spare() {
         is_gone = true;
-        if (!slots.empty() && !is_forked()) instance().put_back(slots, 0);
+        if (slots.empty() || is_forked()) return;
+        try {
+          instance().put_back(slots, 0);
+        } catch (const std::bad_alloc&) {
+          // Nobody uses these slots again, nothing else.
+        }
       }
     };
     thread_local bool is_gone = false;

@@ -1,11 +1,14 @@
 // What handles of the C API name, and how C's types stand for Hearth's.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "c_api/handles.h"
+#include "core/require.h"
 #include "hearth/array.h"
 #include "hearth/c_api.h"
 #include "hearth/device.h"
@@ -39,24 +42,28 @@ const QuantizedArray& quantized(const Arrays::Use& used, const char* function);
 
 // Its dtype, device, shape and flags; computes nothing.
 void describe(const Value& value, hearth_array_info& info);
-// Computes it and copies its elements, or codes and scales. Throws Error{invalid_argument} unless
-// `bytes` is their size.
+// Computes it and copies its elements, or codes and scales. Throws Error{shape} unless `bytes` is
+// their size.
 void read(const Value& value, void* target, std::size_t bytes, const char* function);
 
-// Throws Error{invalid_argument} where a target has not the size of what is copied there.
+// Throws Error{shape} where memory has not the size of what is copied there.
 void require_size(std::size_t bytes, std::size_t needed, const char* function);
 
 // Throw Error{invalid_argument} with `function` in front.
 void require_pointer(const void* pointer, const char* function, const char* name);
-// `count` elements; null for none.
+// `count` elements; null for none. Throws Error{invalid_argument} for more than memory holds, which
+// a negative number becomes.
 template <class T>
 std::span<const T> span_of(const T* data, std::size_t count, const char* function,
                            const char* name) {
   if (count > 0) require_pointer(data, function, name);
+  constexpr std::size_t kMost = PTRDIFF_MAX / sizeof(T);
+  require_in_range(count <= kMost, function, std::string("the number of ") + name, count,
+                   "one that memory holds");
   return {data, count};
 }
-DType dtype_of(hearth_dtype dtype, const char* function);
-Device device_of(hearth_device device, const char* function);
+DType dtype_of(std::int64_t dtype, const char* function);
+Device device_of(std::int64_t device, const char* function);
 Shape shape_of(const std::int64_t* shape, std::size_t rank, const char* function);
 
 // The index of a device.

@@ -34,18 +34,18 @@ QuantScheme scheme_of(const hearth_scheme* given, const char* function) {
   scheme.value = enumerator(given->value, QuantValue::e2m1, function, "value");
   scheme.store = {enumerator(given->store, QuantStore::Unit::packed_native, function, "store"),
                   given->store_axis};
+  if (given->block_scale != HEARTH_SCALE_NONE) {
+    if (given->block_rank < 0) {
+      throw Error(ErrorCode::shape, std::string(function) + ": block_rank out of range; got " +
+                                        std::to_string(given->block_rank) + ", expected 0 to " +
+                                        std::to_string(kMaxRank));
+    }
+    scheme = scheme.per_block(
+        shape_of(given->block, static_cast<std::size_t>(given->block_rank), function),
+        enumerator(given->block_scale, ScaleDType::ue8m0, function, "block_scale"));
+  }
   if (given->tensor_scale != HEARTH_SCALE_NONE) {
     scheme.tensor = enumerator(given->tensor_scale, ScaleDType::ue8m0, function, "tensor_scale");
-  }
-  if (given->block_scale != HEARTH_SCALE_NONE) {
-    const auto rank = given->block_rank < 0 ? std::size_t{kMaxRank} + 1
-                                            : static_cast<std::size_t>(given->block_rank);
-    scheme = scheme.per_block(
-        shape_of(given->block, rank, function),
-        enumerator(given->block_scale, ScaleDType::ue8m0, function, "block_scale"));
-    if (given->tensor_scale != HEARTH_SCALE_NONE) {
-      scheme.tensor = enumerator(given->tensor_scale, ScaleDType::ue8m0, function, "tensor_scale");
-    }
   }
   return scheme;
 }
@@ -99,6 +99,11 @@ hearth_status hearth_quantize(hearth_array x, const hearth_scheme* scheme, heart
     require_pointer(quantized, function, "quantized");
     const hearth::QuantScheme wanted = c_api::scheme_of(scheme, function);
     const hearth::Array values = c_api::plain(c_api::use(x), function);
+    if (scales.id == 0 && global.id != 0) {
+      throw hearth::Error(
+          hearth::ErrorCode::invalid_argument,
+          std::string(function) + ": got `global` alone, expected `scales` with it");
+    }
     const hearth::QuantizedArray made = scales.id == 0
                                             ? hearth::quantize_dynamic(values, wanted)
                                             : hearth::quantize(values, wanted,

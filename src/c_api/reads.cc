@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "c_api/objects.h"
@@ -47,6 +49,9 @@ bool is_at_hand(const Value& value) {
          (value.array.is_scalar() || device_of(value).impl().host_visible());
 }
 
+// Whether this thread finishes reads: it cannot wait for one.
+thread_local bool is_waiter = false;
+
 void finish(Read& read) {
   {
     const std::lock_guard lock(read.mutex);
@@ -82,6 +87,7 @@ class Waiter {
 
  private:
   void run() noexcept {
+    is_waiter = true;
     for (;;) {
       std::shared_ptr<Read> read;
       {
@@ -111,24 +117,21 @@ class Waiter {
   bool has_thread_ = false;
 };
 
-hearth_read start(hearth_array array, void (*done)(void*), void* context) {
+// `handle` is there before `done` is called.
+void start(hearth_array array, void (*done)(void*), void* context, hearth_read& handle) {
   auto read = std::make_shared<Read>();
   read->value = *use(array);
   read->done = done;
   read->context = context;
   submit();
-  const hearth_read handle = {Reads::instance().give(read)};
-  if (is_at_hand(read->value)) {
-    finish(*read);
-    return handle;
-  }
+  const hearth_read before = std::exchange(handle, {Reads::instance().give(read)});
+  if (is_at_hand(read->value)) return finish(*read);
   try {
     Waiter::of(device_of(read->value)).add(read);
   } catch (...) {
-    Reads::instance().release(handle.id);
+    Reads::instance().release(std::exchange(handle, before).id);
     throw;
   }
-  return handle;
 }
 
 // Of a read that is finished.
@@ -156,7 +159,7 @@ extern "C" {
 hearth_status hearth_read_start(hearth_array array, hearth_read* read) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(read, function, "read");
-    *read = c_api::start(array, nullptr, nullptr);
+    c_api::start(array, nullptr, nullptr, *read);
   });
 }
 
@@ -165,7 +168,7 @@ hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* co
   return guarded(__func__, [&, function = __func__] {
     require_pointer(reinterpret_cast<const void*>(done), function, "done");
     require_pointer(read, function, "read");
-    *read = c_api::start(array, done, context);
+    c_api::start(array, done, context, *read);
   });
 }
 
@@ -185,6 +188,12 @@ hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes) {
     if (bytes > 0) require_pointer(target, function, "target");
     {
       std::unique_lock lock(used->mutex);
+      if (c_api::is_waiter && !used->is_finished) {
+        throw hearth::Error(hearth::ErrorCode::invalid_argument,
+                            std::string(function) +
+                                ": the thread that finishes reads would wait for itself; got a "
+                                "read that has not finished, expected one that has, in `done`");
+      }
       used->finished.wait(lock, [&] { return used->is_finished; });
     }
     c_api::copy(*used, target, bytes, function);

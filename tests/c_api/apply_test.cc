@@ -90,6 +90,7 @@ TEST(CApply, GivesSeveralResultsAndLists) {
   expect_refused(
       hearth_apply(hearth_function_named("split"), inputs, 1, split, 2, parts, nullptr, 1, &count),
       HEARTH_ERROR_INVALID_ARGUMENT, "no room for the results; got 1, expected 2");
+  EXPECT_EQ(count, 2u);
   ASSERT_EQ(
       hearth_apply(hearth_function_named("split"), inputs, 1, split, 2, parts, nullptr, 2, &count),
       HEARTH_OK)

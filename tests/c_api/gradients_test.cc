@@ -17,6 +17,8 @@ TEST(CGradients, BackwardGivesThoseOfLeaves) {
   ASSERT_EQ(hearth_array_describe(x.handle, &info), HEARTH_OK);
   EXPECT_EQ(info.flags, std::uint32_t{HEARTH_IS_LEAF});
   const Held squares = apply("square", {hearth_of_array(x.handle)});
+  ASSERT_EQ(hearth_array_describe(squares.handle, &info), HEARTH_OK);
+  EXPECT_EQ(info.flags, 0u) << "made of a leaf, but none";
   const Held loss = apply("sum", {hearth_of_array(squares.handle)});
   hearth_gradients gradients;
   ASSERT_EQ(hearth_backward(loss.handle, HEARTH_RETAIN, &gradients), HEARTH_OK);

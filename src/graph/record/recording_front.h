@@ -7,8 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "graph/record/tape.h"
 

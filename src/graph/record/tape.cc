@@ -348,12 +348,12 @@ void Tape::submit(const Node& node) noexcept {
 void Tape::submit_front_locked(const Node& node) noexcept {
   const RecordingFront front = front_of(recording_, node.index);
   if (front.nodes == recording_.nodes.size()) return submit_locked();
-  Recording rest;
+  std::optional<Recording> rest;
   std::vector<Node*> crossing;  // values of the front that are read behind it
   std::vector<Node*> later;     // externals that the front does not read
   try {
     rest = behind(recording_, front);
-    for (Node* external : rest.externals) {
+    for (Node* external : rest->externals) {
       const bool is_here = external->tape == this && external->index < front.nodes &&
                            recording_.nodes[external->index] == external;
       if (is_here) crossing.push_back(external);
@@ -361,11 +361,11 @@ void Tape::submit_front_locked(const Node& node) noexcept {
     const auto first_later =
         recording_.externals.begin() + static_cast<std::ptrdiff_t>(front.externals);
     later.assign(first_later, recording_.externals.end());
-    while (rest.externals.size() * 2 > table_.size()) grow_table();
+    while (rest->externals.size() * 2 > table_.size()) grow_table();
   } catch (const std::bad_alloc&) {
     return submit_locked();
   }
-  for (Node* external : rest.externals) {
+  for (Node* external : rest->externals) {
     external->counts.fetch_add(kReference, std::memory_order_relaxed);
   }
   for (Node* value : crossing) retain_handle(value);  // so that their memory is kept
@@ -379,7 +379,7 @@ void Tape::submit_front_locked(const Node& node) noexcept {
   for (Node* value : crossing) release(value, kHandle);
   for (Node* external : later) release(external, kReference);
 
-  recording_ = std::move(rest);
+  recording_ = std::move(*rest);
   for (std::size_t i = 0; i < recording_.nodes.size(); ++i) {
     recording_.nodes[i]->index = static_cast<std::uint32_t>(i);
   }

@@ -1,12 +1,10 @@
 //! The backend: its types, and what concerns a device as a whole.
 
-use std::ffi::CStr;
-
 use burn_backend::{Backend, DType, DTypeUsage, DTypeUsageSet, Device, ExecutionError};
 use hearth_sys::*;
 
 use crate::call::{check, message};
-use crate::device::HearthDevice;
+use crate::device::{HearthDevice, text};
 use crate::dtypes;
 use crate::quantized;
 
@@ -25,8 +23,8 @@ impl Backend for Hearth {
     backend_methods! {}
 
     fn name(device: &HearthDevice) -> String {
-        let name = unsafe { CStr::from_ptr(hearth_device_name(device.index())) };
-        format!("hearth<{}>", name.to_string_lossy())
+        let name = text(unsafe { hearth_device_name(device.index()) });
+        format!("hearth<{name}>")
     }
 
     /// Of the process: of all devices and threads.
@@ -35,7 +33,6 @@ impl Backend for Hearth {
     }
 
     fn sync(device: &HearthDevice) -> Result<(), ExecutionError> {
-        done(unsafe { hearth_submit() })?;
         done(unsafe { hearth_device_synchronize(device.index()) })
     }
 

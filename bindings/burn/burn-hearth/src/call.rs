@@ -55,7 +55,7 @@ impl Function {
     }
 }
 
-/// Records a function that has `N` results, or whose first `N` are asked for.
+/// Records a function that has `N` results.
 #[track_caller]
 pub fn apply<const N: usize>(
     function: &Function,
@@ -246,7 +246,14 @@ pub struct Slices {
 }
 
 impl Slices {
+    #[track_caller]
     pub fn new(extents: &[usize], slices: &[Slice]) -> Self {
+        assert!(
+            slices.len() <= extents.len(),
+            "slice: too many slices; got {}, expected {} at most",
+            slices.len(),
+            extents.len()
+        );
         let mut bounds = [[0; 3]; HEARTH_MAX_RANK];
         for ((bound, slice), extent) in bounds.iter_mut().zip(slices).zip(extents) {
             let range = slice.to_range(*extent);

@@ -32,8 +32,19 @@ impl HearthDevice {
     }
 
     pub(crate) fn from_index(index: hearth_device) -> Self {
+        Self::numbered(index).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// None of a kind that Burn knows here has the number: an error.
+    fn numbered(index: hearth_device) -> Result<Self, String> {
         let found = numbered().iter().find(|(number, _)| *number == index);
-        found.expect("a device of a kind that Burn knows here").1
+        found.map(|(_, device)| *device).ok_or_else(|| {
+            let name = text(unsafe { hearth_device_name(index) });
+            format!(
+                "no kind of device of Burn's; got {name:?}, expected one of {:?}",
+                Self::all()
+            )
+        })
     }
 
     /// Hearth's number of it; panics where the machine has none.
@@ -57,7 +68,8 @@ impl HearthDevice {
     }
 }
 
-fn text(chars: *const std::ffi::c_char) -> String {
+/// Empty where there is none.
+pub(crate) fn text(chars: *const std::ffi::c_char) -> String {
     if chars.is_null() {
         return String::new();
     }
@@ -85,7 +97,7 @@ impl FromStr for HearthDevice {
         let name = CString::new(name).map_err(|error| error.to_string())?;
         let mut device = HEARTH_DEFAULT_DEVICE;
         match unsafe { hearth_device_named(name.as_ptr(), &mut device) } {
-            HEARTH_OK => Ok(Self::from_index(device)),
+            HEARTH_OK => Self::numbered(device),
             _ => Err(message()),
         }
     }

@@ -14,14 +14,11 @@ use crate::dtypes;
 #[derive(Clone)]
 pub struct HearthTensor(Arc<Handle>);
 
+/// Used and released in any thread, by several at once.
 struct Handle {
     array: hearth_array,
     info: hearth_array_info,
 }
-
-// Handles may be used and released in any thread, by several at once.
-unsafe impl Send for Handle {}
-unsafe impl Sync for Handle {}
 
 impl Drop for Handle {
     fn drop(&mut self) {
