@@ -123,8 +123,7 @@ HEARTH_C_API hearth_status hearth_device_default(hearth_device* device);
 HEARTH_C_API hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype,
                                                   int32_t* supports);
 /* Waits until everything that was submitted there has run, including what this thread has
- * recorded.
- * Returns the first error of that, once, where no read has returned it already. */
+ * recorded. Returns the first error of that, once, where no read has returned it already. */
 HEARTH_C_API hearth_status hearth_device_synchronize(hearth_device device);
 /* Gives cached memory back to the system. */
 HEARTH_C_API hearth_status hearth_device_trim(hearth_device device);
@@ -280,8 +279,8 @@ HEARTH_C_API const char* hearth_function_signature(hearth_function function);
  * descriptions of them; `count`, where it is not NULL, becomes how many there are, also where there
  * is no room for them, which is HEARTH_ERROR_INVALID_ARGUMENT.
  *
- * Indices are not checked, unless the environment has HEARTH_CHECK_INDICES=1: those that lie outside
- * read any value, and write none. */
+ * Indices are not checked, unless the environment has HEARTH_CHECK_INDICES=1: those that lie
+ * outside read any value, and write none. */
 HEARTH_C_API hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
                                         size_t input_count, const hearth_parameter* parameters,
                                         size_t parameter_count, hearth_array* results,
