@@ -24,6 +24,12 @@ void require_pointer(const void* pointer, const char* function, const char* name
   }
 }
 
+void refuse_count(std::size_t count, const char* function, const char* name) {
+  throw Error(ErrorCode::invalid_argument, std::string(function) + ": the number of " + name +
+                                               " out of range; got " + std::to_string(count) +
+                                               ", expected one that memory holds");
+}
+
 void require_size(std::size_t bytes, std::size_t needed, const char* function) {
   if (bytes == needed) return;
   throw Error(ErrorCode::shape, std::string(function) + ": wrong size; got " +

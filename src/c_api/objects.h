@@ -4,11 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "c_api/handles.h"
-#include "core/require.h"
 #include "hearth/array.h"
 #include "hearth/c_api.h"
 #include "hearth/device.h"
@@ -51,6 +49,7 @@ void require_size(std::size_t bytes, std::size_t needed, const char* function);
 
 // Throw Error{invalid_argument} with `function` in front.
 void require_pointer(const void* pointer, const char* function, const char* name);
+[[noreturn]] void refuse_count(std::size_t count, const char* function, const char* name);
 // `count` elements; null for none. Throws Error{invalid_argument} for more than memory holds, which
 // a negative number becomes.
 template <class T>
@@ -58,8 +57,8 @@ std::span<const T> span_of(const T* data, std::size_t count, const char* functio
                            const char* name) {
   if (count > 0) require_pointer(data, function, name);
   constexpr std::size_t kMost = PTRDIFF_MAX / sizeof(T);
-  require_in_range(count <= kMost, function, std::string("the number of ") + name, count,
-                   "one that memory holds");
+  if (count > kMost) [[unlikely]]
+    refuse_count(count, function, name);
   return {data, count};
 }
 DType dtype_of(std::int64_t dtype, const char* function);

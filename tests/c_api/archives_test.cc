@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "c_api/c_arrays.h"
@@ -6,8 +8,9 @@ namespace hearth::c_api::testing {
 namespace {
 
 TEST(CArchives, AreWrittenAndRead) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / "hearth_c_archive.safetensors").string();
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("hearth_c_archive_" + std::to_string(getpid()) + ".safetensors"))
+                               .string();
   const Held x = floats({1, 2, 3, 4}, {2, 2});
   hearth_archive archive;
   ASSERT_EQ(hearth_archive_new(&archive), HEARTH_OK);

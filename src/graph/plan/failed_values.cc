@@ -70,7 +70,7 @@ void FailedValues::add_all(const Error& error) noexcept {
 void FailedValues::spread() {
   const std::uint64_t* word = recording_.words.data();
   for (Failure*& failure : failures_) {
-    const auto counts = DescriptorCounts::unpack(static_cast<std::uint32_t>(word[1]));
+    const DescriptorCounts counts = counts_of(word);
     for (std::uint32_t i = 0; i < counts.inputs && failure == nullptr; ++i) {
       const OperandRef ref = operand_ref(word, i);
       if (ref.tag() == OperandRef::local) {

@@ -64,7 +64,7 @@ void Planner::decode() {
     node.shape = recorded.shape;
     node.dtype = recorded.dtype;
     node.wanted = wanted_[i];
-    const auto counts = DescriptorCounts::unpack(static_cast<std::uint32_t>(word[1]));
+    const DescriptorCounts counts = counts_of(word);
     node.first_ref = static_cast<std::uint32_t>(refs_.size());
     node.ref_count = counts.inputs;
     int scalars = 0;

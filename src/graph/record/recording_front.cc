@@ -8,10 +8,6 @@
 namespace hearth {
 namespace {
 
-DescriptorCounts counts_of(const std::uint64_t* words) {
-  return DescriptorCounts::unpack(static_cast<std::uint32_t>(words[1]));
-}
-
 void set_operand_ref(std::uint64_t* words, std::uint32_t i, OperandRef ref) {
   std::uint64_t& pair = words[1 + (i + 1) / 2];
   const int shift = (i + 1) % 2 == 1 ? 32 : 0;

@@ -115,39 +115,32 @@ Tape& Tape::of(DeviceImpl& device) {
 
 void Tape::submit_all() { thread_tapes().submit_all(); }
 
-void Tape::grow_table() {
-  std::vector<Entry> bigger(table_.size() * 2);
-  const std::size_t mask = bigger.size() - 1;
-  for (const Entry& entry : table_) {
-    if (entry.epoch != epoch_) continue;
-    std::size_t at = mix(0, reinterpret_cast<std::uintptr_t>(entry.node)) & mask;
-    while (bigger[at].epoch == epoch_) at = (at + 1) & mask;
-    bigger[at] = entry;
-  }
-  table_.swap(bigger);
-}
-
-void Tape::set_slot(Node* node, std::uint32_t slot) noexcept {
+Tape::Entry& Tape::entry_of(const Node* node) noexcept {
   const std::size_t mask = table_.size() - 1;
   std::size_t at = mix(0, reinterpret_cast<std::uintptr_t>(node)) & mask;
-  while (table_[at].epoch == epoch_) at = (at + 1) & mask;
-  table_[at] = {node, slot, epoch_};
+  while (table_[at].epoch == epoch_ && table_[at].node != node) at = (at + 1) & mask;
+  return table_[at];
+}
+
+void Tape::grow_table() {
+  std::vector<Entry> entries(table_.size() * 2);
+  table_.swap(entries);
+  for (const Entry& entry : entries) {
+    if (entry.epoch == epoch_) entry_of(entry.node) = entry;
+  }
 }
 
 std::uint32_t Tape::external_slot(Node* node) {
   if (node == last_external_) return last_slot_;
-  const std::size_t mask = table_.size() - 1;
-  std::size_t at = mix(0, reinterpret_cast<std::uintptr_t>(node)) & mask;
-  while (table_[at].epoch == epoch_ && table_[at].node != node) at = (at + 1) & mask;
-  if (table_[at].epoch != epoch_) {
+  Entry& entry = entry_of(node);
+  const bool is_new = entry.epoch != epoch_;
+  if (is_new) {
     node->counts.fetch_add(kReference, std::memory_order_relaxed);
-    table_[at] = {node, static_cast<std::uint32_t>(recording_.externals.size()), epoch_};
+    entry = {node, static_cast<std::uint32_t>(recording_.externals.size()), epoch_};
     recording_.externals.push_back(node);
-    last_slot_ = table_[at].slot;
-    if (recording_.externals.size() * 2 > table_.size()) grow_table();
-  } else {
-    last_slot_ = table_[at].slot;
   }
+  last_slot_ = entry.slot;
+  if (is_new && recording_.externals.size() * 2 > table_.size()) grow_table();
   last_external_ = node;
   return last_slot_;
 }
@@ -384,7 +377,8 @@ void Tape::submit_front_locked(const Node& node) noexcept {
     recording_.nodes[i]->index = static_cast<std::uint32_t>(i);
   }
   for (std::size_t slot = 0; slot < recording_.externals.size(); ++slot) {
-    set_slot(recording_.externals[slot], static_cast<std::uint32_t>(slot));
+    Node* const external = recording_.externals[slot];
+    entry_of(external) = {external, static_cast<std::uint32_t>(slot), epoch_};
   }
 }
 

@@ -52,6 +52,10 @@ struct DescriptorCounts {
   }
 };
 
+inline DescriptorCounts counts_of(const std::uint64_t* words) noexcept {
+  return DescriptorCounts::unpack(static_cast<std::uint32_t>(words[1]));
+}
+
 // Operand i of the node whose descriptor begins at `words`.
 inline OperandRef operand_ref(const std::uint64_t* words, std::uint32_t i) noexcept {
   const std::uint64_t pair = words[1 + (i + 1) / 2];
@@ -151,7 +155,6 @@ class Tape {
   void submit_front_locked(const Node& node) noexcept;
   template <class F>
   void visit(F&& f) noexcept;
-  void set_slot(Node* node, std::uint32_t slot) noexcept;
   void forget_failure() noexcept;
   void grow_table();
 
@@ -169,6 +172,8 @@ class Tape {
     std::uint32_t slot = 0;
     std::uint32_t epoch = 0;
   };
+  // That of `node`, or a free one for it.
+  Entry& entry_of(const Node* node) noexcept;
   std::vector<Entry> table_ = std::vector<Entry>(64);
   std::uint32_t epoch_ = 1;
   Node* last_external_ = nullptr;

@@ -3,14 +3,13 @@
 
 use burn::module::Module;
 use burn::nn::conv::{Conv2d, Conv2dConfig};
-use burn::nn::loss::CrossEntropyLossConfig;
 use burn::nn::pool::{AdaptiveAvgPool2d, AdaptiveAvgPool2dConfig};
 use burn::nn::{Dropout, DropoutConfig, Linear, LinearConfig, Relu};
 use burn::tensor::backend::{AutodiffBackend, Backend};
 use burn::tensor::{Int, Tensor, TensorData};
 use burn::train::{ClassificationOutput, InferenceStep, TrainOutput, TrainStep};
 
-use crate::training::Program;
+use crate::training::{self, Program};
 
 const BATCH: usize = 64;
 const CLASSES: usize = 10;
@@ -90,10 +89,7 @@ impl<B: Backend> InferenceStep for Network<B> {
     type Output = ClassificationOutput<B>;
 
     fn step(&self, (images, classes): Batch<B>) -> ClassificationOutput<B> {
-        let output = self.forward(images);
-        let loss = CrossEntropyLossConfig::new().init(&output.device());
-        let loss = loss.forward(output.clone(), classes.clone());
-        ClassificationOutput::new(loss, output, classes)
+        training::classified(self.forward(images), classes)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use burn::module::AutodiffModule;
+use burn::nn::loss::CrossEntropyLossConfig;
 use burn::optim::{AdamConfig, Optimizer};
-use burn::tensor::ElementConversion;
-use burn::tensor::backend::AutodiffBackend;
+use burn::tensor::backend::{AutodiffBackend, Backend};
+use burn::tensor::{ElementConversion, Int, Tensor};
 use burn::train::metric::{AccuracyMetric, LossMetric};
 use burn::train::{ClassificationOutput, InferenceStep, Learner, SupervisedTraining, TrainStep};
 
@@ -43,6 +44,16 @@ pub trait Program<B: AutodiffBackend>:
 
     fn new(device: &B::Device) -> Self;
     fn batch(number: usize, device: &B::Device) -> Self::Input;
+}
+
+/// Scores `[n, classes]` and their classes `[n]`, with the loss.
+pub fn classified<B: Backend>(
+    output: Tensor<B, 2>,
+    targets: Tensor<B, 1, Int>,
+) -> ClassificationOutput<B> {
+    let loss = CrossEntropyLossConfig::new().init(&output.device());
+    let loss = loss.forward(output.clone(), targets.clone());
+    ClassificationOutput::new(loss, output, targets)
 }
 
 /// Trains, and prints what a step took.

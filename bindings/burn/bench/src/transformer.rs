@@ -2,7 +2,6 @@
 
 use burn::module::Module;
 use burn::nn::attention::generate_autoregressive_mask;
-use burn::nn::loss::CrossEntropyLossConfig;
 use burn::nn::transformer::{
     TransformerEncoder, TransformerEncoderConfig, TransformerEncoderInput,
 };
@@ -11,7 +10,7 @@ use burn::tensor::backend::{AutodiffBackend, Backend};
 use burn::tensor::{Int, Tensor, TensorData};
 use burn::train::{ClassificationOutput, InferenceStep, TrainOutput, TrainStep};
 
-use crate::training::Program;
+use crate::training::{self, Program};
 
 const BATCH: usize = 8;
 const LENGTH: usize = 128;
@@ -79,10 +78,7 @@ impl<B: Backend> InferenceStep for Network<B> {
     type Output = ClassificationOutput<B>;
 
     fn step(&self, (tokens, next): Batch<B>) -> ClassificationOutput<B> {
-        let output = self.forward(tokens);
-        let loss = CrossEntropyLossConfig::new().init(&output.device());
-        let loss = loss.forward(output.clone(), next.clone());
-        ClassificationOutput::new(loss, output, next)
+        training::classified(self.forward(tokens), next)
     }
 }
 
