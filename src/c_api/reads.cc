@@ -29,7 +29,7 @@ struct Read {
   bool is_finished = false;
   // What the device's memory held; of memory that the host sees, nothing.
   std::vector<std::byte> bytes;
-  std::exception_ptr failure;
+  std::exception_ptr failure;  // until it is thrown
 };
 
 using Reads = Handles<std::shared_ptr<Read>, HandleKind::read>;
@@ -134,9 +134,8 @@ void start(hearth_array array, void (*done)(void*), void* context, hearth_read& 
   }
 }
 
-// Of a read that is finished.
+// Of a read that is finished and did not fail.
 void copy(const Read& read, void* target, std::size_t bytes, const char* function) {
-  if (read.failure != nullptr) std::rethrow_exception(read.failure);
   if (read.bytes.empty()) return c_api::read(read.value, target, bytes, function);
   require_size(bytes, read.bytes.size(), function);
   std::memcpy(target, read.bytes.data(), bytes);
@@ -186,6 +185,7 @@ hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes) {
     const auto used = c_api::read_of(read);
     c_api::Reads::instance().release(read.id);
     if (bytes > 0) require_pointer(target, function, "target");
+    std::exception_ptr failure;
     {
       std::unique_lock lock(used->mutex);
       if (c_api::is_waiter && !used->is_finished) {
@@ -195,7 +195,10 @@ hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes) {
                                 "read that has not finished, expected one that has, in `done`");
       }
       used->finished.wait(lock, [&] { return used->is_finished; });
+      // Taken, so that the waiter's thread, which may drop the read last, has no part in it.
+      failure = std::exchange(used->failure, nullptr);
     }
+    if (failure != nullptr) std::rethrow_exception(std::move(failure));
     c_api::copy(*used, target, bytes, function);
   });
 }
