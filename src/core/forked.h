@@ -13,7 +13,8 @@ enum class ProcessKind : std::uint8_t { unwatched, watched, forked };
 
 extern constinit std::atomic<ProcessKind> process_kind;
 
-void watch_forks() noexcept;
+// Throws Error{out_of_memory} where the system does not note it; the next call tries again.
+void watch_forks();
 
 inline bool is_forked() noexcept {
   return process_kind.load(std::memory_order_relaxed) == ProcessKind::forked;

@@ -97,8 +97,8 @@ void Timeline::trace_process() {
   if (environment().trace.empty()) return;
   static std::once_flag once;
   std::call_once(once, [] {
-    global().start();
     watch_forks();
+    global().start();
     std::atexit([] {
       if (is_forked()) return;  // the file is the parent's
       try {
