@@ -11,27 +11,34 @@
  *   hearth_array_release(x);
  *   hearth_array_release(y);
  *
- * Arrays are lazy: hearth_apply() records what is to be computed, reading computes it. What an
- * array is, what each function means, and which dtypes and shapes it takes stands in docs/ops.md
- * and in `hearth ops --json`; this header says how to call.
+ * Arrays are lazy: hearth_apply() records what is to be computed, and reading computes it. This
+ * header says how to call; docs/ops.md and `hearth ops --json` say what each function means and
+ * which dtypes and shapes it takes.
  *
- * Errors. Every call returns HEARTH_OK or what went wrong, unless it says otherwise; then
- * hearth_error_message() says what, and results are left as they were. No call ends the process,
- * and no exception leaves one. NULL where a pointer is needed is HEARTH_ERROR_INVALID_ARGUMENT.
+ * Errors. A call returns HEARTH_OK or the kind of error, unless its comment says otherwise. After
+ * an error hearth_error_message() has the text, and the call's results are left as they were. No
+ * call ends the process, and no C++ exception leaves one. NULL for a pointer that is needed is
+ * HEARTH_ERROR_INVALID_ARGUMENT.
  *
- * Handles name objects of Hearth by slot and generation. They are no pointers: one that was
- * released already, or never given out, is HEARTH_ERROR_INVALID_HANDLE. A zero handle names
- * nothing; releasing it does nothing. Each handle that a call gives is the caller's to release.
+ * Handles name objects of Hearth. They are numbers, not pointers: a handle that was released, or
+ * never given out, is found out and is HEARTH_ERROR_INVALID_HANDLE. The caller releases each handle
+ * that a call gives.
  *
- * Threads. Any call from any thread; a handle may be used by several at once, and released by one
- * while another uses it. What a thread records is computed in that order.
+ * A zero handle names no object. It stands for an input that is not given, where an input may be
+ * left out: optional inputs and parameters of hearth_apply(), `scales` and `global` of
+ * hearth_quantize(). Releasing it does nothing. Anywhere else it is an error that names the
+ * function and the argument.
  *
- * fork(). A child has neither threads nor devices of Hearth: where its parent had called anything
- * declared here, whatever returns a status is HEARTH_ERROR_UNSUPPORTED there. It may run another
- * program, and a process that forks before its first call may use Hearth on both sides.
+ * Threads. Every call may come from any thread. Several threads may use a handle at once, and one
+ * may release it while others use it. What a thread records is computed in the order in which it
+ * was recorded.
  *
- * Versions. HEARTH_C_API_VERSION counts additions while it is 0.x, where functions and enumerators
- * are added but neither change nor go; hearth_c_api_version() is that of the library that runs. */
+ * fork(). A child has none of its parent's threads and devices. Once a process has called anything
+ * declared here, every call that returns a status is HEARTH_ERROR_UNSUPPORTED in its children; they
+ * may run another program. A process that forks before its first call may use Hearth on both sides.
+ *
+ * Versions. While the version is 0.x, functions and enumerators are added, and none is changed or
+ * removed; HEARTH_C_API_VERSION is x. hearth_c_api_version() is that of the library that runs. */
 #ifndef HEARTH_C_API_H_
 #define HEARTH_C_API_H_
 
@@ -73,8 +80,8 @@ enum {
   HEARTH_ERROR_INVALID_HANDLE = 10 /* a handle that names nothing: released, or never given out */
 };
 
-/* Of the calling thread's last call that failed: "add: shapes do not broadcast; got ...". Never
- * NULL; valid until the thread's next call that fails. */
+/* What the calling thread's last error was: "add: shapes do not broadcast; got ...". Never NULL;
+ * at most 2047 bytes; valid until the thread's next error. */
 HEARTH_C_API const char* hearth_error_message(void);
 /* "shape", "out_of_memory"; "unknown" for other numbers. */
 HEARTH_C_API const char* hearth_status_name(hearth_status status);
@@ -98,47 +105,54 @@ enum {
   HEARTH_BOOL = 12 /* a byte each, 0 or 1 */
 };
 
-/* "f32", "bool"; NULL for other numbers. */
+/* "f32", "bool"; NULL for a number that is no dtype. */
 HEARTH_C_API const char* hearth_dtype_name(hearth_dtype dtype);
-/* Bytes of an element; 0 for other numbers. */
+/* Bytes of an element; 0 for a number that is no dtype. */
 HEARTH_C_API size_t hearth_dtype_size(hearth_dtype dtype);
 
 /* ---- Devices */
 
-/* The index of a device among all of the process, from 0; the same for as long as it lives. */
+/* The index of a device, from 0. It stays the same for as long as the process lives. */
 typedef int32_t hearth_device;
 #define HEARTH_DEFAULT_DEVICE (-1)
 
 HEARTH_C_API int32_t hearth_device_count(void);
-/* "cpu", "cuda", "cuda:1". HEARTH_ERROR_DEVICE where there is none; the message has those that
- * exist. */
+/* By a name such as "cpu", "cuda" or "cuda:1". HEARTH_ERROR_DEVICE for a name that no device has;
+ * the message lists those that exist. */
 HEARTH_C_API hearth_status hearth_device_named(const char* name, hearth_device* device);
-/* "cuda:0", and "NVIDIA H200, ..."; NULL for other numbers. Valid as long as the process. */
+/* "cuda:0", and "NVIDIA H200, ..."; NULL for a number that is no device. Valid as long as the
+ * process lives. */
 HEARTH_C_API const char* hearth_device_name(hearth_device device);
 HEARTH_C_API const char* hearth_device_description(hearth_device device);
 HEARTH_C_API hearth_status hearth_device_set_default(hearth_device device);
-/* What HEARTH_DEFAULT_DEVICE stands for now. */
+/* The device that HEARTH_DEFAULT_DEVICE stands for now. */
 HEARTH_C_API hearth_status hearth_device_default(hearth_device* device);
-/* Whether arrays of this dtype live and are computed with there: 1 or 0. */
+/* 1 where the device stores arrays of this dtype and computes with them, else 0. */
 HEARTH_C_API hearth_status hearth_device_supports(hearth_device device, hearth_dtype dtype,
                                                   int32_t* supports);
-/* Waits until everything that was submitted there has run, including what this thread has
- * recorded. Returns the first error of that, once, where no read has returned it already. */
+/* Submits what this thread has recorded, and waits until all that was submitted to the device has
+ * run. Returns the first error of this thread's work there that no call has returned yet. */
 HEARTH_C_API hearth_status hearth_device_synchronize(hearth_device device);
 /* Gives cached memory back to the system. */
 HEARTH_C_API hearth_status hearth_device_trim(hearth_device device);
-/* How many bytes arrays may hold; what goes beyond is HEARTH_ERROR_OUT_OF_MEMORY. */
+/* How many bytes all arrays of the device may hold together. An allocation beyond that is
+ * HEARTH_ERROR_OUT_OF_MEMORY. */
 HEARTH_C_API hearth_status hearth_device_set_memory_limit(hearth_device device, int64_t bytes);
 
-/* A number by its name. Of a device: "memory.in_use", "memory.cached", "memory.arena",
- * "memory.peak", "memory.allocations", "memory.fresh". Of the process, whatever the device:
- * "plans.recorded", "plans.submissions", "plans.hits", "plans.misses", "plans.dispatches",
- * "plans.fused", "plans.copies", "plans.donations", "plans.cuts", "plans.syncs", "plans.launches",
- * "plans.replays", "plans.waits", "plans.bytes_to_device", "plans.bytes_to_host". Counts are since
- * the process began, bytes in bytes. "handles.arrays" and "handles.reads" are those that nobody has
- * released; they take as long as a look at each. */
+/* A number by its name:
+ *
+ *   of the device   memory.in_use, memory.cached, memory.arena, memory.peak (bytes),
+ *                   memory.allocations, memory.fresh
+ *   of the process  plans.recorded, plans.submissions, plans.hits, plans.misses, plans.dispatches,
+ *                   plans.fused, plans.copies, plans.donations, plans.cuts, plans.syncs,
+ *                   plans.launches, plans.replays, plans.waits, plans.bytes_to_device,
+ *                   plans.bytes_to_host (bytes)
+ *                   handles.arrays, handles.reads, handles.gradients, handles.archives
+ *
+ * Those of plans, and allocations, are counted from the beginning of the process. Those of handles
+ * are the handles that nobody has released; finding them takes a look at every one. */
 HEARTH_C_API hearth_status hearth_statistic(hearth_device device, const char* name, int64_t* value);
-/* Their names, in any order; NULL past the last. */
+/* The names above, by an index from 0, in any order; NULL past the last. */
 HEARTH_C_API const char* hearth_statistic_name(size_t index);
 
 /* ---- Arrays */
@@ -153,72 +167,74 @@ typedef struct hearth_array_info {
   hearth_dtype dtype;
   hearth_device device;
   int32_t rank;
-  uint32_t flags;                 /* a sum of the below */
+  uint32_t flags;                 /* a sum of HEARTH_IS_... */
   int64_t shape[HEARTH_MAX_RANK]; /* extents, outermost first; 0 beyond rank */
 } hearth_array_info;
 enum {
   HEARTH_IS_LEAF = 1,     /* made by hearth_array_require_grad() */
-  HEARTH_IS_QUANTIZED = 2 /* dtype is that of the floats it was made of */
+  HEARTH_IS_QUANTIZED = 2 /* `dtype` is that of the floats that were quantized */
 };
 
-/* Copies `bytes` bytes: elements in row-major order, little-endian. HEARTH_ERROR_SHAPE where they
- * are not as many as shape and dtype say. `shape` may be NULL where rank is 0. */
+/* Copies `bytes` bytes: elements in row-major order, little-endian. HEARTH_ERROR_SHAPE unless
+ * `bytes` is the size that shape and dtype make. `shape` may be NULL where rank is 0. */
 HEARTH_C_API hearth_status hearth_array_from_bytes(const void* data, size_t bytes,
                                                    hearth_dtype dtype, const int64_t* shape,
                                                    size_t rank, hearth_device device,
                                                    hearth_array* array);
-/* The same without a copy where the device reads the host's memory (CPU, Metal): the array is that
- * memory then, which nobody may change until release(context) was called. That happens once, when
- * neither the array nor what is computed from it needs the memory any more, in any thread; where a
- * copy is made, before the call returns. Where the call fails it is not called. `data` is a
- * multiple of the element's size, or is copied. */
+/* The same without a copy, where the device reads the host's memory (CPU, Metal) and `data` is
+ * aligned to the element's size. The array then is that memory, and nobody may change it until
+ * release(context) is called. That happens once, in any thread, when neither the array nor what is
+ * computed from it needs the memory. Where a copy is made, it happens before this call returns;
+ * where this call fails, it does not happen. */
 HEARTH_C_API hearth_status hearth_array_from_memory(const void* data, size_t bytes,
                                                     hearth_dtype dtype, const int64_t* shape,
                                                     size_t rank, hearth_device device,
                                                     void (*release)(void* context), void* context,
                                                     hearth_array* array);
-/* A second handle of the same value, which costs no memory. */
+/* A second handle of the same array; its elements are not copied. */
 HEARTH_C_API hearth_status hearth_array_copy(hearth_array array, hearth_array* copy);
-/* Memory is free once nothing that is recorded needs it. */
+/* The array's memory is free once nothing that was recorded needs it. */
 HEARTH_C_API hearth_status hearth_array_release(hearth_array array);
-/* Computes nothing. */
+/* Its dtype, device and shape, without computing it. */
 HEARTH_C_API hearth_status hearth_array_describe(hearth_array array, hearth_array_info* info);
 
 /* Computes the array and copies its elements in row-major order. HEARTH_ERROR_SHAPE unless `bytes`
  * is their size. */
 HEARTH_C_API hearth_status hearth_array_read(hearth_array array, void* target, size_t bytes);
 
-/* A read that the caller does not wait for. Everything that the thread recorded is submitted. */
+/* A read that goes on while the caller does something else. Starting it submits everything that
+ * the thread has recorded. */
 typedef struct hearth_read {
   uint64_t id;
 } hearth_read;
 
-/* The array may be released at once. */
+/* The array may be released as soon as this returns. */
 HEARTH_C_API hearth_status hearth_read_start(hearth_array array, hearth_read* read);
-/* The same; `done` is called once, when the value is there or has failed, which
- * hearth_read_finish() then says without waiting: in a thread of Hearth's, or before this returns.
- * `read` is set before. It may call whatever is declared here, but not hearth_read_finish() of a
- * read that has not finished: that is HEARTH_ERROR_INVALID_ARGUMENT. */
+/* The same, and calls done(context) once, when the read has succeeded or failed:
+ * hearth_read_finish() then does not wait. `done` runs in a thread of Hearth's, or in this thread
+ * before the call returns; `read` is set before it runs. It may call anything declared here, with
+ * one exception: hearth_read_finish() of a read that has not finished is
+ * HEARTH_ERROR_INVALID_ARGUMENT there. */
 HEARTH_C_API hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* context),
                                                     void* context, hearth_read* read);
-/* 1 when hearth_read_finish() does not wait. */
+/* 1 when hearth_read_finish() would not wait, else 0. */
 HEARTH_C_API hearth_status hearth_read_poll(hearth_read read, int32_t* ready);
-/* Waits, copies as hearth_array_read() does, and releases the read, whatever it returns. */
+/* Waits, and copies as hearth_array_read() does. Releases the read, also where it fails. */
 HEARTH_C_API hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes);
-/* Releases the handle. The read goes on, and `done` is called. */
+/* Releases the handle without waiting. The read goes on, and `done` is called all the same. */
 HEARTH_C_API hearth_status hearth_read_release(hearth_read read);
 
 /* Computes several arrays with one wait. */
 HEARTH_C_API hearth_status hearth_eval(const hearth_array* arrays, size_t count);
-/* Starts everything that this thread has recorded, and waits for nothing. */
+/* Starts everything that this thread has recorded, without waiting for it. */
 HEARTH_C_API hearth_status hearth_submit(void);
 
 /* ---- Functions */
 
 /* What an input or a parameter is. */
 enum {
-  HEARTH_NONE = 0,   /* not given: the default */
-  HEARTH_ARRAY = 1,  /* as.array; {0} is not given */
+  HEARTH_NONE = 0,   /* not given, as if it were left out */
+  HEARTH_ARRAY = 1,  /* as.array; a zero handle is not given */
   HEARTH_FLAG = 2,   /* as.integer, 0 or 1 */
   HEARTH_INT = 3,    /* as.integer */
   HEARTH_FLOAT = 4,  /* as.number */
@@ -240,30 +256,43 @@ typedef struct hearth_value {
   } as;
 } hearth_value;
 
-/* A parameter by its name; of a function that takes a struct of options, the field's name. */
+/* A parameter by its name. Where the C++ function takes a struct of options, each of its fields is
+ * a parameter. */
 typedef struct hearth_parameter {
   const char* name;
   hearth_value value;
 } hearth_parameter;
 
-/* A function of `hearth ops --json`; 0 is none. The same number for as long as the process lives,
- * but not in the next. */
+/* A function of `hearth ops --json`; 0 is none. The number stays the same for as long as the
+ * process lives, and may be another one in the next process. */
 typedef uint32_t hearth_function;
 
-/* 0 where there is none of that name. Takes as long as a look-up by name: keep what it returns. */
+/* 0 where no function has that name. Searches by name: keep what it returns. */
 HEARTH_C_API hearth_function hearth_function_named(const char* name);
 /* Functions are numbered from 1 to this. */
 HEARTH_C_API uint32_t hearth_function_count(void);
-/* "sum", and its inputs, parameters and number of results: "sum(x; axes, keepdim) -> 1". Results of
- * a function that gives a list are "n". NULL for numbers that are none. */
+/* "sum"; NULL for a number that is no function. */
 HEARTH_C_API const char* hearth_function_name(hearth_function function);
+/* What it takes and gives; NULL for a number that is no function:
+ *
+ *   sum(x; axes: i64_list = none, keepdim: bool = false) -> 1
+ *   binary_cross_entropy(x, targets, weight?; reduction: none|mean|sum|batch_mean = mean) -> 1
+ *   cat(arrays...; axis: i64) -> 1
+ *
+ * Inputs stand before the semicolon: "weight?" may be left out, "arrays..." is any number of them.
+ * Parameters stand behind it, each with its type, as in the table of hearth_apply(), or with its
+ * enumerators. One with a default may be left out; the default "none" stands for what no value
+ * says: no array, no number, all axes, the default device. The number of results stands last, "n"
+ * for a list. Commas separate inputs and parameters, and occur nowhere else. */
 HEARTH_C_API const char* hearth_function_signature(hearth_function function);
 
-/* Records a function. `inputs` are its arrays, in the order of its declaration without those in
- * structs of options: HEARTH_ARRAY, HEARTH_NONE for one that is optional (or left out at the end),
- * or a number where the function takes one beside arrays. A list of arrays is the inputs from its
- * place on. `parameters` are all others in any order; names that the function lacks, and values
- * of other types, are HEARTH_ERROR_INVALID_ARGUMENT. What they are in C:
+/* Records a function. `inputs` are those of its signature, in that order. Each is an array; a
+ * number, where the function takes one beside arrays; or HEARTH_NONE for one that may be left out,
+ * which at the end may also be missing. A list of arrays is the inputs from its place on.
+ *
+ * `parameters` are those of its signature, by name, in any order. HEARTH_NONE says that one is not
+ * given. A name that the signature lacks, a name given twice, and a value of a wrong type are
+ * HEARTH_ERROR_INVALID_ARGUMENT. The types:
  *
  *   bool              HEARTH_FLAG
  *   i64               HEARTH_INT
@@ -271,16 +300,19 @@ HEARTH_C_API const char* hearth_function_signature(hearth_function function);
  *   i64_list          HEARTH_INTS, or HEARTH_INT for a list of one
  *   f64_list          HEARTH_FLOATS, or HEARTH_FLOAT for a list of one
  *   Slice_list        HEARTH_INTS: start, end and step of each axis; HEARTH_TO_END is no end
- *   array             HEARTH_ARRAY (of a struct of options)
+ *   array             HEARTH_ARRAY
  *   dtype, device     HEARTH_INT, or HEARTH_STRING: "f32", "cuda:1"
- *   string, an enum   HEARTH_STRING, the enumerator's name
+ *   string            HEARTH_STRING
+ *   enumerators       HEARTH_STRING, the name of one of them
  *
- * `results` has room for `capacity` handles, and `infos`, where it is not NULL, for as many
- * descriptions of them; `count`, where it is not NULL, becomes how many there are, also where there
- * is no room for them, which is HEARTH_ERROR_INVALID_ARGUMENT.
+ * `results` has room for `capacity` handles. `infos` may be NULL, or has room for as many
+ * descriptions of the results, which say nothing where the call fails. `count` may be NULL, or
+ * becomes the number of results, also where there are more than `capacity`: that is
+ * HEARTH_ERROR_INVALID_ARGUMENT.
  *
- * Indices are not checked, unless the environment has HEARTH_CHECK_INDICES=1: those that lie
- * outside read any value, and write none. */
+ * Elements that serve as indices are checked only where the environment has
+ * HEARTH_CHECK_INDICES=1. Unchecked, an index outside its range reads some value, and writes
+ * nothing. */
 HEARTH_C_API hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
                                         size_t input_count, const hearth_parameter* parameters,
                                         size_t parameter_count, hearth_array* results,
@@ -331,14 +363,14 @@ static inline hearth_value hearth_of_nothing(void) {
 
 /* ---- Quantized arrays
  *
- * Codes and scales of an array of floats, named by a hearth_array as any other. hearth_apply()
- * takes them: functions that move elements (reshape, permute, transpose, swap_axes, expand, flip,
- * slice, select, gather, repeat, cat) move codes as they are; others compute with what is
- * dequantized, and quantize again where `propagates` says so. Reading gives bytes as they are
- * stored: codes, scales, the tensor's scale. Without gradients. */
+ * An array of floats that is stored as codes and scales. A hearth_array names it, as any other.
+ * hearth_apply() takes it: functions that move elements (reshape, permute, transpose, swap_axes,
+ * expand, flip, slice, select, gather, repeat, cat) move its codes; the others dequantize it first,
+ * and quantize their result where `propagates` says so. Reading gives its bytes as they are stored:
+ * codes, scales of blocks, the tensor's scale. It has no gradients. */
 
-/* What a code stands for before it is scaled: integers of 8, 4 or 2 bits, of their full range (F)
- * or symmetric around 0 (S), or floats. */
+/* What a code stands for before it is scaled: an integer of 8, 4 or 2 bits, of the full range (F)
+ * or of a range symmetric around 0 (S); or a small float. */
 enum {
   HEARTH_Q8F = 0,
   HEARTH_Q8S = 1,
@@ -350,7 +382,7 @@ enum {
   HEARTH_E5M2 = 7,
   HEARTH_E2M1 = 8
 };
-/* Where codes lie: a byte each, in words of 32 bits, or in bytes. */
+/* Where codes lie: one in each byte, packed into words of 32 bits, or packed into bytes. */
 enum { HEARTH_STORE_NATIVE = 0, HEARTH_STORE_PACKED_U32 = 1, HEARTH_STORE_PACKED_NATIVE = 2 };
 /* What scales are stored as. */
 enum {
@@ -365,57 +397,65 @@ enum {
 typedef struct hearth_scheme {
   int32_t value;                  /* HEARTH_Q8F... */
   int32_t store;                  /* HEARTH_STORE_... */
-  int32_t store_axis;             /* that codes are packed along, counted from the innermost */
-  int32_t tensor_scale;           /* HEARTH_SCALE_...; without either scale f32 of the tensor */
-  int32_t block_scale;            /* HEARTH_SCALE_... of each block */
-  int32_t block_rank;             /* extents of `block` */
-  int64_t block[HEARTH_MAX_RANK]; /* along the last axes; 1 along those before */
+  int32_t store_axis;             /* codes are packed along it; 0 is the innermost axis */
+  int32_t tensor_scale;           /* HEARTH_SCALE_... of the tensor */
+  int32_t block_scale;            /* HEARTH_SCALE_... of each block, else HEARTH_SCALE_NONE */
+  int32_t block_rank;             /* how many extents `block` has */
+  int64_t block[HEARTH_MAX_RANK]; /* of a block along the last axes; 1 along those before */
   int32_t propagates;             /* 1: floats computed from it are quantized again */
 } hearth_scheme;
 
-/* 1 where arrays can be quantized by it: those of a shape of whole blocks. */
+/* hearth_scheme scheme = HEARTH_SCHEME_INIT; is Q8F in words of 32 bits along the innermost axis,
+ * with one scale for the tensor: f32, as of every scheme where both scales are HEARTH_SCALE_NONE. A
+ * scheme of zeros is another: it has blocks. */
+#define HEARTH_SCHEME_INIT \
+  {HEARTH_Q8F, HEARTH_STORE_PACKED_U32, 0, HEARTH_SCALE_NONE, HEARTH_SCALE_NONE, 0, {0}, 0}
+
+/* 1 where arrays can be quantized by this scheme, else 0. Their shapes have to be whole blocks. */
 HEARTH_C_API hearth_status hearth_scheme_supported(const hearth_scheme* scheme, int32_t* supported);
-/* By `scales`, f32 of a scale for each block, and `global`, f32 [1], of two levels. Where `scales`
- * is zero: by those that follow from the range of x. */
+/* `scales` are f32, one for each block; `global` is f32 [1], for a scheme with scales of blocks and
+ * of the tensor, else a zero handle. Where `scales` is a zero handle, and `global` too, the scales
+ * follow from the range of x. */
 HEARTH_C_API hearth_status hearth_quantize(hearth_array x, const hearth_scheme* scheme,
                                            hearth_array scales, hearth_array global,
                                            hearth_array* quantized);
-/* By the scheme of `like`: with scales of the result or, where `keeps_scales`, with those of
- * `like`, for elements that are its own. */
+/* By the scheme of `like`. The scales follow from the range of x or, where `keeps_scales` is 1, are
+ * those of `like`: for an x whose elements come from it. */
 HEARTH_C_API hearth_status hearth_quantize_like(hearth_array x, hearth_array like,
                                                 int32_t keeps_scales, hearth_array* quantized);
 HEARTH_C_API hearth_status hearth_dequantize(hearth_array quantized, hearth_dtype dtype,
                                              hearth_array* x);
-/* Of bytes as they are stored; `dtype` is that of the floats. */
+/* From bytes as reading gives them; `dtype` is that of the floats. */
 HEARTH_C_API hearth_status hearth_array_from_quantized_bytes(
     const void* data, size_t bytes, const hearth_scheme* scheme, hearth_dtype dtype,
     const int64_t* shape, size_t rank, hearth_device device, hearth_array* quantized);
-/* Its scheme, and how many bytes are stored. */
+/* Its scheme, and how many bytes it is stored in. */
 HEARTH_C_API hearth_status hearth_quantized_describe(hearth_array quantized, hearth_scheme* scheme,
                                                      size_t* bytes);
-/* The same on another device. */
+/* A copy on another device. */
 HEARTH_C_API hearth_status hearth_quantized_to_device(hearth_array quantized, hearth_device device,
                                                       hearth_array* moved);
 
 /* ---- DLPack
  *
- * Tensors of other libraries, without a copy where they share the memory: of the CPU always, of
- * CUDA from Hearth. The structs are those of dlpack.h, version 1; the unversioned ones are those
- * before it. Nobody may write to memory that is shared. */
+ * Exchange of tensors with other libraries. Tensors of the CPU share their memory in both
+ * directions, those of CUDA when they are given away; other memory is copied. Nobody may write to
+ * memory that is shared. The structs are those of dlpack.h: DLManagedTensorVersioned of version 1,
+ * DLManagedTensor of the versions before it. */
 
 struct DLManagedTensorVersioned;
 struct DLManagedTensor;
 
 /* Computes the array, in row-major order. The tensor is the caller's, who calls its deleter; it
- * outlives the array. Memory that the host does not see and that is not CUDA's is copied. */
+ * may outlive the handle. */
 HEARTH_C_API hearth_status hearth_array_to_dlpack(hearth_array array,
                                                   struct DLManagedTensorVersioned** tensor);
 HEARTH_C_API hearth_status hearth_array_to_dlpack_unversioned(hearth_array array,
                                                               struct DLManagedTensor** tensor);
-/* Takes the tensor over and calls its deleter when it is needed no more; where the call fails, it
- * is the caller's still. What writes it has finished. Of the CPU it becomes an array of `device`;
- * of CUDA it is copied, to an array of its own card with HEARTH_DEFAULT_DEVICE, and
- * HEARTH_ERROR_UNSUPPORTED if it is not contiguous. */
+/* Takes the tensor over, and calls its deleter when it is not needed any more. Where the call fails
+ * the tensor stays the caller's. Whatever writes it must have finished before. A tensor of the CPU
+ * becomes an array of `device`. One of CUDA is copied to `device`, which for HEARTH_DEFAULT_DEVICE
+ * is its own card; it must be contiguous, else HEARTH_ERROR_UNSUPPORTED. */
 HEARTH_C_API hearth_status hearth_array_from_dlpack(struct DLManagedTensorVersioned* tensor,
                                                     hearth_device device, hearth_array* array);
 HEARTH_C_API hearth_status hearth_array_from_dlpack_unversioned(struct DLManagedTensor* tensor,
@@ -424,17 +464,17 @@ HEARTH_C_API hearth_status hearth_array_from_dlpack_unversioned(struct DLManaged
 
 /* ---- Random numbers */
 
-/* Sets the process seed: the calling thread's generator begins anew, those of others are split from
- * it. */
+/* Sets the seed of the process. The calling thread's generator starts again from it; those of
+ * other threads are split from it. */
 HEARTH_C_API hearth_status hearth_seed(uint64_t seed);
 
 /* ---- Gradients */
 
-/* The array as a leaf whose gradient is wanted. */
+/* A leaf of the same value: an array whose gradient hearth_backward() finds. */
 HEARTH_C_API hearth_status hearth_array_require_grad(hearth_array array, hearth_array* leaf);
-/* The same value, cut off from differentiation. */
+/* The same value, through which no gradients go. */
 HEARTH_C_API hearth_status hearth_array_detach(hearth_array array, hearth_array* detached);
-/* From the first to the second, what this thread records is not tracked. They nest. */
+/* What this thread records between the two is not differentiated. Pairs nest. */
 HEARTH_C_API hearth_status hearth_no_grad_begin(void);
 HEARTH_C_API hearth_status hearth_no_grad_end(void);
 
@@ -443,23 +483,26 @@ typedef struct hearth_gradients {
 } hearth_gradients;
 
 enum {
-  HEARTH_RETAIN = 1,      /* what the rules read is kept: backward may come again */
+  HEARTH_RETAIN = 1,      /* keeps what the rules read, so that backward may run again */
   HEARTH_CREATE_GRAPH = 2 /* gradients can be differentiated; implies HEARTH_RETAIN */
 };
 
-/* Of `loss`, which has one element, with respect to all leaves that it depends on. `flags` is 0 or
- * a sum of the above. */
+/* The gradients of `loss`, which has one element, with respect to all leaves that it depends on.
+ * `flags` is 0 or a sum of the above. */
 HEARTH_C_API hearth_status hearth_backward(hearth_array loss, uint32_t flags,
                                            hearth_gradients* gradients);
-/* A zero handle where the loss does not depend on the leaf. */
+/* That of one leaf: what hearth_array_require_grad() gave, or a copy of that handle. A zero handle,
+ * with HEARTH_OK, where the loss does not depend on the leaf; HEARTH_ERROR_INVALID_ARGUMENT for an
+ * array that is no leaf. */
 HEARTH_C_API hearth_status hearth_gradients_get(hearth_gradients gradients, hearth_array leaf,
                                                 hearth_array* gradient);
 HEARTH_C_API hearth_status hearth_gradients_release(hearth_gradients gradients);
 
-/* The gradients of a function's inputs where that of its result number `result` is `gradient`: one
- * rule by itself, without a loss. Inputs, parameters as of hearth_apply(). results[i] is that of
- * inputs[i], or a zero handle where it is no array or has no gradient; `capacity` is input_count at
- * least. Of the function itself only that is computed which the rule reads. */
+/* One gradient rule by itself, without a loss: the gradients of a function's inputs, where
+ * `gradient` is that of its result number `result`. Inputs and parameters are as in hearth_apply().
+ * results[i] is the gradient of inputs[i], or a zero handle where that is not an array of floats;
+ * `capacity` is at least input_count. Of the function itself only that is computed which the rule
+ * reads. */
 HEARTH_C_API hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inputs,
                                             size_t input_count, const hearth_parameter* parameters,
                                             size_t parameter_count, size_t result,
@@ -474,23 +517,23 @@ typedef struct hearth_archive {
 } hearth_archive;
 
 HEARTH_C_API hearth_status hearth_archive_new(hearth_archive* archive);
-/* Without copies where the device reads the host's memory: the file must not be changed in place
- * while one of the arrays lives. */
+/* Reads a file. Where the device reads the host's memory its arrays are the file, without a copy:
+ * the file must not be changed in place while one of them lives. */
 HEARTH_C_API hearth_status hearth_archive_load(const char* path, hearth_device device,
                                                hearth_archive* archive);
-/* Afterwards `path` holds its old contents or all of the new ones. */
+/* Writes a file. Also where that fails, `path` then has its old contents or all of the new ones. */
 HEARTH_C_API hearth_status hearth_archive_save(hearth_archive archive, const char* path);
 HEARTH_C_API hearth_status hearth_archive_count(hearth_archive archive, size_t* count);
-/* The name is valid until the archive is changed or released. */
+/* The name of an array by an index from 0, valid until the archive is changed or released. */
 HEARTH_C_API hearth_status hearth_archive_name(hearth_archive archive, size_t index,
                                                const char** name);
-/* HEARTH_ERROR_INVALID_ARGUMENT where there is none of that name. */
+/* HEARTH_ERROR_INVALID_ARGUMENT where no array has that name. */
 HEARTH_C_API hearth_status hearth_archive_get(hearth_archive archive, const char* name,
                                               hearth_array* array);
-/* HEARTH_ERROR_INVALID_ARGUMENT where there is one already. */
+/* HEARTH_ERROR_INVALID_ARGUMENT where an array has that name already. */
 HEARTH_C_API hearth_status hearth_archive_add(hearth_archive archive, const char* name,
                                               hearth_array array);
-/* NULL where there is none of that name; valid until the archive is changed or released. */
+/* NULL where no text has that name; valid until the archive is changed or released. */
 HEARTH_C_API hearth_status hearth_archive_text(hearth_archive archive, const char* name,
                                                const char** text);
 HEARTH_C_API hearth_status hearth_archive_set_text(hearth_archive archive, const char* name,

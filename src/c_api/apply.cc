@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -44,32 +45,37 @@ void require_room(std::size_t count, std::size_t capacity, const char* caller) {
                                                std::to_string(count));
 }
 
-// Gives all handles, with their descriptions where `infos` is not null, or none.
+// Gives all handles, with their descriptions where `infos` is not null. Where it throws `results`
+// are as they were: handles wait until there are all.
 void give_all(std::span<Value> values, hearth_array* results, hearth_array_info* infos) {
+  const auto is_there = [](const Value& value) {
+    return value.array.defined() || value.quantized != nullptr;
+  };
+  for (std::size_t i = 0; infos != nullptr && i < values.size(); ++i) {
+    if (is_there(values[i])) describe(values[i], infos[i]);
+  }
+  std::array<hearth_array, 8> few;
+  std::vector<hearth_array> many(values.size() > few.size() ? values.size() : 0);
+  hearth_array* const handles = many.empty() ? few.data() : many.data();
   std::size_t given = 0;
   try {
-    for (Value& value : values) {
-      const bool is_there = value.array.defined() || value.quantized != nullptr;
-      if (infos != nullptr && is_there) describe(value, infos[given]);
-      results[given] = is_there ? give(std::move(value)) : hearth_array{0};
-      ++given;
+    for (; given < values.size(); ++given) {
+      Value& value = values[given];
+      handles[given] = is_there(value) ? give(std::move(value)) : hearth_array{0};
     }
   } catch (...) {
-    while (given > 0) {
-      hearth_array& result = results[--given];
-      Arrays::instance().release(result.id);
-      result = {0};
-    }
+    while (given > 0) Arrays::release(handles[--given].id, "hearth_apply", "results");
     throw;
   }
+  std::copy_n(handles, given, results);
 }
 
 // All array inputs, as flow() takes them.
-std::vector<FloatOrQuantized> operands_of(const Arguments& arguments) {
+std::vector<FloatOrQuantized> operands_of(const Function& function, const Arguments& arguments) {
   std::vector<FloatOrQuantized> operands;
-  for (const hearth_value& input : arguments.inputs) {
-    if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
-    const Arrays::Use used = use(input.as.array);
+  for (std::size_t i = 0; i < arguments.inputs.size(); ++i) {
+    if (!is_array(arguments.inputs[i])) continue;
+    const Arrays::Use used = use_input(function, arguments, i);
     if (used->quantized != nullptr) {
       operands.emplace_back(*used->quantized);
     } else {
@@ -82,10 +88,10 @@ std::vector<FloatOrQuantized> operands_of(const Arguments& arguments) {
 // The results of a function of which an input is quantized, and that moves no codes: inputs are
 // dequantized, and results quantized again where the first of them propagates.
 std::vector<Value> flow(const Function& function, const Arguments& arguments) {
-  const std::vector<FloatOrQuantized> operands = operands_of(arguments);
+  const std::vector<FloatOrQuantized> operands = operands_of(function, arguments);
   const std::vector<Array> floats = dequantized(operands);
-  Call call(function.name, arguments, floats);
-  function.call(call, function.parameters);
+  Call call(function, arguments, floats);
+  function.call(call);
   std::vector<Value> results;
   for (const Value& made : call.results()) {
     FloatOrQuantized flown = flowed(made.array, operands);
@@ -137,14 +143,14 @@ hearth_status hearth_apply(hearth_function function, const hearth_value* inputs,
     const c_api::Arguments arguments =
         c_api::arguments_of(inputs, input_count, parameters, parameter_count, caller);
     if (capacity > 0) c_api::require_pointer(results, caller, "results");
-    c_api::Call call(called.name, arguments);
+    c_api::Call call(called, arguments);
     std::vector<c_api::Value> flown;
     std::span<c_api::Value> made;
     if (!call.has_quantized_inputs()) {
-      called.call(call, called.parameters);
+      called.call(call);
       made = call.results();
     } else if (called.move != nullptr) {
-      called.move(call, called.parameters);
+      called.move(call);
       made = call.results();
     } else {
       flown = c_api::flow(called, arguments);
@@ -170,9 +176,12 @@ hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inp
     std::vector<hearth::Array> arrays, operands;
     std::vector<std::size_t> places, inputs_of_operands;
     for (std::size_t i = 0; i < input_count; ++i) {
-      const hearth_value& input = arguments.inputs[i];
-      if (input.type != HEARTH_ARRAY || input.as.array.id == 0) continue;
-      arrays.push_back(c_api::plain(c_api::use(input.as.array), caller));
+      if (!c_api::is_array(arguments.inputs[i])) continue;
+      const auto used = c_api::use_input(called, arguments, i);
+      if (used->quantized != nullptr) {
+        c_api::refuse_quantized(called.name, c_api::input_name(called, i).c_str());
+      }
+      arrays.push_back(used->array);
       if (!hearth::is_float(arrays.back().dtype())) continue;
       operands.push_back(arrays.back());
       places.push_back(arrays.size() - 1);
@@ -180,14 +189,14 @@ hearth_status hearth_apply_vjp(hearth_function function, const hearth_value* inp
     }
     const auto f = [&](std::span<const hearth::Array> substitutes) {
       for (std::size_t i = 0; i < places.size(); ++i) arrays[places[i]] = substitutes[i];
-      c_api::Call call(called.name, arguments, arrays);
-      called.call(call, called.parameters);
+      c_api::Call call(called, arguments, arrays);
+      called.call(call);
       const std::span<c_api::Value> made = call.results();
       hearth::require_in_range(result < made.size(), caller, "result", result,
                                "the number of one of " + std::to_string(made.size()));
       return made[result].array;
     };
-    const hearth::Array of_result = c_api::plain(c_api::use(gradient), caller);
+    const hearth::Array of_result = c_api::plain(gradient, caller, "gradient");
     std::vector<hearth::Array> gradients = hearth::vjp(f, operands, of_result);
     std::vector<c_api::Value> of_inputs(input_count);
     for (std::size_t i = 0; i < gradients.size(); ++i) {

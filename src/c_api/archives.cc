@@ -20,15 +20,15 @@ struct Archive {
 
 using Archives = Handles<std::shared_ptr<Archive>, HandleKind::archive>;
 
-std::shared_ptr<Archive> archive_of(hearth_archive archive) {
-  return *Archives::instance().use(archive.id);
+std::shared_ptr<Archive> archive_of(hearth_archive archive, const char* function) {
+  return *Archives::use(archive.id, function, "archive");
 }
 
 hearth_archive give_archive(SafetensorsContents contents) {
   auto made = std::make_shared<Archive>();
   made->arrays = std::move(contents.arrays);
   made->texts = std::move(contents.metadata);
-  return {Archives::instance().give(std::move(made))};
+  return {Archives::give(std::move(made))};
 }
 
 // Null where there is none.
@@ -39,6 +39,9 @@ const NamedArray* find(const Archive& archive, const char* name) {
 }
 
 }  // namespace
+
+std::int64_t archive_handles() noexcept { return Archives::count(); }
+
 }  // namespace hearth::c_api
 
 namespace c_api = hearth::c_api;
@@ -66,7 +69,7 @@ hearth_status hearth_archive_load(const char* path, hearth_device device, hearth
 hearth_status hearth_archive_save(hearth_archive archive, const char* path) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(path, function, "path");
-    const auto used = c_api::archive_of(archive);
+    const auto used = c_api::archive_of(archive, function);
     const std::lock_guard lock(used->mutex);
     hearth::save_safetensors(path, used->arrays, used->texts);
   });
@@ -75,7 +78,7 @@ hearth_status hearth_archive_save(hearth_archive archive, const char* path) {
 hearth_status hearth_archive_count(hearth_archive archive, size_t* count) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(count, function, "count");
-    const auto used = c_api::archive_of(archive);
+    const auto used = c_api::archive_of(archive, function);
     const std::lock_guard lock(used->mutex);
     *count = used->arrays.size();
   });
@@ -84,7 +87,7 @@ hearth_status hearth_archive_count(hearth_archive archive, size_t* count) {
 hearth_status hearth_archive_name(hearth_archive archive, size_t index, const char** name) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(name, function, "name");
-    const auto used = c_api::archive_of(archive);
+    const auto used = c_api::archive_of(archive, function);
     const std::lock_guard lock(used->mutex);
     if (index >= used->arrays.size()) {
       throw hearth::Error(hearth::ErrorCode::invalid_argument,
@@ -100,14 +103,15 @@ hearth_status hearth_archive_get(hearth_archive archive, const char* name, heart
   return guarded(__func__, [&, function = __func__] {
     require_pointer(name, function, "name");
     require_pointer(array, function, "array");
-    const auto used = c_api::archive_of(archive);
+    const auto used = c_api::archive_of(archive, function);
     const std::lock_guard lock(used->mutex);
     const hearth::NamedArray* const found = c_api::find(*used, name);
     if (found == nullptr) {
       throw hearth::Error(hearth::ErrorCode::invalid_argument,
                           std::string(function) + ": no array of this name; got " +
-                              hearth::quoted(name) + ", expected one of " +
-                              std::to_string(used->arrays.size()));
+                              hearth::quoted(name) +
+                              ", expected the name of one of the archive's " +
+                              std::to_string(used->arrays.size()) + " arrays");
     }
     *array = c_api::give(hearth::Array(found->array));
   });
@@ -116,15 +120,15 @@ hearth_status hearth_archive_get(hearth_archive archive, const char* name, heart
 hearth_status hearth_archive_add(hearth_archive archive, const char* name, hearth_array array) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(name, function, "name");
-    const auto used = c_api::archive_of(archive);
-    const auto value = c_api::use(array);
+    const auto used = c_api::archive_of(archive, function);
+    const hearth::Array value = c_api::plain(array, function, "array").detach();
     const std::lock_guard lock(used->mutex);
     if (c_api::find(*used, name) != nullptr) {
       throw hearth::Error(hearth::ErrorCode::invalid_argument,
                           std::string(function) + ": there is an array of this name; got " +
-                              hearth::quoted(name) + ", expected another");
+                              hearth::quoted(name) + ", expected a name that the archive lacks");
     }
-    used->arrays.push_back({name, c_api::plain(value, function).detach()});
+    used->arrays.push_back({name, value});
   });
 }
 
@@ -132,7 +136,7 @@ hearth_status hearth_archive_text(hearth_archive archive, const char* name, cons
   return guarded(__func__, [&, function = __func__] {
     require_pointer(name, function, "name");
     require_pointer(text, function, "text");
-    const auto used = c_api::archive_of(archive);
+    const auto used = c_api::archive_of(archive, function);
     const std::lock_guard lock(used->mutex);
     const auto at = used->texts.find(name);
     *text = at == used->texts.end() ? nullptr : at->second.c_str();
@@ -143,14 +147,16 @@ hearth_status hearth_archive_set_text(hearth_archive archive, const char* name, 
   return guarded(__func__, [&, function = __func__] {
     require_pointer(name, function, "name");
     require_pointer(text, function, "text");
-    const auto used = c_api::archive_of(archive);
+    const auto used = c_api::archive_of(archive, function);
     const std::lock_guard lock(used->mutex);
     used->texts[name] = text;
   });
 }
 
 hearth_status hearth_archive_release(hearth_archive archive) {
-  return guarded(__func__, [&] { c_api::Archives::instance().release(archive.id); });
+  return guarded(__func__, [&, function = __func__] {
+    c_api::Archives::release(archive.id, function, "archive");
+  });
 }
 
 }  // extern "C"

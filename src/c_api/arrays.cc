@@ -5,8 +5,8 @@
 
 #include "c_api/objects.h"
 #include "c_api/status.h"
-#include "graph/record/grad_record.h"
 #include "hearth/c_api.h"
+#include "hearth/grad.h"
 
 namespace hearth::c_api {
 
@@ -17,17 +17,17 @@ static_assert(static_cast<int>(DType::f64) == HEARTH_F64 &&
               static_cast<int>(DType::u64) == HEARTH_U64 &&
               static_cast<int>(DType::bool_) == HEARTH_BOOL && kDTypeCount == HEARTH_BOOL + 1);
 
-void require_pointer(const void* pointer, const char* function, const char* name) {
+void require_pointer(const void* pointer, const char* function, const char* argument) {
   if (pointer == nullptr) {
-    throw Error(ErrorCode::invalid_argument,
-                std::string(function) + ": " + name + " is NULL, expected a pointer");
+    throw Error(ErrorCode::invalid_argument, std::string(function) + ": " + argument +
+                                                 ": missing; got NULL, expected a pointer");
   }
 }
 
-void refuse_count(std::size_t count, const char* function, const char* name) {
-  throw Error(ErrorCode::invalid_argument, std::string(function) + ": the number of " + name +
-                                               " out of range; got " + std::to_string(count) +
-                                               ", expected one that memory holds");
+void refuse_count(std::size_t count, const char* function, const char* argument) {
+  throw Error(ErrorCode::invalid_argument,
+              std::string(function) + ": " + argument + ": number out of range; got " +
+                  std::to_string(count) + ", expected one that memory holds");
 }
 
 void require_size(std::size_t bytes, std::size_t needed, const char* function) {
@@ -41,20 +41,27 @@ hearth_array give(QuantizedArray array) {
   return give(Value{Array(), std::make_shared<const QuantizedArray>(std::move(array))});
 }
 
-const Array& plain(const Arrays::Use& used, const char* function) {
-  if (used->quantized != nullptr) {
-    throw Error(ErrorCode::dtype,
-                std::string(function) + ": the array is quantized, expected one that is not");
-  }
+void refuse_quantized(const char* function, const char* argument) {
+  throw Error(ErrorCode::dtype, std::string(function) + ": " + argument +
+                                    ": wrong kind of array; got one that is quantized, expected "
+                                    "one that is not");
+}
+
+Array plain(hearth_array array, const char* function, const char* argument) {
+  const Arrays::Use used = use(array, function, argument);
+  if (used->quantized != nullptr) refuse_quantized(function, argument);
   return used->array;
 }
 
-const QuantizedArray& quantized(const Arrays::Use& used, const char* function) {
+std::shared_ptr<const QuantizedArray> quantized(hearth_array array, const char* function,
+                                                const char* argument) {
+  const Arrays::Use used = use(array, function, argument);
   if (used->quantized == nullptr) {
-    throw Error(ErrorCode::dtype,
-                std::string(function) + ": the array is not quantized, expected one that is");
+    throw Error(ErrorCode::dtype, std::string(function) + ": " + argument +
+                                      ": wrong kind of array; got one that is not quantized, "
+                                      "expected one that is");
   }
-  return *used->quantized;
+  return used->quantized;
 }
 
 DType dtype_of(std::int64_t dtype, const char* function) {
@@ -89,8 +96,7 @@ void describe(const Value& value, hearth_array_info& info) {
   if (value.quantized != nullptr) {
     fill(*value.quantized, HEARTH_IS_QUANTIZED);
   } else {
-    const GradRecord* const record = grad_of(value.array);
-    fill(value.array, record != nullptr && record->leaf_id != 0 ? HEARTH_IS_LEAF : 0);
+    fill(value.array, gradient_id(value.array) != 0 ? HEARTH_IS_LEAF : 0);
   }
 }
 
@@ -176,25 +182,26 @@ hearth_status hearth_array_from_memory(const void* data, size_t bytes, hearth_dt
 hearth_status hearth_array_copy(hearth_array array, hearth_array* copy) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(copy, function, "copy");
-    *copy = c_api::give(c_api::Value(*c_api::use(array)));
+    *copy = c_api::give(c_api::Value(*c_api::use(array, function, "array")));
   });
 }
 
 hearth_status hearth_array_release(hearth_array array) {
-  return guarded(__func__, [&] { c_api::Arrays::instance().release(array.id); });
+  return guarded(__func__,
+                 [&, function = __func__] { c_api::Arrays::release(array.id, function, "array"); });
 }
 
 hearth_status hearth_array_describe(hearth_array array, hearth_array_info* info) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(info, function, "info");
-    c_api::describe(*c_api::use(array), *info);
+    c_api::describe(*c_api::use(array, function, "array"), *info);
   });
 }
 
 hearth_status hearth_array_read(hearth_array array, void* target, size_t bytes) {
   return guarded(__func__, [&, function = __func__] {
     if (bytes > 0) c_api::require_pointer(target, function, "target");
-    c_api::read(*c_api::use(array), target, bytes, function);
+    c_api::read(*c_api::use(array, function, "array"), target, bytes, function);
   });
 }
 
@@ -202,7 +209,7 @@ hearth_status hearth_eval(const hearth_array* arrays, size_t count) {
   return guarded(__func__, [&, function = __func__] {
     std::vector<hearth::Array> all;
     for (const hearth_array array : c_api::span_of(arrays, count, function, "arrays")) {
-      const auto used = c_api::use(array);
+      const auto used = c_api::use(array, function, "arrays");
       if (used->quantized != nullptr) {
         used->quantized->eval();
       } else {

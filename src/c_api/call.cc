@@ -14,23 +14,25 @@ const Array& no_array() {
   return *none;
 }
 
-[[noreturn]] void quantized_is_wrong(const char* function, const char* name) {
-  throw Error(ErrorCode::dtype,
-              std::string(function) + ": " + name + " is quantized, expected an array that is not");
-}
-
-const char* type_name(std::int32_t type) {
-  constexpr const char* kNames[] = {"nothing",           "an array", "a flag",
-                                    "an integer",        "a number", "a list of integers",
-                                    "a list of numbers", "a string"};
-  return type >= 0 && static_cast<std::size_t>(type) < std::size(kNames)
-             ? kNames[type]
-             : "a value of no known type";
+[[noreturn]] void refuse_call(const Function& function, const std::string& text) {
+  throw Error(ErrorCode::invalid_argument, std::string(function.name) + ": " + text);
 }
 
 }  // namespace
 
-Call::Call(const char* function, const Arguments& arguments, std::span<const Array> substitutes)
+std::string input_name(const Function& function, std::size_t input) {
+  // Those of "name(a, b?, more...; parameters) -> 1"; the last stands for all of a list.
+  std::string_view names = std::string_view(function.signature).substr(std::strlen(function.name));
+  names = names.substr(1, names.find_first_of(";)") - 1);
+  for (std::size_t i = 0; i < input && !names.ends_with("..."); ++i) {
+    const std::size_t end = names.find(", ");
+    names.remove_prefix(end == names.npos ? names.size() : end + 2);
+  }
+  const std::string name(names.substr(0, names.find_first_of("?,.")));
+  return "input " + std::to_string(input) + (name.empty() ? "" : " (" + name + ")");
+}
+
+Call::Call(const Function& function, const Arguments& arguments, std::span<const Array> substitutes)
     : function_(function), arguments_(arguments) {
   const std::span<const hearth_value> given = arguments.inputs;
   if (given.size() > kInPlace) many_inputs_.resize(given.size());
@@ -43,11 +45,11 @@ Call::Call(const char* function, const Arguments& arguments, std::span<const Arr
       case HEARTH_NONE:
         break;
       case HEARTH_ARRAY:
-        if (given[i].as.array.id == 0) break;
+        if (!is_array(given[i])) break;
         if (!substitutes.empty()) {
           input.array = &substitutes[arrays++];
         } else {
-          input.use = use(given[i].as.array);
+          input.use = use_input(function, arguments, i);
           input.quantized = input.use->quantized.get();
           if (input.quantized == nullptr) input.array = &input.use->array;
         }
@@ -65,80 +67,77 @@ Call::Call(const char* function, const Arguments& arguments, std::span<const Arr
         input.array = &input.number;
         break;
       default:
-        refuse(("input " + std::to_string(i)).c_str(), given[i], "an array or a number");
+        refuse(input_name(function, i).c_str(), given[i], "an array or a number");
     }
   }
   if (arguments.parameters.size() > kMostParameters) {
-    throw Error(ErrorCode::invalid_argument, std::string(function) + ": too many parameters; got " +
-                                                 std::to_string(arguments.parameters.size()) +
-                                                 ", expected " + std::to_string(kMostParameters) +
-                                                 " at most");
+    refuse_call(function, "too many parameters; got " +
+                              std::to_string(arguments.parameters.size()) + ", expected " +
+                              std::to_string(kMostParameters) + " at most");
   }
   for (const hearth_parameter& parameter : arguments.parameters) {
-    require_pointer(parameter.name, function, "a parameter's name");
+    require_pointer(parameter.name, function.name, "a parameter's name");
   }
 }
 
-Call::Input* Call::next_input() {
-  return next_input_ < inputs_.size() ? &inputs_[next_input_++] : nullptr;
+const Call::Input* Call::next_input() {
+  const std::size_t next = next_input_++;
+  return next < inputs_.size() ? &inputs_[next] : nullptr;
 }
 
-void Call::missing_input(const char* name) const {
-  throw Error(ErrorCode::invalid_argument, std::string(function_) + ": input " + name +
-                                               " is missing; got " +
-                                               std::to_string(inputs_.size()) + " inputs");
+void Call::missing_input() const {
+  const std::size_t input = next_input_ - 1;
+  std::string got = std::to_string(inputs_.size()) + (inputs_.size() == 1 ? " input" : " inputs");
+  if (input < inputs_.size()) {
+    got = arguments_.inputs[input].type == HEARTH_ARRAY ? "a zero handle" : "nothing";
+  }
+  refuse_call(function_, input_name(function_, input) + ": missing; got " + got +
+                             ", expected an array or a number");
 }
 
-const Array& Call::input(const char* name) {
-  const Array& array = input_or_none(name);
-  if (!array.defined()) missing_input(name);
+const Array& Call::input() {
+  const Array& array = input_or_none();
+  if (!array.defined()) missing_input();
   return array;
 }
 
-const Array& Call::input_or_none(const char* name) {
+const Array& Call::input_or_none() {
   const Input* const input = next_input();
-  if (input == nullptr || input->array == nullptr) {
-    if (input != nullptr && input->quantized != nullptr) quantized_is_wrong(function_, name);
-    return no_array();
+  if (input == nullptr) return no_array();
+  if (input->quantized != nullptr) {
+    refuse_quantized(function_.name, input_name(function_, next_input_ - 1).c_str());
   }
-  return *input->array;
+  return input->array == nullptr ? no_array() : *input->array;
 }
 
 std::vector<Array> Call::inputs() {
   std::vector<Array> all;
-  all.reserve(inputs_.size() - next_input_);
-  while (next_input_ < inputs_.size()) all.push_back(input("of the list"));
+  if (next_input_ < inputs_.size()) all.reserve(inputs_.size() - next_input_);
+  while (next_input_ < inputs_.size()) all.push_back(input());
   return all;
 }
 
-const QuantizedArray& Call::quantized_input(const char* name) {
+const QuantizedArray& Call::quantized_input() {
   const Input* const input = next_input();
-  if (input == nullptr) missing_input(name);
+  if (input == nullptr || (input->quantized == nullptr && input->array == nullptr)) missing_input();
   if (input->quantized == nullptr) {
-    throw Error(ErrorCode::dtype, std::string(function_) + ": input " + name +
-                                      " is not quantized, expected all or none");
+    throw Error(ErrorCode::dtype, std::string(function_.name) + ": " +
+                                      input_name(function_, next_input_ - 1) +
+                                      ": wrong kind of array; got one that is not quantized, "
+                                      "expected one that is, beside another");
   }
   return *input->quantized;
 }
 
 std::vector<QuantizedArray> Call::quantized_inputs() {
   std::vector<QuantizedArray> all;
-  while (next_input_ < inputs_.size()) all.push_back(quantized_input("of the list"));
+  while (next_input_ < inputs_.size()) all.push_back(quantized_input());
   return all;
 }
 
 bool Call::has_quantized_inputs() const {
   return std::any_of(inputs_.begin(), inputs_.end(),
                      [](const Input& input) { return input.quantized != nullptr; });
-}
-
-const hearth_value* Call::find(const char* name) const noexcept {
-  for (const hearth_parameter& parameter : arguments_.parameters) {
-    if (std::strcmp(parameter.name, name) == 0) {
-      return parameter.value.type == HEARTH_NONE ? nullptr : &parameter.value;
-    }
-  }
-  return nullptr;
 }
 
 const hearth_value* Call::take(const char* name) noexcept {
@@ -151,151 +150,23 @@ const hearth_value* Call::take(const char* name) noexcept {
   return nullptr;
 }
 
-void Call::missing(const char* name) const {
-  throw Error(ErrorCode::invalid_argument,
-              std::string(function_) + ": parameter " + name + " is missing");
+void Call::refuse_without(const char* other, const char* name) {
+  if (!has(name)) return;
+  refuse_call(function_, std::string(name) + ": no meaning without " + other +
+                             "; got it alone, expected both or neither");
 }
 
-void Call::refuse(const char* name, const hearth_value& value, const char* expected) const {
-  throw Error(ErrorCode::invalid_argument, std::string(function_) + ": " + name + " is " +
-                                               type_name(value.type) + ", expected " + expected);
-}
-
-void Call::done(const char* expected) const {
+void Call::done() const {
   if (next_input_ < inputs_.size()) {
-    throw Error(ErrorCode::invalid_argument, std::string(function_) + ": too many inputs; got " +
-                                                 std::to_string(inputs_.size()) + ", expected " +
-                                                 std::to_string(next_input_) + " at most");
+    refuse_call(function_, "too many inputs; got " + std::to_string(inputs_.size()) +
+                               ", expected " + std::to_string(next_input_) + " at most");
   }
   for (std::size_t i = 0; i < arguments_.parameters.size(); ++i) {
     if ((parameters_read_ >> i & 1) != 0) continue;
-    throw Error(ErrorCode::invalid_argument,
-                std::string(function_) + ": no such parameter, or given twice; got " +
-                    quoted(arguments_.parameters[i].name) + ", expected one of " + expected);
+    refuse_call(function_, "no such parameter, or given twice; got " +
+                               quoted(arguments_.parameters[i].name) + ", expected those of " +
+                               function_.signature);
   }
-}
-
-void Call::convert(const char* name, const hearth_value& value, bool& target) const {
-  if (value.type != HEARTH_FLAG) refuse(name, value, "a flag");
-  target = value.as.integer != 0;
-}
-
-void Call::convert(const char* name, const hearth_value& value, std::int64_t& target) const {
-  if (value.type != HEARTH_INT) refuse(name, value, "an integer");
-  target = value.as.integer;
-}
-
-void Call::convert(const char* name, const hearth_value& value, double& target) const {
-  if (value.type == HEARTH_INT) {
-    target = static_cast<double>(value.as.integer);
-  } else if (value.type == HEARTH_FLOAT) {
-    target = value.as.number;
-  } else {
-    refuse(name, value, "a number");
-  }
-}
-
-std::span<const std::int64_t> Call::integers(const char* name, const hearth_value& value) const {
-  if (value.type == HEARTH_INT) return {&value.as.integer, 1};
-  if (value.type != HEARTH_INTS) refuse(name, value, "a list of integers");
-  return span_of(value.as.integers, value.count, function_, name);
-}
-
-void Call::convert(const char* name, const hearth_value& value, Dims& target) const {
-  const std::span<const std::int64_t> all = integers(name, value);
-  if (all.size() > static_cast<std::size_t>(kMaxRank)) {
-    throw Error(ErrorCode::shape, std::string(function_) + ": " + name + " is too long; got " +
-                                      std::to_string(all.size()) + " integers, expected " +
-                                      std::to_string(kMaxRank) + " at most");
-  }
-  target = Dims(all);
-}
-
-void Call::convert(const char* name, const hearth_value& value,
-                   std::vector<std::int64_t>& target) const {
-  const std::span<const std::int64_t> all = integers(name, value);
-  target.assign(all.begin(), all.end());
-}
-
-void Call::convert(const char* name, const hearth_value& value, std::vector<double>& target) const {
-  if (value.type == HEARTH_FLOAT) {
-    target = {value.as.number};
-  } else if (value.type == HEARTH_FLOATS) {
-    const auto all = span_of(value.as.numbers, value.count, function_, name);
-    target.assign(all.begin(), all.end());
-  } else {
-    refuse(name, value, "a list of numbers");
-  }
-}
-
-void Call::convert(const char* name, const hearth_value& value, std::vector<Slice>& target) const {
-  if (value.type != HEARTH_INTS || value.count % 3 != 0) {
-    refuse(name, value, "a list of integers, three for each axis");
-  }
-  const auto all = span_of(value.as.integers, value.count, function_, name);
-  target.clear();
-  for (std::size_t i = 0; i < all.size(); i += 3) {
-    Slice slice{all[i], all[i + 1], all[i + 2]};
-    if (all[i + 1] == HEARTH_TO_END) slice.end.reset();
-    target.push_back(slice);
-  }
-}
-
-void Call::convert(const char* name, const hearth_value& value, std::string_view& target) const {
-  if (value.type != HEARTH_STRING) refuse(name, value, "a string");
-  require_pointer(value.as.string, function_, name);
-  target = value.as.string;
-}
-
-void Call::convert(const char* name, const hearth_value& value, DType& target) const {
-  if (value.type == HEARTH_STRING) {
-    std::string_view text;
-    convert(name, value, text);
-    target = dtype_from_name(text);
-  } else if (value.type == HEARTH_INT) {
-    target = dtype_of(value.as.integer, function_);
-  } else {
-    refuse(name, value, "a dtype");
-  }
-}
-
-void Call::convert(const char* name, const hearth_value& value, Device& target) const {
-  if (value.type == HEARTH_STRING) {
-    std::string_view text;
-    convert(name, value, text);
-    target = Device::named(text);
-  } else if (value.type == HEARTH_INT) {
-    target = device_of(value.as.integer, function_);
-  } else {
-    refuse(name, value, "a device");
-  }
-}
-
-void Call::convert(const char* name, const hearth_value& value, Array& target) const {
-  if (value.type != HEARTH_ARRAY) refuse(name, value, "an array");
-  if (value.as.array.id == 0) return;
-  const Arrays::Use used = use(value.as.array);
-  if (used->quantized != nullptr) quantized_is_wrong(function_, name);
-  target = used->array;
-}
-
-void Call::convert(const char* name, const hearth_value& value, AllAxes& target) const {
-  Dims axes;
-  convert(name, value, axes);
-  target = AllAxes(axes);
-}
-
-std::size_t Call::index_of_name(const char* name, const hearth_value& value,
-                                std::span<const char* const> names) const {
-  std::string_view word;
-  convert(name, value, word);
-  std::string expected;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (word == names[i]) return i;
-    expected += (i == 0 ? "" : ", ") + std::string(names[i]);
-  }
-  throw Error(ErrorCode::invalid_argument, std::string(function_) + ": " + name + " is " +
-                                               quoted(word) + ", expected one of " + expected);
 }
 
 }  // namespace hearth::c_api

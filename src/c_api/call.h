@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "c_api/functions.h"
 #include "c_api/objects.h"
 #include "hearth/c_api.h"
 #include "hearth/ops.h"
@@ -23,6 +25,23 @@ struct Arguments {
   std::span<const hearth_parameter> parameters;
 };
 
+// Whether an input stands for an array: not a number, and not one that is left out.
+inline bool is_array(const hearth_value& input) {
+  return input.type == HEARTH_ARRAY && input.as.array.id != 0;
+}
+// How messages name an input: "input 1 (b)".
+std::string input_name(const Function& function, std::size_t input);
+// The array of an input that is one. Throws InvalidHandle.
+inline Arrays::Use use_input(const Function& function, const Arguments& arguments,
+                             std::size_t input) {
+  const std::uint64_t id = arguments.inputs[input].as.array.id;
+  Arrays::Use found = Arrays::find(id);
+  if (!found) [[unlikely]] {
+    throw InvalidHandle(HandleKind::array, id, function.name, input_name(function, input).c_str());
+  }
+  return found;
+}
+
 // The names of an enum's values, from 0; defined beside the functions that take it.
 template <class E>
 std::span<const char* const> names_of();
@@ -33,20 +52,22 @@ class Call {
  public:
   // `arguments` outlives the call. `substitutes`, one for each of its inputs that is an array, in
   // order, stand in their places.
-  Call(const char* function, const Arguments& arguments, std::span<const Array> substitutes = {});
+  Call(const Function& function, const Arguments& arguments,
+       std::span<const Array> substitutes = {});
 
   // The next input.
-  const Array& input(const char* name);
-  const Array& input_or_none(const char* name);  // undefined where it is not given
+  const Array& input();
+  const Array& input_or_none();  // undefined where it is not given
   // All that are left.
   std::vector<Array> inputs();
   // The same of inputs that are quantized.
-  const QuantizedArray& quantized_input(const char* name);
+  const QuantizedArray& quantized_input();
   std::vector<QuantizedArray> quantized_inputs();
   // Whether one of all inputs is quantized.
   bool has_quantized_inputs() const;
 
-  bool has(const char* name) const { return find(name) != nullptr; }
+  // Whether a parameter is given; HEARTH_NONE is not.
+  bool has(const char* name) { return take(name) != nullptr; }
   // Leaves `target` as it is where the parameter is not given.
   template <class T>
   void read(const char* name, T& target) {
@@ -54,12 +75,14 @@ class Call {
   }
   template <class T>
   void require(const char* name, T& target) {
+    static constexpr hearth_value kNone = {};
     const hearth_value* value = take(name);
-    if (value == nullptr) missing(name);
-    convert(name, *value, target);
+    convert(name, value == nullptr ? kNone : *value, target);
   }
-  // Throws where something was given that nothing has read; `expected` are all parameters.
-  void done(const char* expected) const;
+  // Throws where a parameter is given that has no meaning without `other`, which is not given.
+  void refuse_without(const char* other, const char* name);
+  // Throws where something was given that nothing has read.
+  void done() const;
 
   template <class Result>
   void give(Result&& result) {
@@ -97,12 +120,11 @@ class Call {
     Arrays::Use use;
     Array number;
   };
-  Input* next_input();  // null where there are no more
-  [[noreturn]] void missing_input(const char* name) const;
+  const Input* next_input();                // null where there are no more
+  [[noreturn]] void missing_input() const;  // the last that next_input() gave
 
-  const hearth_value* find(const char* name) const noexcept;
-  const hearth_value* take(const char* name) noexcept;  // and marks it as read
-  [[noreturn]] void missing(const char* name) const;
+  // Of a parameter that is given, which is read then; null for others.
+  const hearth_value* take(const char* name) noexcept;
   [[noreturn]] void refuse(const char* name, const hearth_value& value, const char* expected) const;
 
   void convert(const char* name, const hearth_value& value, bool& target) const;
@@ -133,7 +155,7 @@ class Call {
                             std::span<const char* const> names) const;
   std::span<const std::int64_t> integers(const char* name, const hearth_value& value) const;
 
-  const char* function_;
+  const Function& function_;
   const Arguments& arguments_;
   std::array<Input, kInPlace> few_inputs_;
   std::vector<Input> many_inputs_;

@@ -196,8 +196,8 @@ extern "C" {
 hearth_status hearth_array_to_dlpack(hearth_array array, struct DLManagedTensorVersioned** tensor) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(tensor, function, "tensor");
-    const auto used = c_api::use(array);
-    auto* const given = c_api::give_away<DLManagedTensorVersioned>(c_api::plain(used, function));
+    auto* const given =
+        c_api::give_away<DLManagedTensorVersioned>(c_api::plain(array, function, "array"));
     given->version = {1, 0};
     given->flags = c_api::kDLReadOnly;
     *tensor = given;
@@ -208,8 +208,7 @@ hearth_status hearth_array_to_dlpack_unversioned(hearth_array array,
                                                  struct DLManagedTensor** tensor) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(tensor, function, "tensor");
-    const auto used = c_api::use(array);
-    *tensor = c_api::give_away<DLManagedTensor>(c_api::plain(used, function));
+    *tensor = c_api::give_away<DLManagedTensor>(c_api::plain(array, function, "array"));
   });
 }
 

@@ -3,17 +3,16 @@
 
 #include <span>
 
-#include "c_api/call.h"
-
 namespace hearth::c_api {
+
+class Call;
 
 struct Function {
   const char* name;
-  const char* signature;
-  const char* parameters;  // for messages: "axes, keepdim"
-  void (*call)(Call&, const char* parameters);
+  const char* signature;  // of hearth_function_signature()
+  void (*call)(Call&);
   // Of quantized inputs, whose codes move as they are; null where they are dequantized.
-  void (*move)(Call&, const char* parameters);
+  void (*move)(Call&);
 };
 
 // In the order of their names.

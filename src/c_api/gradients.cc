@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "c_api/objects.h"
 #include "c_api/status.h"
@@ -24,6 +26,9 @@ Untracked& untracked() {
 }
 
 }  // namespace
+
+std::int64_t gradients_handles() noexcept { return AllGradients::count(); }
+
 }  // namespace hearth::c_api
 
 namespace c_api = hearth::c_api;
@@ -38,14 +43,14 @@ hearth_status hearth_seed(uint64_t seed) {
 hearth_status hearth_array_require_grad(hearth_array array, hearth_array* leaf) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(leaf, function, "leaf");
-    *leaf = c_api::give(c_api::plain(c_api::use(array), function).require_grad());
+    *leaf = c_api::give(c_api::plain(array, function, "array").require_grad());
   });
 }
 
 hearth_status hearth_array_detach(hearth_array array, hearth_array* detached) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(detached, function, "detached");
-    *detached = c_api::give(c_api::plain(c_api::use(array), function).detach());
+    *detached = c_api::give(c_api::plain(array, function, "array").detach());
   });
 }
 
@@ -74,9 +79,8 @@ hearth_status hearth_backward(hearth_array loss, uint32_t flags, hearth_gradient
     hearth::BackwardOptions options;
     options.retain = (flags & HEARTH_RETAIN) != 0;
     options.create_graph = (flags & HEARTH_CREATE_GRAPH) != 0;
-    const auto used = c_api::use(loss);
-    *gradients = {c_api::AllGradients::instance().give(
-        hearth::backward(c_api::plain(used, function), options))};
+    *gradients = {
+        c_api::AllGradients::give(hearth::backward(c_api::plain(loss, function, "loss"), options))};
   });
 }
 
@@ -84,14 +88,23 @@ hearth_status hearth_gradients_get(hearth_gradients gradients, hearth_array leaf
                                    hearth_array* gradient) {
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(gradient, function, "gradient");
-    const auto all = c_api::AllGradients::instance().use(gradients.id);
-    hearth::Array found = all->get(c_api::plain(c_api::use(leaf), function));
+    const auto all = c_api::AllGradients::use(gradients.id, function, "gradients");
+    const std::uint64_t id = hearth::gradient_id(c_api::plain(leaf, function, "leaf"));
+    if (id == 0) {
+      throw hearth::Error(hearth::ErrorCode::invalid_argument,
+                          std::string(function) +
+                              ": leaf: not a leaf; got an array that is none, expected what "
+                              "hearth_array_require_grad() gave");
+    }
+    hearth::Array found = all->get(id);
     *gradient = found.defined() ? c_api::give(std::move(found)) : hearth_array{0};
   });
 }
 
 hearth_status hearth_gradients_release(hearth_gradients gradients) {
-  return guarded(__func__, [&] { c_api::AllGradients::instance().release(gradients.id); });
+  return guarded(__func__, [&, function = __func__] {
+    c_api::AllGradients::release(gradients.id, function, "gradients");
+  });
 }
 
 }  // extern "C"

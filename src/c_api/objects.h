@@ -23,20 +23,27 @@ struct Value {
 
 using Arrays = Handles<Value, HandleKind::array>;
 
-inline hearth_array give(Value value) { return {Arrays::instance().give(std::move(value))}; }
+inline hearth_array give(Value value) { return {Arrays::give(std::move(value))}; }
 inline hearth_array give(Array array) { return give(Value{std::move(array), nullptr}); }
 hearth_array give(QuantizedArray array);
 
 // Handles that nobody has released.
-inline std::int64_t array_handles() noexcept { return Arrays::instance().count(); }
+inline std::int64_t array_handles() noexcept { return Arrays::count(); }
 std::int64_t read_handles() noexcept;
+std::int64_t gradients_handles() noexcept;
+std::int64_t archive_handles() noexcept;
 
-// An array that a handle names, for as long as this lives. Throw InvalidHandle.
-inline Arrays::Use use(hearth_array array) { return Arrays::instance().use(array.id); }
+// Errors name the function and its argument.
 
-// What is used, which lives as long as that. Throw Error{dtype} for an array of the other kind.
-const Array& plain(const Arrays::Use& used, const char* function);
-const QuantizedArray& quantized(const Arrays::Use& used, const char* function);
+// An array that a handle names, for as long as this lives. Throws InvalidHandle.
+inline Arrays::Use use(hearth_array array, const char* function, const char* argument) {
+  return Arrays::use(array.id, function, argument);
+}
+// The same of one kind alone. Throw InvalidHandle, and Error{dtype} for an array of the other kind.
+Array plain(hearth_array array, const char* function, const char* argument);
+std::shared_ptr<const QuantizedArray> quantized(hearth_array array, const char* function,
+                                                const char* argument);
+[[noreturn]] void refuse_quantized(const char* function, const char* argument);
 
 // Its dtype, device, shape and flags; computes nothing.
 void describe(const Value& value, hearth_array_info& info);
@@ -47,18 +54,18 @@ void read(const Value& value, void* target, std::size_t bytes, const char* funct
 // Throws Error{shape} where memory has not the size of what is copied there.
 void require_size(std::size_t bytes, std::size_t needed, const char* function);
 
-// Throw Error{invalid_argument} with `function` in front.
-void require_pointer(const void* pointer, const char* function, const char* name);
-[[noreturn]] void refuse_count(std::size_t count, const char* function, const char* name);
+// Throw Error{invalid_argument}.
+void require_pointer(const void* pointer, const char* function, const char* argument);
+[[noreturn]] void refuse_count(std::size_t count, const char* function, const char* argument);
 // `count` elements; null for none. Throws Error{invalid_argument} for more than memory holds, which
 // a negative number becomes.
 template <class T>
 std::span<const T> span_of(const T* data, std::size_t count, const char* function,
-                           const char* name) {
-  if (count > 0) require_pointer(data, function, name);
+                           const char* argument) {
+  if (count > 0) require_pointer(data, function, argument);
   constexpr std::size_t kMost = PTRDIFF_MAX / sizeof(T);
   if (count > kMost) [[unlikely]]
-    refuse_count(count, function, name);
+    refuse_count(count, function, argument);
   return {data, count};
 }
 DType dtype_of(std::int64_t dtype, const char* function);

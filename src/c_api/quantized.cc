@@ -73,8 +73,8 @@ hearth_scheme scheme_of(const QuantizedArray& array) {
 }
 
 // Undefined for a zero handle.
-Array optional(hearth_array array, const char* function) {
-  return array.id == 0 ? Array() : plain(use(array), function);
+Array optional(hearth_array array, const char* function, const char* argument) {
+  return array.id == 0 ? Array() : plain(array, function, argument);
 }
 
 }  // namespace
@@ -98,17 +98,18 @@ hearth_status hearth_quantize(hearth_array x, const hearth_scheme* scheme, heart
   return guarded(__func__, [&, function = __func__] {
     require_pointer(quantized, function, "quantized");
     const hearth::QuantScheme wanted = c_api::scheme_of(scheme, function);
-    const hearth::Array values = c_api::plain(c_api::use(x), function);
+    const hearth::Array values = c_api::plain(x, function, "x");
     if (scales.id == 0 && global.id != 0) {
       throw hearth::Error(
           hearth::ErrorCode::invalid_argument,
-          std::string(function) + ": got `global` alone, expected `scales` with it");
+          std::string(function) +
+              ": scales: missing; got a zero handle, expected those of the blocks beside `global`");
     }
-    const hearth::QuantizedArray made = scales.id == 0
-                                            ? hearth::quantize_dynamic(values, wanted)
-                                            : hearth::quantize(values, wanted,
-                                                               {c_api::optional(scales, function),
-                                                                c_api::optional(global, function)});
+    const hearth::QuantizedArray made =
+        scales.id == 0 ? hearth::quantize_dynamic(values, wanted)
+                       : hearth::quantize(values, wanted,
+                                          {c_api::optional(scales, function, "scales"),
+                                           c_api::optional(global, function, "global")});
     *quantized = c_api::give(made.with_propagation(c_api::propagation_of(*scheme)));
   });
 }
@@ -117,20 +118,18 @@ hearth_status hearth_quantize_like(hearth_array x, hearth_array like, int32_t ke
                                    hearth_array* quantized) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(quantized, function, "quantized");
-    const hearth::Array values = c_api::plain(c_api::use(x), function);
-    const auto used = c_api::use(like);
-    const hearth::QuantizedArray& model = c_api::quantized(used, function);
-    *quantized = c_api::give(keeps_scales != 0 ? hearth::quantized_like(values, model)
-                                               : hearth::quantized_as(values, model));
+    const hearth::Array values = c_api::plain(x, function, "x");
+    const auto model = c_api::quantized(like, function, "like");
+    *quantized = c_api::give(keeps_scales != 0 ? hearth::quantized_like(values, *model)
+                                               : hearth::quantized_as(values, *model));
   });
 }
 
 hearth_status hearth_dequantize(hearth_array quantized, hearth_dtype dtype, hearth_array* x) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(x, function, "x");
-    const auto used = c_api::use(quantized);
-    *x = c_api::give(
-        hearth::dequantize(c_api::quantized(used, function), c_api::dtype_of(dtype, function)));
+    const auto array = c_api::quantized(quantized, function, "quantized");
+    *x = c_api::give(hearth::dequantize(*array, c_api::dtype_of(dtype, function)));
   });
 }
 
@@ -155,10 +154,9 @@ hearth_status hearth_quantized_describe(hearth_array quantized, hearth_scheme* s
   return guarded(__func__, [&, function = __func__] {
     require_pointer(scheme, function, "scheme");
     require_pointer(bytes, function, "bytes");
-    const auto used = c_api::use(quantized);
-    const hearth::QuantizedArray& array = c_api::quantized(used, function);
-    *scheme = c_api::scheme_of(array);
-    *bytes = static_cast<size_t>(array.bytes());
+    const auto array = c_api::quantized(quantized, function, "quantized");
+    *scheme = c_api::scheme_of(*array);
+    *bytes = static_cast<size_t>(array->bytes());
   });
 }
 
@@ -166,10 +164,9 @@ hearth_status hearth_quantized_to_device(hearth_array quantized, hearth_device d
                                          hearth_array* moved) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(moved, function, "moved");
-    const auto used = c_api::use(quantized);
-    const hearth::QuantizedArray& array = c_api::quantized(used, function);
-    *moved = c_api::give(hearth::to_device(array, c_api::device_of(device, function))
-                             .with_propagation(array.propagation()));
+    const auto array = c_api::quantized(quantized, function, "quantized");
+    *moved = c_api::give(hearth::to_device(*array, c_api::device_of(device, function))
+                             .with_propagation(array->propagation()));
   });
 }
 

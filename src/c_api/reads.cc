@@ -118,18 +118,19 @@ class Waiter {
 };
 
 // `handle` is there before `done` is called.
-void start(hearth_array array, void (*done)(void*), void* context, hearth_read& handle) {
+void start(hearth_array array, void (*done)(void*), void* context, hearth_read& handle,
+           const char* function) {
   auto read = std::make_shared<Read>();
-  read->value = *use(array);
+  read->value = *use(array, function, "array");
   read->done = done;
   read->context = context;
   submit();
-  const hearth_read before = std::exchange(handle, {Reads::instance().give(read)});
+  const hearth_read before = std::exchange(handle, {Reads::give(read)});
   if (is_at_hand(read->value)) return finish(*read);
   try {
     Waiter::of(device_of(read->value)).add(read);
   } catch (...) {
-    Reads::instance().release(std::exchange(handle, before).id);
+    Reads::release(std::exchange(handle, before).id, function, "read");
     throw;
   }
 }
@@ -141,11 +142,13 @@ void copy(const Read& read, void* target, std::size_t bytes, const char* functio
   std::memcpy(target, read.bytes.data(), bytes);
 }
 
-std::shared_ptr<Read> read_of(hearth_read read) { return *Reads::instance().use(read.id); }
+std::shared_ptr<Read> read_of(hearth_read read, const char* function) {
+  return *Reads::use(read.id, function, "read");
+}
 
 }  // namespace
 
-std::int64_t read_handles() noexcept { return Reads::instance().count(); }
+std::int64_t read_handles() noexcept { return Reads::count(); }
 
 }  // namespace hearth::c_api
 
@@ -158,7 +161,7 @@ extern "C" {
 hearth_status hearth_read_start(hearth_array array, hearth_read* read) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(read, function, "read");
-    c_api::start(array, nullptr, nullptr, *read);
+    c_api::start(array, nullptr, nullptr, *read, function);
   });
 }
 
@@ -167,14 +170,14 @@ hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* co
   return guarded(__func__, [&, function = __func__] {
     require_pointer(reinterpret_cast<const void*>(done), function, "done");
     require_pointer(read, function, "read");
-    c_api::start(array, done, context, *read);
+    c_api::start(array, done, context, *read, function);
   });
 }
 
 hearth_status hearth_read_poll(hearth_read read, int32_t* ready) {
   return guarded(__func__, [&, function = __func__] {
     require_pointer(ready, function, "ready");
-    const auto used = c_api::read_of(read);
+    const auto used = c_api::read_of(read, function);
     const std::lock_guard lock(used->mutex);
     *ready = used->is_finished ? 1 : 0;
   });
@@ -182,8 +185,8 @@ hearth_status hearth_read_poll(hearth_read read, int32_t* ready) {
 
 hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes) {
   return guarded(__func__, [&, function = __func__] {
-    const auto used = c_api::read_of(read);
-    c_api::Reads::instance().release(read.id);
+    const auto used = c_api::read_of(read, function);
+    c_api::Reads::release(read.id, function, "read");
     if (bytes > 0) require_pointer(target, function, "target");
     std::exception_ptr failure;
     {
@@ -204,7 +207,8 @@ hearth_status hearth_read_finish(hearth_read read, void* target, size_t bytes) {
 }
 
 hearth_status hearth_read_release(hearth_read read) {
-  return guarded(__func__, [&] { c_api::Reads::instance().release(read.id); });
+  return guarded(__func__,
+                 [&, function = __func__] { c_api::Reads::release(read.id, function, "read"); });
 }
 
 }  // extern "C"

@@ -3,6 +3,7 @@
 
 #include "c_api/objects.h"
 #include "c_api/status.h"
+#include "core/quoted.h"
 #include "hearth/c_api.h"
 #include "hearth/device.h"
 
@@ -49,6 +50,8 @@ constexpr Number kNumbers[] = {
     {"plans.bytes_to_host", nullptr, &Statistics::bytes_to_host},
     {"handles.arrays", nullptr, nullptr, hearth::c_api::array_handles},
     {"handles.reads", nullptr, nullptr, hearth::c_api::read_handles},
+    {"handles.gradients", nullptr, nullptr, hearth::c_api::gradients_handles},
+    {"handles.archives", nullptr, nullptr, hearth::c_api::archive_handles},
 };
 
 }  // namespace
@@ -66,7 +69,7 @@ hearth_status hearth_statistic(hearth_device device, const char* name, int64_t* 
       return;
     }
     throw hearth::Error(hearth::ErrorCode::invalid_argument,
-                        std::string(function) + ": no such number; got " + name +
+                        std::string(function) + ": no such number; got " + hearth::quoted(name) +
                             ", expected a name of hearth_statistic_name()");
   });
 }

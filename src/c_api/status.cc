@@ -1,10 +1,11 @@
 #include "c_api/status.h"
 
+#include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 
-#include "c_api/handles.h"
+#include "c_api/invalid_handle.h"
 #include "core/forked.h"
 #include "hearth/error.h"
 #include "hearth/version.h"
@@ -12,24 +13,19 @@
 namespace hearth::c_api {
 namespace {
 
-// Of the calling thread. The text is short where even the message finds no memory.
-struct Message {
-  std::string text;
-  const char* shown = "";
-};
+// Of the calling thread, and longer than most. It takes no memory, and has no destructor: a thread
+// that ends may call from those of its other objects.
+thread_local constinit char message[2048] = "";
 
-Message& message() noexcept {
-  thread_local Message mine;
-  return mine;
-}
-
+// The text may end in the middle, but not of a character.
 hearth_status say(hearth_status status, const char* function, const char* text) noexcept {
-  Message& mine = message();
-  try {
-    mine.text = function == nullptr ? text : std::string(function) + ": " + text;
-    mine.shown = mine.text.c_str();
-  } catch (...) {
-    mine.shown = "out of memory";
+  const auto length = static_cast<std::size_t>(
+      function == nullptr ? std::snprintf(message, sizeof message, "%s", text)
+                          : std::snprintf(message, sizeof message, "%s: %s", function, text));
+  if (length >= sizeof message) {
+    std::size_t end = sizeof message - 1;
+    while (end > 0 && (message[end - 1] & 0xc0) == 0x80) --end;
+    if (end > 0 && (message[end - 1] & 0x80) != 0) message[end - 1] = 0;
   }
   return status;
 }
@@ -47,7 +43,7 @@ void require_own_process(const char* function) {
   if (!is_forked()) return watch_forks();
   throw Error(ErrorCode::unsupported,
               std::string(function) +
-                  ": threads and devices of Hearth are missing; got a call in a child of fork(), "
+                  ": no threads and devices of Hearth here; got a call in a child of fork(), "
                   "expected one that runs another program, or fork() before the first call");
 }
 
@@ -57,7 +53,7 @@ hearth_status failed(const char* function) noexcept {
   } catch (const Error& error) {
     return say(status_of(error.code()), nullptr, error.what());
   } catch (const InvalidHandle& error) {
-    return say(HEARTH_ERROR_INVALID_HANDLE, function, error.what());
+    return say(HEARTH_ERROR_INVALID_HANDLE, nullptr, error.what());
   } catch (const std::bad_alloc&) {
     return say(HEARTH_ERROR_OUT_OF_MEMORY, function, "out of memory of the host");
   } catch (const std::exception& error) {
@@ -75,7 +71,7 @@ int32_t hearth_c_api_version(void) { return HEARTH_C_API_VERSION; }
 
 const char* hearth_version(void) { return HEARTH_VERSION; }
 
-const char* hearth_error_message(void) { return hearth::c_api::message().shown; }
+const char* hearth_error_message(void) { return hearth::c_api::message; }
 
 const char* hearth_status_name(hearth_status status) {
   if (status == HEARTH_OK) return "ok";

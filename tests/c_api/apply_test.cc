@@ -110,16 +110,17 @@ TEST(CApply, RefusesWhatTheFunctionDoesNotTake) {
   };
   const hearth_value a = hearth_of_array(x.handle);
   expect_refused(call("sine", {a}, {}), HEARTH_ERROR_INVALID_ARGUMENT, "no such function");
-  expect_refused(call("add", {a}, {}), HEARTH_ERROR_INVALID_ARGUMENT, "add: input b is missing");
+  expect_refused(call("add", {a}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
+                 "add: input 1 (b): missing; got 1 input, expected an array or a number");
   expect_refused(call("add", {a, a, a}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
                  "add: too many inputs; got 3, expected 2 at most");
   expect_refused(call("sum", {a}, {{"axis", hearth_of_int(0)}}), HEARTH_ERROR_INVALID_ARGUMENT,
-                 "sum: no such parameter, or given twice; got \"axis\", expected one of axes, "
-                 "keepdim");
+                 "sum: no such parameter, or given twice; got \"axis\", expected those of "
+                 "sum(x; axes: i64_list = none, keepdim: bool = false) -> 1");
   expect_refused(call("sum", {a}, {{"axes", hearth_of_float(0)}}), HEARTH_ERROR_INVALID_ARGUMENT,
-                 "sum: axes is a number, expected a list of integers");
+                 "sum: axes: wrong type; got a number, expected a list of integers");
   expect_refused(call("argmax", {a}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
-                 "argmax: parameter axis is missing");
+                 "argmax: axis: missing; got nothing, expected an integer");
   expect_refused(call("argmax", {a}, {{"axis", hearth_of_int(1)}}), HEARTH_ERROR_INVALID_ARGUMENT,
                  "argmax: ");
   expect_refused(call("cast", {a}, {{"dtype", hearth_of_int(13)}}), HEARTH_ERROR_DTYPE,
@@ -130,10 +131,47 @@ TEST(CApply, RefusesWhatTheFunctionDoesNotTake) {
                        {"after", hearth_of_ints(none, 1)},
                        {"mode", hearth_of_string("mirror")}}),
                  HEARTH_ERROR_INVALID_ARGUMENT,
-                 "pad: mode is \"mirror\", expected one of constant");
+                 "pad: mode: no such value; got \"mirror\", expected one of constant, reflect");
   expect_refused(call("add", {a, hearth_of_string("1")}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
-                 "add: input 1 is a string, expected an array or a number");
+                 "add: input 1 (b): wrong type; got a string, expected an array or a number");
+  expect_refused(call("add", {a, hearth_of_array({0})}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
+                 "add: input 1 (b): missing; got a zero handle, expected an array or a number");
+  expect_refused(call("add", {a, hearth_of_nothing()}, {}), HEARTH_ERROR_INVALID_ARGUMENT,
+                 "add: input 1 (b): missing; got nothing");
+  expect_refused(call("cat", {a, a, hearth_of_array({5})}, {{"axis", hearth_of_int(0)}}),
+                 HEARTH_ERROR_INVALID_HANDLE, "cat: input 2 (arrays): no such handle; got 5");
+  expect_refused(call("batch_norm", {a, a, a, hearth_of_array({5})}, {}),
+                 HEARTH_ERROR_INVALID_HANDLE, "batch_norm: input 3 (weight): no such handle");
+  expect_refused(call("rope", {a}, {{"positions", hearth_of_array({5})}}),
+                 HEARTH_ERROR_INVALID_HANDLE, "rope: positions: no such handle; got 5");
   EXPECT_EQ(result.id, 0u) << "a call that fails leaves its results alone";
+}
+
+TEST(CApply, WhatIsGivenAsNoneIsNotGiven) {
+  const Held x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
+  const hearth_value a = hearth_of_array(x.handle), none = hearth_of_nothing();
+  for (const char* name : {"sum", "mean", "prod", "max", "min", "var", "std"}) {
+    EXPECT_EQ(values_of(apply(name, {a}, {{"axes", none}, {"keepdim", none}})),
+              values_of(apply(name, {a})))
+        << name;
+  }
+  EXPECT_EQ(values_of(apply("sum", {a}, {{"axes", hearth_of_int(1)}, {"keepdim", none}})),
+            (Floats{6, 15}));
+  EXPECT_EQ(values_of(apply("var", {a}, {{"correction", none}})), values_of(apply("var", {a})));
+  EXPECT_EQ(values_of(apply("celu", {a}, {{"alpha", none}})), values_of(x));
+  hearth_array result = {0};
+  const auto refused = [&](const char* name, const std::vector<hearth_parameter>& parameters,
+                           const char* text) {
+    expect_refused(hearth_apply(hearth_function_named(name), &a, 1, parameters.data(),
+                                parameters.size(), &result, nullptr, 1, nullptr),
+                   HEARTH_ERROR_INVALID_ARGUMENT, text);
+  };
+  refused("sum", {{"keepdim", hearth_of_flag(1)}, {"axes", none}},
+          "sum: keepdim: no meaning without axes; got it alone, expected both or neither");
+  refused("sum", {{"axis", none}}, "sum: no such parameter, or given twice; got \"axis\"");
+  refused("argmax", {{"axis", none}}, "argmax: axis: missing; got nothing, expected an integer");
+  refused("histogram", {{"bins", hearth_of_int(2)}, {"low", hearth_of_float(0)}},
+          "histogram: high: missing; got nothing, expected a number");
 }
 
 TEST(CApply, EveryFunctionHasANameAndASignature) {
@@ -146,6 +184,18 @@ TEST(CApply, EveryFunctionHasANameAndASignature) {
     EXPECT_EQ(hearth_function_named(name), i);
     EXPECT_EQ(std::string(hearth_function_signature(i)).rfind(std::string(name) + "(", 0), 0u);
   }
+  const auto signature = [](const char* name) {
+    return std::string(hearth_function_signature(hearth_function_named(name)));
+  };
+  EXPECT_EQ(signature("sum"), "sum(x; axes: i64_list = none, keepdim: bool = false) -> 1");
+  EXPECT_EQ(signature("batch_norm"),
+            "batch_norm(x, mean, variance, weight?, bias?; epsilon: f64 = 1e-05) -> 1");
+  EXPECT_EQ(signature("pad"),
+            "pad(x, value?; before: i64_list, after: i64_list, mode: constant|reflect|edge|wrap = "
+            "constant) -> 1");
+  EXPECT_EQ(signature("cat"), "cat(arrays...; axis: i64) -> 1");
+  EXPECT_EQ(signature("full"),
+            "full(value; shape: i64_list, dtype: dtype = f32, device: device = none) -> 1");
   EXPECT_EQ(hearth_function_name(0), nullptr);
   EXPECT_EQ(hearth_function_signature(hearth_function_count() + 1), nullptr);
 }

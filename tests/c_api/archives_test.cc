@@ -19,8 +19,11 @@ TEST(CArchives, AreWrittenAndRead) {
                  HEARTH_ERROR_INVALID_ARGUMENT, "there is an array of this name");
   ASSERT_EQ(hearth_archive_set_text(archive, "format", "pt"), HEARTH_OK);
   ASSERT_EQ(hearth_archive_save(archive, path.c_str()), HEARTH_OK) << hearth_error_message();
+  const std::int64_t handles = statistic("handles.archives");
   EXPECT_EQ(hearth_archive_release(archive), HEARTH_OK);
-  EXPECT_EQ(hearth_archive_release(archive), HEARTH_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(statistic("handles.archives"), handles - 1);
+  expect_refused(hearth_archive_release(archive), HEARTH_ERROR_INVALID_HANDLE,
+                 "hearth_archive_release: archive: no such handle");
 
   ASSERT_EQ(hearth_archive_load(path.c_str(), HEARTH_DEFAULT_DEVICE, &archive), HEARTH_OK)
       << hearth_error_message();
@@ -40,8 +43,10 @@ TEST(CArchives, AreWrittenAndRead) {
   hearth_array y = {0};
   ASSERT_EQ(hearth_archive_get(archive, "layer.weight", &y), HEARTH_OK);
   EXPECT_EQ(values_of(Held(y)), (std::vector<float>{1, 2, 3, 4}));
-  expect_refused(hearth_archive_get(archive, "bias", &y), HEARTH_ERROR_INVALID_ARGUMENT,
-                 "no array of this name; got \"bias\"");
+  expect_refused(
+      hearth_archive_get(archive, "bias", &y), HEARTH_ERROR_INVALID_ARGUMENT,
+      "hearth_archive_get: no array of this name; got \"bias\", expected the name of one of "
+      "the archive's 1 arrays");
   EXPECT_EQ(hearth_archive_release(archive), HEARTH_OK);
   std::filesystem::remove(path);
   EXPECT_EQ(hearth_archive_load(path.c_str(), HEARTH_DEFAULT_DEVICE, &archive), HEARTH_ERROR_IO);

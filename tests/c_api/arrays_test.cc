@@ -15,10 +15,14 @@ TEST(CArrays, AHandleIsReleasedOnce) {
             HEARTH_OK);
   EXPECT_EQ(hearth_array_release(x), HEARTH_OK);
   expect_refused(hearth_array_release(x), HEARTH_ERROR_INVALID_HANDLE,
-                 "hearth_array_release: no such handle");
+                 "hearth_array_release: array: no such handle; got ");
   float read = 0;
-  expect_refused(hearth_array_read(x, &read, 4), HEARTH_ERROR_INVALID_HANDLE, "no such handle");
+  expect_refused(hearth_array_read(x, &read, 4), HEARTH_ERROR_INVALID_HANDLE,
+                 "hearth_array_read: array: no such handle; got ");
   EXPECT_EQ(hearth_array_release({0}), HEARTH_OK);
+  expect_refused(hearth_array_read({0}, &read, 4), HEARTH_ERROR_INVALID_HANDLE,
+                 "hearth_array_read: array: no such handle; got a zero handle, expected one of an "
+                 "array that was given out and not released");
   // Its slot is taken by another, which the old handle does not name.
   const Held y = floats({2}, {1});
   EXPECT_EQ(hearth_array_release(x), HEARTH_ERROR_INVALID_HANDLE);
@@ -54,13 +58,14 @@ TEST(CArrays, SizesAndPointersAreChecked) {
   expect_refused(hearth_array_from_bytes(values, 8, HEARTH_F32, shape, 1, -1, &x),
                  HEARTH_ERROR_SHAPE, "wrong size; got 8 bytes, expected 12");
   expect_refused(hearth_array_from_bytes(nullptr, 12, HEARTH_F32, shape, 1, -1, &x),
-                 HEARTH_ERROR_INVALID_ARGUMENT, "data is NULL");
+                 HEARTH_ERROR_INVALID_ARGUMENT, "hearth_array_from_bytes: data: missing; got NULL");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, SIZE_MAX, -1, &x),
                  HEARTH_ERROR_SHAPE, "rank out of range");
   const hearth_array given[] = {{0}};
-  expect_refused(hearth_eval(given, SIZE_MAX), HEARTH_ERROR_INVALID_ARGUMENT, "the number of");
+  expect_refused(hearth_eval(given, SIZE_MAX), HEARTH_ERROR_INVALID_ARGUMENT,
+                 "hearth_eval: arrays: number out of range");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, nullptr, 1, -1, &x),
-                 HEARTH_ERROR_INVALID_ARGUMENT, "shape is NULL");
+                 HEARTH_ERROR_INVALID_ARGUMENT, "shape: missing; got NULL");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, negative, 1, -1, &x),
                  HEARTH_ERROR_SHAPE, "hearth_array_from_bytes");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, 9, -1, &x),
@@ -70,7 +75,7 @@ TEST(CArrays, SizesAndPointersAreChecked) {
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, 1, 99, &x),
                  HEARTH_ERROR_DEVICE, "no such device; got 99");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, shape, 1, -1, nullptr),
-                 HEARTH_ERROR_INVALID_ARGUMENT, "array is NULL");
+                 HEARTH_ERROR_INVALID_ARGUMENT, "array: missing; got NULL");
   const Held three = floats({1, 2, 3}, {3});
   float target[3];
   expect_refused(hearth_array_read(three.handle, target, 8), HEARTH_ERROR_SHAPE,

@@ -21,7 +21,7 @@ Held faulty(const Held& x) {
                 "  uint i [[thread_position_in_grid]]) {"
                 "  if (x[i] > 0.5f) __builtin_trap(); y[i] = x[i]; }",
   });
-  return Held(give(op({use(x.handle)->array})));
+  return Held(give(op({plain(x.handle, "faulty", "x")})));
 }
 
 Held on(hearth_device device, const std::vector<float>& values) {

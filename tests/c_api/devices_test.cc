@@ -43,7 +43,7 @@ TEST(CDevices, HaveStatistics) {
   EXPECT_GT(after, before);
   std::int64_t value = 0;
   expect_refused(hearth_statistic(-1, "plans.wishes", &value), HEARTH_ERROR_INVALID_ARGUMENT,
-                 "no such number; got plans.wishes");
+                 "no such number; got \"plans.wishes\"");
 }
 
 TEST(CDtypes, HaveNamesAndSizes) {

@@ -112,7 +112,7 @@ class Fuzz {
     return 1 + static_cast<std::size_t>(std::count(names.begin(), names.end(), ','));
   }
 
-  // Those behind it: "sum(x; axes, keepdim) -> 1".
+  // Those behind it: "sum(x; axes: i64_list = none, keepdim: bool = false) -> 1".
   static std::vector<std::string> parameters_of(hearth_function function) {
     const std::string signature = hearth_function_signature(function);
     std::size_t at = signature.find("; ");
@@ -120,7 +120,7 @@ class Fuzz {
     std::vector<std::string> names;
     for (at += 2; at < signature.size();) {
       const std::size_t end = signature.find_first_of(",)", at);
-      names.push_back(signature.substr(at, end - at));
+      names.push_back(signature.substr(at, signature.find(':', at) - at));
       if (signature[end] == ')') break;
       at = end + 2;
     }

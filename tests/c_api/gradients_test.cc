@@ -27,9 +27,17 @@ TEST(CGradients, BackwardGivesThoseOfLeaves) {
   ASSERT_EQ(hearth_gradients_get(gradients, other.handle, &of_other), HEARTH_OK);
   EXPECT_EQ(values_of(Held(of_x)), (Floats{2, 4, 6}));
   EXPECT_EQ(of_other.id, 0u) << "the loss does not depend on it";
+  hearth_array none = {77};
+  expect_refused(hearth_gradients_get(gradients, squares.handle, &none),
+                 HEARTH_ERROR_INVALID_ARGUMENT, "hearth_gradients_get: leaf: not a leaf");
+  expect_refused(hearth_gradients_get(gradients, {0}, &none), HEARTH_ERROR_INVALID_HANDLE,
+                 "hearth_gradients_get: leaf: no such handle; got a zero handle");
+  EXPECT_EQ(none.id, 77u) << "a call that fails leaves its results alone";
+  const std::int64_t handles = statistic("handles.gradients");
   EXPECT_EQ(hearth_gradients_release(gradients), HEARTH_OK);
+  EXPECT_EQ(statistic("handles.gradients"), handles - 1);
   expect_refused(hearth_gradients_release(gradients), HEARTH_ERROR_INVALID_HANDLE,
-                 "no such handle");
+                 "hearth_gradients_release: gradients: no such handle");
   EXPECT_EQ(hearth_backward(loss.handle, 0, &gradients), HEARTH_OK) << "the first kept its values";
   EXPECT_EQ(hearth_gradients_release(gradients), HEARTH_OK);
   expect_refused(hearth_backward(loss.handle, 0, &gradients), HEARTH_ERROR_INVALID_ARGUMENT,

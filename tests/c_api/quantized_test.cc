@@ -6,11 +6,10 @@ namespace {
 using Floats = std::vector<float>;
 
 hearth_scheme per_tensor(std::int32_t propagates = 0) {
-  hearth_scheme scheme = {};
+  hearth_scheme scheme = HEARTH_SCHEME_INIT;
   scheme.value = HEARTH_Q8S;
   scheme.store = HEARTH_STORE_NATIVE;
   scheme.tensor_scale = HEARTH_SCALE_F32;
-  scheme.block_scale = HEARTH_SCALE_NONE;
   scheme.propagates = propagates;
   return scheme;
 }
@@ -53,6 +52,21 @@ TEST(CQuantized, CodesAreStoredMovedAndComputedWith) {
       "mul", {hearth_of_array(quantized(x, per_tensor(1)).handle), hearth_of_array(x.handle)});
   EXPECT_TRUE(is_quantized(again));
   EXPECT_EQ(dequantized(again)[0], 127 * 127);
+}
+
+TEST(CQuantized, TheInitialSchemeIsOneOfTheTensor) {
+  const hearth_scheme scheme = HEARTH_SCHEME_INIT;
+  std::int32_t supported = -1;
+  ASSERT_EQ(hearth_scheme_supported(&scheme, &supported), HEARTH_OK) << hearth_error_message();
+  EXPECT_EQ(supported, 1);
+  const Held q = quantized(floats({-127, 0, 64, 127}, {4}), scheme);
+  hearth_scheme found = {};
+  std::size_t bytes = 0;
+  ASSERT_EQ(hearth_quantized_describe(q.handle, &found, &bytes), HEARTH_OK);
+  EXPECT_EQ(found.value, scheme.value);
+  EXPECT_EQ(found.store, scheme.store);
+  EXPECT_EQ(found.block_scale, HEARTH_SCALE_NONE);
+  EXPECT_EQ(bytes, 8u) << "a word of four codes and an f32";
 }
 
 TEST(CQuantized, BytesAreReadAndTakenBack) {
@@ -108,14 +122,23 @@ TEST(CQuantized, BadSchemesAndKindsAreRefused) {
   scheme.block_rank = -1;
   expect_refused(hearth_quantize(x.handle, &scheme, {0}, {0}, &made), HEARTH_ERROR_SHAPE, "rank");
   expect_refused(hearth_quantize(x.handle, nullptr, {0}, {0}, &made), HEARTH_ERROR_INVALID_ARGUMENT,
-                 "scheme is NULL");
-  expect_refused(hearth_dequantize(x.handle, HEARTH_F32, &made), HEARTH_ERROR_DTYPE,
-                 "not quantized");
+                 "hearth_quantize: scheme: missing; got NULL, expected a pointer");
+  expect_refused(
+      hearth_dequantize(x.handle, HEARTH_F32, &made), HEARTH_ERROR_DTYPE,
+      "hearth_dequantize: quantized: wrong kind of array; got one that is not quantized");
   scheme = per_tensor();
   const Held q = quantized(x, scheme);
-  expect_refused(hearth_array_require_grad(q.handle, &made), HEARTH_ERROR_DTYPE, "is quantized");
+  expect_refused(
+      hearth_array_require_grad(q.handle, &made), HEARTH_ERROR_DTYPE,
+      "hearth_array_require_grad: array: wrong kind of array; got one that is quantized");
   expect_refused(hearth_quantize(q.handle, &scheme, {0}, {0}, &made), HEARTH_ERROR_DTYPE,
-                 "is quantized");
+                 "hearth_quantize: x: wrong kind of array; got one that is quantized");
+  expect_refused(hearth_quantize({0}, &scheme, {0}, {0}, &made), HEARTH_ERROR_INVALID_HANDLE,
+                 "hearth_quantize: x: no such handle; got a zero handle, expected one of an array");
+  expect_refused(hearth_quantize(x.handle, &scheme, {7}, {0}, &made), HEARTH_ERROR_INVALID_HANDLE,
+                 "hearth_quantize: scales: no such handle; got 7");
+  expect_refused(hearth_quantize(x.handle, &scheme, {0}, x.handle, &made),
+                 HEARTH_ERROR_INVALID_ARGUMENT, "hearth_quantize: scales: missing");
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ BUILD = pathlib.Path(os.environ.get("HEARTH_BUILD_DIR", ROOT / "build" / "releas
 def declarations():
     """Functions, enumerators, structs and macros, each as one line."""
     text = re.sub(r"/\*.*?\*/", " ", HEADER.read_text(), flags=re.S)
+    text = re.sub(r"\\\n\s*", "", text)
     text = re.sub(r"static inline [^{]*\{.*?\n\}", " ", text, flags=re.S)
     found = [
         re.sub(r"\s+", " ", line)
