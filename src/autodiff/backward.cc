@@ -58,10 +58,10 @@ Gradients backward(const Array& loss, const BackwardOptions& options) {
   check_loss("backward", loss);
   if (grad_of(loss) == nullptr) {
     throw Error(ErrorCode::invalid_argument,
-                "backward: nothing to differentiate; got a loss that depends on no array of "
-                "require_grad(), expected one that does: mark a leaf by w = w.require_grad(), "
-                "update it by w.assign(v); a gradient depends on leaves where it was made by "
-                "backward({.create_graph = true})");
+                "backward: nothing to differentiate; got a loss that depends on no leaf, expected "
+                "one that was computed from what require_grad gave: mark a leaf before it is used, "
+                "and assign to it for a new value; a gradient depends on leaves where backward had "
+                "to create a graph");
   }
   Gradients gradients;
   Walk walk({.retain = options.retain, .create_graph = options.create_graph});

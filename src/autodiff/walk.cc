@@ -92,8 +92,7 @@ void Walk::step(GradRecord& record, const Array& gradient) {
     throw Error(ErrorCode::invalid_argument,
                 "backward: the values of " + std::string(record.op->name.text) +
                     " were released; got a second backward through the same ops, expected the "
-                    "loss to be recorded anew in each step, or the first to be "
-                    "backward({.retain = true})");
+                    "loss to be recorded anew in each step, or the first to retain them");
   }
   MoreGradients more;
   if (record.op->outputs > 1) {

@@ -41,7 +41,7 @@ TEST(CGradients, BackwardGivesThoseOfLeaves) {
   EXPECT_EQ(hearth_backward(loss.handle, 0, &gradients), HEARTH_OK) << "the first kept its values";
   EXPECT_EQ(hearth_gradients_release(gradients), HEARTH_OK);
   expect_refused(hearth_backward(loss.handle, 0, &gradients), HEARTH_ERROR_INVALID_ARGUMENT,
-                 "backward");
+                 "expected the loss to be recorded anew in each step, or the first to retain them");
   expect_refused(hearth_backward(loss.handle, 4, &gradients), HEARTH_ERROR_INVALID_ARGUMENT,
                  "unknown flags; got 4");
 }
@@ -55,7 +55,8 @@ TEST(CGradients, NothingIsTrackedBetweenBeginAndEnd) {
   ASSERT_EQ(hearth_no_grad_end(), HEARTH_OK);
   expect_refused(hearth_no_grad_end(), HEARTH_ERROR_INVALID_ARGUMENT, "nothing has begun");
   hearth_gradients gradients;
-  EXPECT_EQ(hearth_backward(untracked.handle, 0, &gradients), HEARTH_ERROR_INVALID_ARGUMENT);
+  expect_refused(hearth_backward(untracked.handle, 0, &gradients), HEARTH_ERROR_INVALID_ARGUMENT,
+                 "backward: nothing to differentiate; got a loss that depends on no leaf");
   const Held tracked = apply("sum", {hearth_of_array(x.handle)});
   EXPECT_EQ(hearth_backward(tracked.handle, 0, &gradients), HEARTH_OK);
   EXPECT_EQ(hearth_gradients_release(gradients), HEARTH_OK);

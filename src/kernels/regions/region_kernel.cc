@@ -119,7 +119,7 @@ class RegionPlan final : public KernelPlan {
       throw Error(ErrorCode::unsupported, built.source.name + ": this device has no f64; got " +
                                               encoder.properties().name +
                                               ", expected another device or dtype; sums of f32 "
-                                              "keep 48 bits with Numerics::precise_sums");
+                                              "keep 48 bits where numerics ask for precise sums");
     }
     std::vector<runtime::Argument> arguments;
     arguments.reserve(built.operands.size() + 2);
