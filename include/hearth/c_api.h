@@ -33,9 +33,9 @@
  * may release it while others use it. What a thread records is computed in the order in which it
  * was recorded.
  *
- * fork(). A child has none of its parent's threads and devices. Once a process has called anything
- * declared here, every call that returns a status is HEARTH_ERROR_UNSUPPORTED in its children; they
- * may run another program. A process that forks before its first call may use Hearth on both sides.
+ * fork(). A child has none of its parent's threads and devices. Where the parent had made a call
+ * that returns a status, every such call is HEARTH_ERROR_UNSUPPORTED in the child, which may run
+ * another program. A process that forks before its first call may use Hearth on both sides.
  *
  * Versions. While the version is 0.x, functions and enumerators are added, and none is changed or
  * removed; HEARTH_C_API_VERSION is x. hearth_c_api_version() is that of the library that runs. */

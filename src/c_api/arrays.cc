@@ -208,8 +208,12 @@ hearth_status hearth_array_read(hearth_array array, void* target, size_t bytes) 
 hearth_status hearth_eval(const hearth_array* arrays, size_t count) {
   return guarded(__func__, [&, function = __func__] {
     std::vector<hearth::Array> all;
-    for (const hearth_array array : c_api::span_of(arrays, count, function, "arrays")) {
-      const auto used = c_api::use(array, function, "arrays");
+    for (const hearth_array& array : c_api::span_of(arrays, count, function, "arrays")) {
+      const auto used = c_api::Arrays::find(array.id);
+      if (!used) {
+        throw c_api::InvalidHandle(c_api::HandleKind::array, array.id, function,
+                                   ("arrays[" + std::to_string(&array - arrays) + "]").c_str());
+      }
       if (used->quantized != nullptr) {
         used->quantized->eval();
       } else {

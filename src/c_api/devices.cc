@@ -49,7 +49,7 @@ hearth_device index_of(Device device) {
   const auto at =
       std::find_if(all.begin(), all.end(), [&](const Known& one) { return one.device == device; });
   if (at == all.end()) {
-    throw Error(ErrorCode::device, "the device has no number; got " + device.name() +
+    throw Error(ErrorCode::device, "device: no index of it; got " + device.name() +
                                        ", expected one that was there at the first call");
   }
   return static_cast<hearth_device>(at - all.begin());

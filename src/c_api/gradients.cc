@@ -93,8 +93,8 @@ hearth_status hearth_gradients_get(hearth_gradients gradients, hearth_array leaf
     if (id == 0) {
       throw hearth::Error(hearth::ErrorCode::invalid_argument,
                           std::string(function) +
-                              ": leaf: not a leaf; got an array that is none, expected what "
-                              "hearth_array_require_grad() gave");
+                              ": leaf: not a leaf; got an array that hearth_array_require_grad() "
+                              "did not give, expected one that it did");
     }
     hearth::Array found = all->get(id);
     *gradient = found.defined() ? c_api::give(std::move(found)) : hearth_array{0};

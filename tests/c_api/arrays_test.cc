@@ -64,6 +64,10 @@ TEST(CArrays, SizesAndPointersAreChecked) {
   const hearth_array given[] = {{0}};
   expect_refused(hearth_eval(given, SIZE_MAX), HEARTH_ERROR_INVALID_ARGUMENT,
                  "hearth_eval: arrays: number out of range");
+  const Held one = floats({1}, {1});
+  const hearth_array second_is_none[] = {one.handle, {0}};
+  expect_refused(hearth_eval(second_is_none, 2), HEARTH_ERROR_INVALID_HANDLE,
+                 "hearth_eval: arrays[1]: no such handle; got a zero handle");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, nullptr, 1, -1, &x),
                  HEARTH_ERROR_INVALID_ARGUMENT, "shape: missing; got NULL");
   expect_refused(hearth_array_from_bytes(values, 12, HEARTH_F32, negative, 1, -1, &x),
