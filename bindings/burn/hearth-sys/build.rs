@@ -4,11 +4,8 @@
 //! 3. from the sources in `hearth`, by CMake, as a static library; CMake fetches what the system lacks
 //!    of the libraries that it needs. In a checkout they are links to the sources around the crate.
 
-use std::env;
 use std::path::{Path, PathBuf};
-
-/// What a static libhearth needs beside itself.
-const NEEDED: [&str; 3] = ["hwy", "pthread", "dl"];
+use std::{env, fs};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -53,18 +50,34 @@ fn link(folder: &Path) {
     if archive.exists() {
         println!("cargo::rerun-if-changed={}", archive.display());
         println!("cargo::rustc-link-lib=static=hearth");
-        for library in NEEDED {
-            println!("cargo::rustc-link-lib={library}");
-        }
-        link_runtime();
+        link_needed(folder);
     } else {
         println!("cargo::rustc-link-lib=dylib=hearth");
     }
 }
 
-/// The C++ library, which a static libhearth does not bring along.
-fn link_runtime() {
-    let apple = env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|vendor| vendor == "apple");
-    let library = if apple { "c++" } else { "stdc++" };
-    println!("cargo::rustc-link-lib={library}");
+/// What a static libhearth needs beside itself, which hearth.pc says. It is read without pkg-config,
+/// which not every system has, and which would look for the library where it is not installed yet.
+fn link_needed(folder: &Path) {
+    // Where libhearth.a is installed, and where it is built.
+    let places = [
+        folder.join("pkgconfig/hearth.pc"),
+        folder.join("../hearth.pc"),
+    ];
+    let Some(package) = places.iter().find(|place| place.exists()) else {
+        panic!("no hearth.pc says what libhearth.a needs; expected one of {places:?}");
+    };
+    println!("cargo::rerun-if-changed={}", package.display());
+    let text = fs::read_to_string(package).unwrap();
+    let libraries = text.lines().find_map(|line| line.strip_prefix("Libs:"));
+    for argument in libraries.unwrap_or_default().split_whitespace() {
+        match argument.split_at_checked(2) {
+            Some(("-l", name)) if name != "hearth" => println!("cargo::rustc-link-lib={name}"),
+            // Its own folder depends on where it is installed.
+            Some(("-L", path)) if !path.starts_with('$') => {
+                println!("cargo::rustc-link-search=native={path}");
+            }
+            _ => {}
+        }
+    }
 }

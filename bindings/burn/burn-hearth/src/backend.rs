@@ -4,9 +4,9 @@ use burn_backend::{Backend, DType, DTypeUsage, DTypeUsageSet, Device, ExecutionE
 use hearth_sys::*;
 
 use crate::call::{check, message};
-use crate::device::{HearthDevice, text};
+use crate::device::{self, HearthDevice};
 use crate::dtypes;
-use crate::quantized;
+use crate::schemes;
 
 /// Burn's programs on Hearth: `Tensor<Hearth, 2>`, `Autodiff<Hearth>`.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -23,26 +23,28 @@ impl Backend for Hearth {
     backend_methods! {}
 
     fn name(device: &HearthDevice) -> String {
-        let name = text(unsafe { hearth_device_name(device.index()) });
-        format!("hearth<{name}>")
+        format!("hearth<{}>", device::name(device.index()))
     }
 
     /// Of the process: of all devices and threads.
     fn seed(_device: &HearthDevice, seed: u64) {
+        // SAFETY: takes numbers, and is called by any thread.
         check(unsafe { hearth_seed(seed) });
     }
 
     fn sync(device: &HearthDevice) -> Result<(), ExecutionError> {
+        // SAFETY: takes numbers, and is called by any thread.
         done(unsafe { hearth_device_synchronize(device.index()) })
     }
 
     fn memory_cleanup(device: &HearthDevice) {
+        // SAFETY: takes numbers, and is called by any thread.
         check(unsafe { hearth_device_trim(device.index()) });
     }
 
     fn dtype_usage(device: &HearthDevice, dtype: DType) -> DTypeUsageSet {
         if let DType::QFloat(scheme) = dtype {
-            return if quantized::supports(&scheme) {
+            return if schemes::supports(&scheme) {
                 DTypeUsage::general()
             } else {
                 DTypeUsageSet::empty()
@@ -52,6 +54,7 @@ impl Backend for Hearth {
             return DTypeUsageSet::empty();
         };
         let mut supports = 0;
+        // SAFETY: Hearth writes one number.
         check(unsafe { hearth_device_supports(device.index(), dtype, &mut supports) });
         match (supports, device) {
             (0, _) => DTypeUsageSet::empty(),

@@ -31,6 +31,7 @@ pub fn from_data(data: TensorData, device: &HearthDevice) -> HearthTensor {
     let mut array = hearth_array::default();
     let (start, length) = (bytes.as_ptr().cast(), bytes.len());
     if length < KEPT {
+        // SAFETY: `length` bytes at `start` and the extents outlive the call, which copies them.
         check(unsafe {
             hearth_array_from_bytes(
                 start,
@@ -45,6 +46,8 @@ pub fn from_data(data: TensorData, device: &HearthDevice) -> HearthTensor {
     } else {
         // The bytes do not move with the box, and live until Hearth needs them no more.
         let owner = Box::into_raw(Box::new(bytes));
+        // SAFETY: nobody writes to what `owner` holds before `release`, which takes it back once;
+        // the extents outlive the call, which copies them.
         let status = unsafe {
             hearth_array_from_memory(
                 start,
@@ -59,6 +62,7 @@ pub fn from_data(data: TensorData, device: &HearthDevice) -> HearthTensor {
             )
         };
         if status != HEARTH_OK {
+            // SAFETY: a call that failed never releases.
             unsafe { release(owner.cast()) };
         }
         check(status);
@@ -66,7 +70,10 @@ pub fn from_data(data: TensorData, device: &HearthDevice) -> HearthTensor {
     HearthTensor::own(array)
 }
 
+/// # Safety
+/// `owner` is of `Box::into_raw()`, of bytes, and is used no more.
 unsafe extern "C" fn release(owner: *mut c_void) {
+    // SAFETY: as the caller says.
     drop(unsafe { Box::from_raw(owner.cast::<Bytes>()) });
 }
 
@@ -98,12 +105,14 @@ impl Read {
         let signal = Arc::new(Mutex::new(Signal::default()));
         let context = Arc::into_raw(signal.clone()).cast_mut().cast();
         let mut read = hearth_read::default();
+        // SAFETY: `done` is called once, in any thread, and has an owner of the signal in `context`.
         let status =
             unsafe { hearth_read_start_notify(tensor.handle(), Some(done), context, &mut read) };
         let started = if status == HEARTH_OK {
             Ok(read)
         } else {
-            unsafe { done(context) }; // which nobody else will call
+            // SAFETY: a call that failed never calls it.
+            unsafe { done(context) };
             Err(message())
         };
         Self {
@@ -118,6 +127,7 @@ impl Read {
     fn finish(&self, read: hearth_read) -> Result<TensorData, String> {
         let mut bytes = zeros(self.dtype, self.bytes);
         let target = bytes.as_mut_ptr().cast();
+        // SAFETY: `target` has room for as many bytes, and is written before the call returns.
         match unsafe { hearth_read_finish(read, target, self.bytes) } {
             HEARTH_OK => Ok(TensorData::from_bytes(
                 bytes,
@@ -129,7 +139,10 @@ impl Read {
     }
 }
 
+/// # Safety
+/// `context` is of `Arc::into_raw()`, of a signal, and is used no more.
 unsafe extern "C" fn done(context: *mut c_void) {
+    // SAFETY: as the caller says.
     let signal = unsafe { Arc::from_raw(context.cast_const().cast::<Mutex<Signal>>()) };
     let waker = {
         let mut signal = signal.lock().unwrap();
@@ -163,6 +176,7 @@ impl Future for Read {
 impl Drop for Read {
     fn drop(&mut self) {
         if let Ok(read) = self.started {
+            // SAFETY: a handle is a number, which any thread may give back.
             unsafe { hearth_read_release(read) };
         }
     }

@@ -1,6 +1,6 @@
 //! Devices: where tensors live and are computed with.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char};
 use std::str::FromStr;
 use std::sync::OnceLock;
 
@@ -28,7 +28,8 @@ impl HearthDevice {
 
     /// "NVIDIA H200, ...".
     pub fn description(&self) -> String {
-        text(unsafe { hearth_device_description(self.index()) })
+        // SAFETY: the text stays as long as the process.
+        unsafe { text(hearth_device_description(self.index())) }
     }
 
     pub(crate) fn from_index(index: hearth_device) -> Self {
@@ -39,7 +40,7 @@ impl HearthDevice {
     fn numbered(index: hearth_device) -> Result<Self, String> {
         let found = numbered().iter().find(|(number, _)| *number == index);
         found.map(|(_, device)| *device).ok_or_else(|| {
-            let name = text(unsafe { hearth_device_name(index) });
+            let name = name(index);
             format!(
                 "no kind of device of Burn's; got {name:?}, expected one of {:?}",
                 Self::all()
@@ -68,22 +69,32 @@ impl HearthDevice {
     }
 }
 
+/// "cuda:1"; empty where no device has the number.
+pub(crate) fn name(index: hearth_device) -> String {
+    // SAFETY: the text stays as long as the process.
+    unsafe { text(hearth_device_name(index)) }
+}
+
 /// Empty where there is none.
-pub(crate) fn text(chars: *const std::ffi::c_char) -> String {
+///
+/// # Safety
+/// `chars` is null, or a text that ends in 0 and stays until the call returns.
+unsafe fn text(chars: *const c_char) -> String {
     if chars.is_null() {
         return String::new();
     }
-    unsafe { CStr::from_ptr(chars) }
-        .to_string_lossy()
-        .into_owned()
+    // SAFETY: as the caller says.
+    let chars = unsafe { CStr::from_ptr(chars) };
+    chars.to_string_lossy().into_owned()
 }
 
 /// Devices with Hearth's numbers, which stay as long as the process.
 fn numbered() -> &'static [(hearth_device, HearthDevice)] {
     static ALL: OnceLock<Vec<(hearth_device, HearthDevice)>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let name = |index| text(unsafe { hearth_device_name(index) });
-        (0..unsafe { hearth_device_count() })
+        // SAFETY: asks for nothing.
+        let count = unsafe { hearth_device_count() };
+        (0..count)
             .filter_map(|index| Some((index, HearthDevice::parse(&name(index))?)))
             .collect()
     })
@@ -96,6 +107,7 @@ impl FromStr for HearthDevice {
     fn from_str(name: &str) -> Result<Self, String> {
         let name = CString::new(name).map_err(|error| error.to_string())?;
         let mut device = HEARTH_DEFAULT_DEVICE;
+        // SAFETY: the name ends in 0, and Hearth writes one number.
         match unsafe { hearth_device_named(name.as_ptr(), &mut device) } {
             HEARTH_OK => Self::numbered(device),
             _ => Err(message()),
@@ -106,6 +118,7 @@ impl FromStr for HearthDevice {
 impl Default for HearthDevice {
     fn default() -> Self {
         let mut device = HEARTH_DEFAULT_DEVICE;
+        // SAFETY: Hearth writes one number.
         check(unsafe { hearth_device_default(&mut device) });
         Self::from_index(device)
     }

@@ -22,6 +22,7 @@ mod device;
 mod dtypes;
 mod ops;
 mod quantized;
+mod schemes;
 mod tensor;
 
 pub use backend::Hearth;

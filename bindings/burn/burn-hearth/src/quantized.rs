@@ -1,6 +1,8 @@
 //! Quantized tensors: codes and scales of floats.
 
-use burn_backend::quantization::{BlockSize, QuantMode, QuantScheme, QuantStore, QuantValue};
+use std::borrow::Cow;
+
+use burn_backend::quantization::QuantScheme;
 use burn_backend::{DType, Shape, TensorData, TensorMetadata};
 use hearth_sys::*;
 
@@ -8,8 +10,9 @@ use crate::call::{Argument, check};
 use crate::data::{self, Read};
 use crate::device::HearthDevice;
 use crate::dtypes;
+use crate::schemes::{from_hearth, packed, stored, to_hearth};
 use crate::tensor::HearthTensor;
-use crate::version::{self, ScaleDtype};
+use crate::version;
 
 /// An array of Hearth's that is quantized, and by what.
 #[derive(Clone, Debug)]
@@ -23,6 +26,7 @@ impl HearthQuantizedTensor {
     /// Of a tensor that is quantized.
     pub(crate) fn new(tensor: HearthTensor) -> Self {
         let (mut scheme, mut bytes) = (hearth_scheme::default(), 0);
+        // SAFETY: Hearth writes one scheme and one number.
         check(unsafe { hearth_quantized_describe(tensor.handle(), &mut scheme, &mut bytes) });
         Self {
             tensor,
@@ -43,6 +47,10 @@ impl HearthQuantizedTensor {
         let DType::QFloat(scheme) = dtype else {
             panic!("quantized data is of a scheme; got {dtype:?}");
         };
+        let (bytes, scheme) = match packed(&bytes, &shape, &scheme) {
+            Some(packed) => (Cow::Owned(packed), stored(&scheme)),
+            None => (Cow::Borrowed(&bytes[..]), scheme),
+        };
         let Some((floats, codes, count)) = version::scales_in_f32(bytes.len(), &shape, &scheme)
         else {
             return Self::from_bytes(&bytes, &shape, &scheme, device);
@@ -60,6 +68,7 @@ impl HearthQuantizedTensor {
         device: &HearthDevice,
     ) -> Self {
         let shape: Vec<i64> = shape.iter().map(|extent| *extent as i64).collect();
+        // SAFETY: the bytes, the scheme and the extents outlive the call, which copies them.
         Self::made(|array| unsafe {
             hearth_array_from_quantized_bytes(
                 bytes.as_ptr().cast(),
@@ -84,6 +93,7 @@ impl HearthQuantizedTensor {
         let [scales, global] =
             [scales, global].map(|scale| scale.map(HearthTensor::handle).unwrap_or_default());
         let scheme = to_hearth(&stored(scheme));
+        // SAFETY: the scheme outlives the call, which copies it and writes one handle.
         Self::made(|array| unsafe {
             hearth_quantize(tensor.handle(), &scheme, scales, global, array)
         })
@@ -91,6 +101,7 @@ impl HearthQuantizedTensor {
 
     /// By the scheme of `self`, with scales of the elements.
     pub(crate) fn requantize(&self, tensor: &HearthTensor) -> Self {
+        // SAFETY: takes handles and numbers, and writes one handle.
         Self::made(|array| unsafe {
             hearth_quantize_like(tensor.handle(), self.tensor.handle(), 0, array)
         })
@@ -98,6 +109,7 @@ impl HearthQuantizedTensor {
 
     /// By the scheme and the scales of `self`, of which `tensor` has elements.
     pub(crate) fn pick(&self, tensor: &HearthTensor) -> Self {
+        // SAFETY: takes handles and numbers, and writes one handle.
         Self::made(|array| unsafe {
             hearth_quantize_like(tensor.handle(), self.tensor.handle(), 1, array)
         })
@@ -106,11 +118,13 @@ impl HearthQuantizedTensor {
     pub(crate) fn dequantize(&self, dtype: impl Into<DType>) -> HearthTensor {
         let mut array = hearth_array::default();
         let dtype = dtypes::to_hearth(dtype);
+        // SAFETY: takes handles and numbers, and writes one handle.
         check(unsafe { hearth_dequantize(self.tensor.handle(), dtype, &mut array) });
         HearthTensor::own(array)
     }
 
     pub(crate) fn to_device(&self, device: &HearthDevice) -> Self {
+        // SAFETY: takes handles and numbers, and writes one handle.
         Self::made(|array| unsafe {
             hearth_quantized_to_device(self.tensor.handle(), device.index(), array)
         })
@@ -127,7 +141,7 @@ impl HearthQuantizedTensor {
 }
 
 impl Argument for HearthQuantizedTensor {
-    fn value(&self) -> hearth_value {
+    fn value(&self) -> Value<'_> {
         self.tensor.value()
     }
 }
@@ -146,108 +160,4 @@ impl TensorMetadata for HearthQuantizedTensor {
     fn rank(&self) -> usize {
         self.tensor.rank()
     }
-}
-
-/// The scheme of what is quantized by it: codes smaller than a byte are packed, whatever store Burn
-/// asks for.
-fn stored(scheme: &QuantScheme) -> QuantScheme {
-    let native = matches!(scheme.store, QuantStore::Native);
-    match scheme.value {
-        QuantValue::Q4F | QuantValue::Q4S | QuantValue::Q2F | QuantValue::Q2S if native => {
-            scheme.with_store(QuantStore::PackedU32(0))
-        }
-        _ => *scheme,
-    }
-}
-
-/// Whether tensors can be quantized by it and keep its store.
-pub fn supports(scheme: &QuantScheme) -> bool {
-    if !by_scales(scheme) {
-        return false;
-    }
-    let mut supported = 0;
-    check(unsafe { hearth_scheme_supported(&to_hearth(scheme), &mut supported) });
-    supported != 0
-}
-
-// Burn's enumerators by Hearth's numbers.
-const VALUES: [QuantValue; 9] = [
-    QuantValue::Q8F,
-    QuantValue::Q8S,
-    QuantValue::Q4F,
-    QuantValue::Q4S,
-    QuantValue::Q2F,
-    QuantValue::Q2S,
-    QuantValue::E4M3,
-    QuantValue::E5M2,
-    QuantValue::E2M1,
-];
-const SCALES: [ScaleDtype; 5] = [
-    ScaleDtype::F32,
-    ScaleDtype::F16,
-    ScaleDtype::BF16,
-    ScaleDtype::UE4M3,
-    ScaleDtype::UE8M0,
-];
-
-fn number<T: PartialEq>(all: &[T], one: &T) -> i32 {
-    all.iter()
-        .position(|each| each == one)
-        .expect("an enumerator that Hearth has") as i32
-}
-
-/// Whether codes are numbers to be scaled, not places in a table.
-fn by_scales(scheme: &QuantScheme) -> bool {
-    matches!(scheme.mode, QuantMode::Symmetric)
-}
-
-fn to_hearth(scheme: &QuantScheme) -> hearth_scheme {
-    assert!(by_scales(scheme), "Hearth has no scheme {scheme:?}");
-    let (store, store_axis) = match scheme.store {
-        QuantStore::Native => (HEARTH_STORE_NATIVE, 0),
-        QuantStore::PackedU32(axis) => (HEARTH_STORE_PACKED_U32, axis),
-        QuantStore::PackedNative(axis) => (HEARTH_STORE_PACKED_NATIVE, axis),
-    };
-    let mut found = hearth_scheme {
-        value: number(&VALUES, &scheme.value),
-        store,
-        store_axis: store_axis as i32,
-        tensor_scale: HEARTH_SCALE_NONE,
-        block_scale: HEARTH_SCALE_NONE,
-        ..Default::default()
-    };
-    let (tensor, block) = version::scales(scheme);
-    if let Some(scale) = tensor {
-        found.tensor_scale = number(&SCALES, &scale);
-    }
-    if let Some((size, scale)) = block {
-        found.block_scale = number(&SCALES, &scale);
-        found.block_rank = size.as_slice().len() as i32;
-        for (to, from) in found.block.iter_mut().zip(size.iter()) {
-            *to = i64::from(*from);
-        }
-    }
-    found
-}
-
-fn from_hearth(scheme: &hearth_scheme) -> QuantScheme {
-    let axis = scheme.store_axis as usize;
-    let store = match scheme.store {
-        HEARTH_STORE_NATIVE => QuantStore::Native,
-        HEARTH_STORE_PACKED_U32 => QuantStore::PackedU32(axis),
-        _ => QuantStore::PackedNative(axis),
-    };
-    // Negative where there is none.
-    let scale = |number| {
-        usize::try_from(number)
-            .ok()
-            .map(|number: usize| SCALES[number])
-    };
-    let block = scale(scheme.block_scale).map(|scale| {
-        let extents = &scheme.block[..scheme.block_rank as usize];
-        let size: Vec<u8> = extents.iter().map(|extent| *extent as u8).collect();
-        (BlockSize::new(size), scale)
-    });
-    let value = VALUES[scheme.value as usize];
-    version::scheme(value, store, scale(scheme.tensor_scale), block)
 }

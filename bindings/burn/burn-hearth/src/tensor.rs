@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn_backend::{DType, Shape, TensorMetadata};
 use hearth_sys::*;
 
-use crate::call::check;
+use crate::call::{check, extents};
 use crate::device::HearthDevice;
 use crate::dtypes;
 
@@ -23,6 +23,7 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         // Fails for none of our handles; and a panic while another unwinds would end the process.
+        // SAFETY: a handle is a number, which any thread may give back.
         unsafe { hearth_array_release(self.array) };
     }
 }
@@ -31,6 +32,7 @@ impl HearthTensor {
     /// Takes over `array`, which nobody else releases then.
     pub(crate) fn own(array: hearth_array) -> Self {
         let mut info = hearth_array_info::default();
+        // SAFETY: Hearth writes one info, and finds out whether the handle names an array.
         check(unsafe { hearth_array_describe(array, &mut info) });
         Self::described(array, info)
     }
@@ -49,9 +51,7 @@ impl HearthTensor {
     }
 
     pub(crate) fn extents(&self) -> &[usize] {
-        let extents = &self.0.info.shape[..self.0.info.rank as usize];
-        // An extent is no negative number, and has the size of a usize (see call.rs).
-        unsafe { std::slice::from_raw_parts(extents.as_ptr().cast(), extents.len()) }
+        extents(&self.0.info.shape[..self.0.info.rank as usize])
     }
 }
 

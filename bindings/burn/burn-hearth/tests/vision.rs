@@ -125,6 +125,31 @@ fn components_are_counted_and_what_is_false_is_none() {
 }
 
 #[test]
+fn statistics_that_nobody_asked_for_are_the_labels() {
+    let image = [[true, true, false], [false, false, true]];
+    let image = Tensor::<Hearth, 2, Bool>::from_data(image, &CPU);
+    let labels = TensorData::from([1, 1, 0, 0, 0, 2]);
+    let area = TensorData::from([0, 2, 1]);
+    let areas = ConnectedStatsOptions {
+        max_label_enabled: true,
+        ..ConnectedStatsOptions::none()
+    };
+    for (options, area) in [(areas, &area), (ConnectedStatsOptions::none(), &labels)] {
+        let (_, stats) = image
+            .clone()
+            .connected_components_with_stats(Connectivity::Four, options);
+        stats.area.into_data().assert_eq(area, true);
+        for bound in [stats.left, stats.top, stats.right, stats.bottom] {
+            bound.into_data().assert_eq(&labels, true);
+        }
+        stats
+            .max_label
+            .into_data()
+            .assert_eq(&TensorData::from([2]), true);
+    }
+}
+
+#[test]
 fn of_boxes_that_overlap_the_best_stays() {
     let boxes = [
         [0.0, 0.0, 10.0, 10.0],

@@ -3,4 +3,6 @@
 #![no_std]
 
 mod bindings;
+mod values;
 pub use bindings::*;
+pub use values::*;

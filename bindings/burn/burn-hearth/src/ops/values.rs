@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use burn_backend::tensor::IndexingUpdateOp;
 use burn_backend::{DType, Distribution, IntDType, Shape, TensorMetadata};
-use hearth_sys::{HEARTH_MAX_RANK, hearth_value};
+use hearth_sys::{HEARTH_MAX_RANK, Value};
 
 use crate::call::{self, Argument};
 use crate::device::HearthDevice;
@@ -44,13 +44,13 @@ pub fn one_axis(rank: usize, dim: usize, entry: usize) -> OneAxis {
 }
 
 impl Argument for OneAxis {
-    fn value(&self) -> hearth_value {
+    fn value(&self) -> Value<'_> {
         self.entries[..self.rank].value()
     }
 }
 
 pub fn cat<T: Argument>(tensors: &[T], dim: usize) -> HearthTensor {
-    let inputs: Vec<hearth_value> = tensors.iter().map(Argument::value).collect();
+    let inputs: Vec<Value<'_>> = tensors.iter().map(Argument::value).collect();
     let [result] = call::apply(
         function!(cat),
         &inputs,

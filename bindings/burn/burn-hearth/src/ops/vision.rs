@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 
 use burn_backend::ops::{FloatTensorOps, IntTensorOps, QTensorOps};
-use burn_backend::{FloatDType, IntDType, QTensorPrimitive, Shape, Slice};
+use burn_backend::{FloatDType, IntDType, QTensorPrimitive, Shape, Slice, TensorMetadata};
 use burn_tensor::{Bool, Float, Int, TensorKind};
 use burn_vision::{
     BoolVisionOps, BorderType, ConnectedStatsOptions, ConnectedStatsPrimitive, Connectivity,
@@ -96,12 +96,12 @@ impl<'a> Morphology<'a> {
 }
 
 macro_rules! morphology {
-    ($($method:ident, $function:ident, $tensor:ty, $kind:ty, |$values:ident| $primitive:expr;)*) => {
+    ($kind:ty: $($method:ident = $function:ident),* ; |$values:ident| $primitive:expr) => {
         $(fn $method(
-            input: $tensor,
+            input: HearthTensor,
             kernel: HearthTensor,
             options: MorphOptions<Hearth, $kind>,
-        ) -> $tensor {
+        ) -> HearthTensor {
             let morphology = Morphology::new(function!($function), &kernel, &options);
             morphology.of(input, options.border_value.map(|$values| $primitive))
         })*
@@ -110,8 +110,8 @@ macro_rules! morphology {
 
 impl FloatVisionOps for Hearth {
     morphology! {
-        float_erode, erode, HearthTensor, Float, |values| values.into_primitive().tensor();
-        float_dilate, dilate, HearthTensor, Float, |values| values.into_primitive().tensor();
+        Float: float_erode = erode, float_dilate = dilate;
+        |values| values.into_primitive().tensor()
     }
 
     fn nms(boxes: HearthTensor, scores: HearthTensor, options: NmsOptions) -> HearthTensor {
@@ -128,8 +128,7 @@ impl FloatVisionOps for Hearth {
 
 impl IntVisionOps for Hearth {
     morphology! {
-        int_erode, erode, HearthTensor, Int, |values| values.into_primitive();
-        int_dilate, dilate, HearthTensor, Int, |values| values.into_primitive();
+        Int: int_erode = erode, int_dilate = dilate; |values| values.into_primitive()
     }
 }
 
@@ -142,8 +141,7 @@ fn connectivity(connectivity: Connectivity) -> &'static CStr {
 
 impl BoolVisionOps for Hearth {
     morphology! {
-        bool_erode, erode, HearthTensor, Bool, |values| values.into_primitive();
-        bool_dilate, dilate, HearthTensor, Bool, |values| values.into_primitive();
+        Bool: bool_erode = erode, bool_dilate = dilate; |values| values.into_primitive()
     }
 
     fn connected_components(image: HearthTensor, neighbours: Connectivity) -> HearthTensor {
@@ -154,11 +152,13 @@ impl BoolVisionOps for Hearth {
         )
     }
 
-    /// All of them, whichever are asked for; what is false has none.
+    /// What is false has none. Statistics that are not asked for are the labels, as burn-vision has
+    /// it; that labels count from 1 without a gap, and the largest, are there whether or not asked
+    /// for.
     fn connected_components_with_stats(
         image: HearthTensor,
         neighbours: Connectivity,
-        _options: ConnectedStatsOptions,
+        options: ConnectedStatsOptions,
     ) -> (HearthTensor, ConnectedStatsPrimitive<Hearth>) {
         let [labels, statistics, max_label] = call_all!(
             connected_components_with_stats(image),
@@ -170,17 +170,22 @@ impl BoolVisionOps for Hearth {
         };
         let none = Hearth::int_zeros(Shape::from([1, columns]), &image.device(), IntDType::I32);
         let statistics = Hearth::int_slice_assign(statistics, &[Slice::from(0..1)], none);
-        let column = |column: usize| {
+        let column = |column: usize, wanted: bool| {
+            if !wanted {
+                let all = Shape::from([labels.shape().num_elements()]);
+                return Hearth::int_reshape(labels.clone(), all);
+            }
             let slices = [Slice::from(0..count), Slice::from(column..column + 1)];
             let column = Hearth::int_slice(statistics.clone(), &slices);
             Hearth::int_reshape(column, Shape::from([count]))
         };
+        let bounds = options.bounds_enabled;
         let primitive = ConnectedStatsPrimitive {
-            area: column(0),
-            top: column(1),
-            left: column(2),
-            bottom: column(3),
-            right: column(4),
+            area: column(0, options != ConnectedStatsOptions::none()),
+            top: column(1, bounds),
+            left: column(2, bounds),
+            bottom: column(3, bounds),
+            right: column(4, bounds),
             max_label: Hearth::int_reshape(max_label, Shape::from([1])),
         };
         (labels, primitive)

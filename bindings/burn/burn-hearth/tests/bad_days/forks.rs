@@ -17,12 +17,16 @@ unsafe extern "C" {
 
 /// The exit status of a child that runs `body`, 0 where that says true.
 fn status_in_child(body: impl FnOnce() -> bool) -> i32 {
+    // SAFETY: the child runs `body` and ends; that libraries may refuse to work in it is what is tested.
     let child = unsafe { fork() };
     if child == 0 {
-        unsafe { alarm(60) }; // ends a child that hangs
-        unsafe { exit(i32::from(!body())) }; // with what runs at exit
+        // SAFETY: ends a child that hangs.
+        unsafe { alarm(60) };
+        // SAFETY: ends the child with what runs at exit.
+        unsafe { exit(i32::from(!body())) };
     }
     let mut status = -1;
+    // SAFETY: waits for a child of this process, and writes one number.
     assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
     status
 }

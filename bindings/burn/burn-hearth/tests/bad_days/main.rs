@@ -34,6 +34,7 @@ fn read(tensor: HearthTensor) -> Result<Vec<f32>, ExecutionError> {
 
 fn cpu() -> hearth_device {
     let mut device = -1;
+    // SAFETY: the name ends in 0, and Hearth writes one number.
     let status = unsafe { hearth_device_named(c"cpu".as_ptr(), &mut device) };
     assert_eq!(status, HEARTH_OK);
     device
@@ -51,6 +52,7 @@ fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
 fn statistic(name: &CStr) -> i64 {
     Hearth::sync(&CPU).unwrap();
     let mut value = -1;
+    // SAFETY: the name ends in 0, and Hearth writes one number.
     let status = unsafe { hearth_statistic(cpu(), name.as_ptr(), &mut value) };
     assert_eq!(status, HEARTH_OK);
     value

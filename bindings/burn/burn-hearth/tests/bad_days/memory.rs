@@ -31,6 +31,7 @@ impl Drop for Limited {
 }
 
 fn set(bytes: i64) {
+    // SAFETY: takes numbers, and is called by any thread.
     let status = unsafe { hearth_device_set_memory_limit(cpu(), bytes) };
     assert_eq!(status, HEARTH_OK);
 }

@@ -52,6 +52,50 @@ fn dequantized_codes_have_their_scales() {
     }
 }
 
+/// A byte holds each code of data in a native store, however small the codes are.
+#[test]
+fn small_codes_of_data_are_a_byte_each_in_a_native_store() {
+    use QuantValue::*;
+    let native = QuantScheme::default().with_store(QuantStore::Native);
+    let blocks = QuantLevel::block([16]);
+    for (value, low) in [(Q4F, -8), (Q4S, -7), (Q2F, -2), (Q2S, -1)] {
+        let high = value.range().1 as i64;
+        for (scheme, shape) in [
+            (native.with_value(value), [3, 21]),
+            (native.with_value(value).with_level(blocks), [2, 32]),
+            (native.with_value(value).with_param(QuantParam::F16), [3, 5]),
+        ] {
+            let codes = picks(&shape, (high - low + 1) as usize, 3);
+            let codes = Grid::new(&shape, |index| (codes.at(index) + low) as i8);
+            let scales: Vec<f32> = (0..count(&scheme, shape))
+                .map(|i| 0.5 + 0.25 * i as f32)
+                .collect();
+            let expected = Grid::new(&shape, |index| {
+                f64::from(codes.at(index)) * f64::from(scales[block(&scheme, shape, index)])
+            });
+            let data = TensorData::quantized(codes.values.clone(), shape, scheme, &scales);
+            let tensor = Hearth::q_from_data(data, &CPU);
+            let x = Hearth::dequantize(tensor.clone(), FloatDType::F32);
+            assert_close(x, &expected, 0.0);
+            // What is read is packed, and says so.
+            let packed = read_sync(Hearth::q_into_data(tensor)).unwrap();
+            let store = QuantStore::PackedU32(0);
+            assert_eq!(packed.dtype, DType::QFloat(scheme.with_store(store)));
+            let again = Hearth::q_from_data(packed, &CPU);
+            assert_close(Hearth::dequantize(again, FloatDType::F32), &expected, 0.0);
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "has 6 codes; got 5 bytes")]
+fn small_codes_that_are_missing_are_said() {
+    let scheme = QuantScheme::default().with_store(QuantStore::Native);
+    let dtype = DType::QFloat(scheme.with_value(QuantValue::Q4S));
+    let data = TensorData::from_bytes_vec(vec![0; 5], [2, 3], dtype);
+    Hearth::q_from_data(data, &CPU);
+}
+
 /// The floats were kept as they are: each is a whole number of scales from zero now.
 #[test]
 fn quantized_floats_are_multiples_of_their_scale() {

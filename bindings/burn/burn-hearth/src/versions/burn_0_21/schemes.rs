@@ -61,8 +61,13 @@ pub fn scales_in_f32(
     shape: &Shape,
     scheme: &QuantScheme,
 ) -> Option<(QuantScheme, usize, Shape)> {
-    let words = shape.num_elements().div_ceil(scheme.num_quants());
-    let codes = words * scheme.size_bits_stored() / 8;
+    let mut words = shape.clone();
+    if let QuantStore::PackedU32(axis) | QuantStore::PackedNative(axis) = scheme.store
+        && let Some(extent) = words.iter_mut().rev().nth(axis)
+    {
+        *extent = extent.div_ceil(scheme.num_quants());
+    }
+    let codes = words.num_elements() * scheme.size_bits_stored() / 8;
     let count = params_shape(shape, scheme.level);
     let in_f32 = codes + count.num_elements() * size_of::<f32>() == bytes;
     (scheme.param != ScaleDtype::F32 && in_f32)

@@ -3,6 +3,7 @@
 macro_rules! backend_methods {
     () => {
         fn flush(_device: &HearthDevice) -> Result<(), ExecutionError> {
+            // SAFETY: takes nothing, and is called by any thread.
             done(unsafe { hearth_submit() })
         }
     };
