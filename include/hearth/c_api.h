@@ -33,6 +33,11 @@
  * may release it while others use it. What a thread records is computed in the order in which it
  * was recorded.
  *
+ * Callbacks (`done` of a read, `release` of memory, `deleter` of a tensor) return normally: they
+ * throw no exception, do not longjmp() out and do not end their thread. An exception of C++ that
+ * one throws all the same is dropped: the callback has run, and the call that it ran in returns
+ * what it would have.
+ *
  * fork(). A child has none of its parent's threads and devices. Where the parent had made a call
  * that returns a status, every such call is HEARTH_ERROR_UNSUPPORTED in the child, which may run
  * another program. A process that forks before its first call may use Hearth on both sides.
@@ -214,7 +219,10 @@ HEARTH_C_API hearth_status hearth_read_start(hearth_array array, hearth_read* re
  * hearth_read_finish() then does not wait. `done` runs in a thread of Hearth's, or in this thread
  * before the call returns; `read` is set before it runs. It may call anything declared here, with
  * one exception: hearth_read_finish() of a read that has not finished is
- * HEARTH_ERROR_INVALID_ARGUMENT there. */
+ * HEARTH_ERROR_INVALID_ARGUMENT there. A read that `done` starts may finish at once: its own `done`
+ * then runs in the same thread when the running one has returned, in the order of their beginnings,
+ * and before the outermost call returns. So `done` may start the next read without end, and must
+ * not wait for another's `done`. */
 HEARTH_C_API hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* context),
                                                     void* context, hearth_read* read);
 /* 1 when hearth_read_finish() would not wait, else 0. */

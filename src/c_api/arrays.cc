@@ -169,7 +169,7 @@ hearth_status hearth_array_from_memory(const void* data, size_t bytes, hearth_dt
       void (*release)(void*) = nullptr;
       void* context = nullptr;
       ~Keeper() {
-        if (release != nullptr) release(context);
+        if (release != nullptr) c_api::call_back([this] { release(context); });
       }
     };
     const auto keeper = std::make_shared<Keeper>();

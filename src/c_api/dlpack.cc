@@ -174,7 +174,8 @@ hearth_array take_over(Managed* managed, hearth_device device, const char* funct
   struct Keeper {
     Managed* managed = nullptr;
     ~Keeper() {
-      if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
+      if (managed == nullptr || managed->deleter == nullptr) return;
+      call_back([this] { managed->deleter(managed); });
     }
   };
   const auto keeper = std::make_shared<Keeper>();
