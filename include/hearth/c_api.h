@@ -107,7 +107,7 @@ enum {
   HEARTH_U32 = 9,
   HEARTH_U16 = 10,
   HEARTH_U8 = 11,
-  HEARTH_BOOL = 12 /* a byte each, 0 or 1 */
+  HEARTH_BOOL = 12 /* a byte each: 0 or 1; a caller's other bytes are taken for 1 */
 };
 
 /* "f32", "bool"; NULL for a number that is no dtype. */
@@ -190,7 +190,8 @@ HEARTH_C_API hearth_status hearth_array_from_bytes(const void* data, size_t byte
  * aligned to the element's size. The array then is that memory, and nobody may change it until
  * release(context) is called. That happens once, in any thread, when neither the array nor what is
  * computed from it needs the memory. Where a copy is made, it happens before this call returns;
- * where this call fails, it does not happen. */
+ * where this call fails, it does not happen. Of HEARTH_BOOL every byte is read first, and a copy
+ * made where one is neither 0 nor 1. */
 HEARTH_C_API hearth_status hearth_array_from_memory(const void* data, size_t bytes,
                                                     hearth_dtype dtype, const int64_t* shape,
                                                     size_t rank, hearth_device device,
@@ -462,7 +463,8 @@ HEARTH_C_API hearth_status hearth_array_to_dlpack_unversioned(hearth_array array
                                                               struct DLManagedTensor** tensor);
 /* Takes the tensor over, and calls its deleter when it is not needed any more. Where the call fails
  * the tensor stays the caller's. Whatever writes it must have finished before. A tensor of the CPU
- * becomes an array of `device`. One of CUDA is copied to `device`, which for HEARTH_DEFAULT_DEVICE
+ * becomes an array of `device`; its bools are looked at as hearth_array_from_memory() does. One of
+ * CUDA is copied to `device`, which for HEARTH_DEFAULT_DEVICE
  * is its own card; it must be contiguous, else HEARTH_ERROR_UNSUPPORTED. */
 HEARTH_C_API hearth_status hearth_array_from_dlpack(struct DLManagedTensorVersioned* tensor,
                                                     hearth_device device, hearth_array* array);
