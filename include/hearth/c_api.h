@@ -528,7 +528,8 @@ typedef struct hearth_archive {
 
 HEARTH_C_API hearth_status hearth_archive_new(hearth_archive* archive);
 /* Reads a file. Where the device reads the host's memory its arrays are the file, without a copy:
- * the file must not be changed in place while one of them lives. */
+ * the file must not be changed in place while one of them lives. HEARTH_ERROR_UNSUPPORTED where a
+ * name or a text has a byte of zero in it, at which C would end it; the message says which. */
 HEARTH_C_API hearth_status hearth_archive_load(const char* path, hearth_device device,
                                                hearth_archive* archive);
 /* Writes a file. Also where that fails, `path` then has its old contents or all of the new ones. */
