@@ -59,7 +59,7 @@ class [[nodiscard("an op changes nothing in place: keep its result")]] HEARTH_AP
   static Array from_data(const std::vector<T>& data, const Shape& shape, Device device = Device()) {
     return from_data(std::span<const T>(data), shape, device);
   }
-  // The same from raw little-endian elements. Throws Error{shape} when the sizes do not fit.
+  // The same of little-endian bytes, bools of 0 or 1. Throws Error{shape} when sizes do not fit.
   static Array from_bytes(std::span<const std::byte> data, DType dtype, const Shape& shape,
                           Device device = Device());
 
@@ -151,8 +151,8 @@ struct HostElements {
 // Arrays of elements in whole pages of the host's memory, such as a mapped file; one for each, in
 // order. Where the device reads the host's memory (CPU, Metal) an array is that memory: `keeper`
 // keeps it, and nobody may change it while the array lives. What begins at no multiple of its
-// element's size is copied, and so is everything for other devices. Throws Error{shape} when sizes
-// do not fit.
+// element's size is copied, and so is everything for other devices. Bools are 0 or 1. Throws
+// Error{shape} when sizes do not fit.
 HEARTH_API std::vector<Array> host_arrays(std::span<const HostElements> elements,
                                           const std::shared_ptr<const void>& keeper,
                                           Device device = Device());

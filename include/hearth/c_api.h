@@ -33,6 +33,11 @@
  * may release it while others use it. What a thread records is computed in the order in which it
  * was recorded.
  *
+ * Callbacks (`done` of a read, `release` of memory, `deleter` of a tensor) return normally: they
+ * throw no exception, do not longjmp() out and do not end their thread. An exception of C++ that
+ * one throws all the same is dropped: the callback has run, and the call that it ran in returns
+ * what it would have.
+ *
  * fork(). A child has none of its parent's threads and devices. Where the parent had made a call
  * that returns a status, every such call is HEARTH_ERROR_UNSUPPORTED in the child, which may run
  * another program. A process that forks before its first call may use Hearth on both sides.
@@ -102,7 +107,7 @@ enum {
   HEARTH_U32 = 9,
   HEARTH_U16 = 10,
   HEARTH_U8 = 11,
-  HEARTH_BOOL = 12 /* a byte each, 0 or 1 */
+  HEARTH_BOOL = 12 /* a byte each: 0 or 1; a caller's other bytes are taken for 1 */
 };
 
 /* "f32", "bool"; NULL for a number that is no dtype. */
@@ -185,7 +190,8 @@ HEARTH_C_API hearth_status hearth_array_from_bytes(const void* data, size_t byte
  * aligned to the element's size. The array then is that memory, and nobody may change it until
  * release(context) is called. That happens once, in any thread, when neither the array nor what is
  * computed from it needs the memory. Where a copy is made, it happens before this call returns;
- * where this call fails, it does not happen. */
+ * where this call fails, it does not happen. Of HEARTH_BOOL every byte is read first, and a copy
+ * made where one is neither 0 nor 1. */
 HEARTH_C_API hearth_status hearth_array_from_memory(const void* data, size_t bytes,
                                                     hearth_dtype dtype, const int64_t* shape,
                                                     size_t rank, hearth_device device,
@@ -214,7 +220,10 @@ HEARTH_C_API hearth_status hearth_read_start(hearth_array array, hearth_read* re
  * hearth_read_finish() then does not wait. `done` runs in a thread of Hearth's, or in this thread
  * before the call returns; `read` is set before it runs. It may call anything declared here, with
  * one exception: hearth_read_finish() of a read that has not finished is
- * HEARTH_ERROR_INVALID_ARGUMENT there. */
+ * HEARTH_ERROR_INVALID_ARGUMENT there. A read that `done` starts may finish at once: its own `done`
+ * then runs in the same thread when the running one has returned, in the order of their beginnings,
+ * and before the outermost call returns. So `done` may start the next read without end, and must
+ * not wait for another's `done`. */
 HEARTH_C_API hearth_status hearth_read_start_notify(hearth_array array, void (*done)(void* context),
                                                     void* context, hearth_read* read);
 /* 1 when hearth_read_finish() would not wait, else 0. */
@@ -454,7 +463,8 @@ HEARTH_C_API hearth_status hearth_array_to_dlpack_unversioned(hearth_array array
                                                               struct DLManagedTensor** tensor);
 /* Takes the tensor over, and calls its deleter when it is not needed any more. Where the call fails
  * the tensor stays the caller's. Whatever writes it must have finished before. A tensor of the CPU
- * becomes an array of `device`. One of CUDA is copied to `device`, which for HEARTH_DEFAULT_DEVICE
+ * becomes an array of `device`; its bools are looked at as hearth_array_from_memory() does. One of
+ * CUDA is copied to `device`, which for HEARTH_DEFAULT_DEVICE
  * is its own card; it must be contiguous, else HEARTH_ERROR_UNSUPPORTED. */
 HEARTH_C_API hearth_status hearth_array_from_dlpack(struct DLManagedTensorVersioned* tensor,
                                                     hearth_device device, hearth_array* array);
@@ -518,7 +528,8 @@ typedef struct hearth_archive {
 
 HEARTH_C_API hearth_status hearth_archive_new(hearth_archive* archive);
 /* Reads a file. Where the device reads the host's memory its arrays are the file, without a copy:
- * the file must not be changed in place while one of them lives. */
+ * the file must not be changed in place while one of them lives. HEARTH_ERROR_UNSUPPORTED where a
+ * name or a text has a byte of zero in it, at which C would end it; the message says which. */
 HEARTH_C_API hearth_status hearth_archive_load(const char* path, hearth_device device,
                                                hearth_archive* archive);
 /* Writes a file. Also where that fails, `path` then has its old contents or all of the new ones. */

@@ -24,7 +24,7 @@ HEARTH_API void save_safetensors(const std::string& path, const NamedArrays& arr
                                  const Metadata& metadata = {});
 
 // Throws Error{io}; Error{corrupt_file} with the byte offset where the contents break the format;
-// Error{unsupported} for dtypes and ranks that Hearth lacks.
+// Error{unsupported} for dtypes and ranks that Hearth lacks. Bytes of bools but 0 become 1.
 HEARTH_API SafetensorsContents load_safetensors(const std::string& path, Device device = Device());
 template <class Module>
 void load_state_dict(Module& module, const SafetensorsContents& contents,
@@ -32,8 +32,8 @@ void load_state_dict(Module& module, const SafetensorsContents& contents,
   load_state_dict(module, contents.arrays, allow_unexpected, site);
 }
 // The same without copies where the device reads the host's memory (CPU, Metal): arrays are the
-// pages of the file then, read from disk when they are first used. So the file must not be changed
-// in place or cut while one of them lives; replacing it, as save_safetensors() does, is fine.
+// pages of the file then, read from disk when they are first used (bools at once). So the file must
+// not be changed in place or cut while one lives; save_safetensors() replaces it, which is fine.
 HEARTH_API SafetensorsContents map_safetensors(const std::string& path, Device device = Device());
 
 }  // namespace v0

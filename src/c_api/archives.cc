@@ -24,6 +24,26 @@ std::shared_ptr<Archive> archive_of(hearth_archive archive, const char* function
   return *Archives::use(archive.id, function, "archive");
 }
 
+// Names and texts are C strings here. Throws Error{unsupported} for what one would cut.
+void require_c_string(const std::string& text, const char* what, const std::string& name,
+                      const char* path) {
+  if (text.find('\0') == std::string::npos) return;
+  throw Error(ErrorCode::unsupported, std::string("hearth_archive_load: a byte of zero, at which C "
+                                                  "ends texts; got one in ") +
+                                          what + " " + quoted(name) + " of " + quoted(path) +
+                                          ", expected none");
+}
+
+void require_c_strings(const SafetensorsContents& contents, const char* path) {
+  for (const NamedArray& each : contents.arrays) {
+    require_c_string(each.name, "the name of tensor", each.name, path);
+  }
+  for (const auto& [name, text] : contents.metadata) {
+    require_c_string(name, "the name of text", name, path);
+    require_c_string(text, "the text", name, path);
+  }
+}
+
 hearth_archive give_archive(SafetensorsContents contents) {
   auto made = std::make_shared<Archive>();
   made->arrays = std::move(contents.arrays);
@@ -61,8 +81,9 @@ hearth_status hearth_archive_load(const char* path, hearth_device device, hearth
   return guarded(__func__, [&, function = __func__] {
     require_pointer(path, function, "path");
     require_pointer(archive, function, "archive");
-    *archive =
-        c_api::give_archive(hearth::map_safetensors(path, c_api::device_of(device, function)));
+    auto contents = hearth::map_safetensors(path, c_api::device_of(device, function));
+    c_api::require_c_strings(contents, path);
+    *archive = c_api::give_archive(std::move(contents));
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "c_api/objects.h"
 #include "c_api/status.h"
+#include "core/bools.h"
 #include "hearth/c_api.h"
 #include "hearth/grad.h"
 
@@ -84,6 +85,16 @@ Shape shape_of(const std::int64_t* shape, std::size_t rank, const char* function
   return all;
 }
 
+Array array_from(const HostElements& elements, const std::shared_ptr<const void>& keeper,
+                 Device device) {
+  const auto& [bytes, dtype, shape] = elements;
+  if (is_bool(dtype) && !are_bools(bytes)) {
+    return Array::from_bytes(as_bools(bytes), dtype, shape, device);
+  }
+  if (keeper == nullptr) return Array::from_bytes(bytes, dtype, shape, device);
+  return host_arrays({&elements, 1}, keeper, device)[0];
+}
+
 void describe(const Value& value, hearth_array_info& info) {
   const auto fill = [&](const auto& array, std::uint32_t flags) {
     const Shape& shape = array.shape();
@@ -151,8 +162,7 @@ hearth_status hearth_array_from_bytes(const void* data, size_t bytes, hearth_dty
   return guarded(__func__, [&, function = __func__] {
     c_api::require_pointer(array, function, "array");
     const auto elements = c_api::elements_of(data, bytes, dtype, shape, rank, function);
-    *array = c_api::give(hearth::Array::from_bytes(elements.bytes, elements.dtype, elements.shape,
-                                                   c_api::device_of(device, function)));
+    *array = c_api::give(c_api::array_from(elements, nullptr, c_api::device_of(device, function)));
   });
 }
 
@@ -169,11 +179,11 @@ hearth_status hearth_array_from_memory(const void* data, size_t bytes, hearth_dt
       void (*release)(void*) = nullptr;
       void* context = nullptr;
       ~Keeper() {
-        if (release != nullptr) release(context);
+        if (release != nullptr) c_api::call_back([this] { release(context); });
       }
     };
     const auto keeper = std::make_shared<Keeper>();
-    *array = c_api::give(hearth::host_arrays({&elements, 1}, keeper, where)[0]);
+    *array = c_api::give(c_api::array_from(elements, keeper, where));
     keeper->context = context;
     keeper->release = release;
   });

@@ -10,8 +10,10 @@
 #include "core/forked.h"
 #include "graph/record/node.h"
 #include "hearth/c_api.h"
+#include "hearth/ops/elementwise.h"
 #include "hearth/ops/movement.h"
 #include "runtime/commands/driver_calls.h"
+#include "runtime/memory/host_vector.h"
 
 namespace hearth::c_api {
 namespace {
@@ -100,11 +102,32 @@ bool is_row_major(const DLTensor& tensor, const Shape& shape) {
   return tensor.strides == nullptr || is_dense(shape, Strides(tensor.strides, shape.size()));
 }
 
-// Elements of the host's memory in row-major order.
+// Throws Error{invalid_argument} where strides lead to no address.
+void require_strides(const DLTensor& tensor, const Shape& shape, std::int64_t element,
+                     const char* function) {
+  std::int64_t low = 0, high = 0;  // bytes, from the first element
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    std::int64_t reach = 0;
+    std::int64_t& end = tensor.strides[axis] < 0 ? low : high;
+    if (!__builtin_mul_overflow(shape[axis] - 1, tensor.strides[axis], &reach) &&
+        !__builtin_mul_overflow(reach, element, &reach) &&
+        !__builtin_add_overflow(end, reach, &end)) {
+      continue;
+    }
+    throw Error(ErrorCode::invalid_argument,
+                std::string(function) + ": strides out of range; got " +
+                    std::to_string(tensor.strides[axis]) + " along axis " + std::to_string(axis) +
+                    " of " + to_string(shape) + ", expected addresses of memory");
+  }
+}
+
+// Elements of the host's memory in row-major order, for an array of `device`.
 std::vector<std::byte> gathered(const std::byte* data, const DLTensor& tensor, const Shape& shape,
-                                std::int64_t element) {
+                                std::int64_t element, Device device, const char* function) {
   const std::int64_t count = element_count(shape);
-  std::vector<std::byte> out(static_cast<std::size_t>(count * element));
+  if (count == 0) return {};
+  require_strides(tensor, shape, element, function);
+  std::vector<std::byte> out = host_vector<std::byte>(function, count * element, device);
   Dims index = Dims::filled(shape.rank(), 0);
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t at = 0;
@@ -129,14 +152,15 @@ Array from_cuda(const std::byte* data, const DLTensor& tensor, DType dtype, cons
   }
   const std::int64_t bytes = element_count(shape) * size_of(dtype);
   Storage* const storage = allocate_storage(device.impl(), bytes);
-  Array made = make_ready(device.impl(), storage, dtype, shape);
+  Array made = make_ready(device.impl(), storage, is_bool(dtype) ? DType::u8 : dtype, shape);
   if (bytes > 0) {
     const std::lock_guard lock(device.impl().queue_mutex());
     runtime::copy_on_device(*device.impl().driver(), storage->address, const_cast<std::byte*>(data),
                             bytes);
   }
   device.synchronize();
-  return made;
+  // Bools of others may have other bytes than 0 and 1.
+  return is_bool(dtype) ? not_equal(made, std::int64_t{0}) : made;
 }
 
 // `keeper` keeps the tensor.
@@ -162,10 +186,11 @@ Array take_over(const DLTensor& tensor, const std::shared_ptr<const void>& keepe
   const Device where = device_of(device, function);
   const auto bytes = static_cast<std::size_t>(element_count(shape) * size_of(dtype));
   if (!is_row_major(tensor, shape)) {
-    return Array::from_bytes(gathered(data, tensor, shape, size_of(dtype)), dtype, shape, where);
+    return array_from(
+        {gathered(data, tensor, shape, size_of(dtype), where, function), dtype, shape}, nullptr,
+        where);
   }
-  const HostElements elements = {{data, bytes}, dtype, shape};
-  return host_arrays({&elements, 1}, keeper, where)[0];
+  return array_from({{data, bytes}, dtype, shape}, keeper, where);
 }
 
 template <class Managed>
@@ -174,7 +199,8 @@ hearth_array take_over(Managed* managed, hearth_device device, const char* funct
   struct Keeper {
     Managed* managed = nullptr;
     ~Keeper() {
-      if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
+      if (managed == nullptr || managed->deleter == nullptr) return;
+      call_back([this] { managed->deleter(managed); });
     }
   };
   const auto keeper = std::make_shared<Keeper>();

@@ -72,6 +72,11 @@ DType dtype_of(std::int64_t dtype, const char* function);
 Device device_of(std::int64_t device, const char* function);
 Shape shape_of(const std::int64_t* shape, std::size_t rank, const char* function);
 
+// An array of a caller's elements: in place where the device can, as long as `keeper` keeps them,
+// or a copy where `keeper` is null. Bools become 0 and 1, by a copy where they are not.
+Array array_from(const HostElements& elements, const std::shared_ptr<const void>& keeper,
+                 Device device);
+
 // The index of a device.
 hearth_device index_of(Device device);
 

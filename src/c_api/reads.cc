@@ -23,6 +23,7 @@ struct Read {
   Value value;  // until its bytes are there
   void (*done)(void* context) = nullptr;
   void* context = nullptr;
+  std::shared_ptr<Read> next;  // of those whose `done` waits for another's end; of one thread
 
   std::mutex mutex;
   std::condition_variable finished;
@@ -52,13 +53,44 @@ bool is_at_hand(const Value& value) {
 // Whether this thread finishes reads: it cannot wait for one.
 thread_local bool is_waiter = false;
 
-void finish(Read& read) {
-  {
-    const std::lock_guard lock(read.mutex);
-    read.is_finished = true;
+// The reads whose `done` this thread calls once the one that it is in has returned, so that reads
+// which callbacks start need no deeper stack. On the stack of the outermost call.
+struct Callbacks {
+  std::shared_ptr<Read> first;
+  Read* last = nullptr;
+
+  void add(std::shared_ptr<Read> read) noexcept {
+    Read* const added = read.get();
+    (last == nullptr ? first : last->next) = std::move(read);
+    last = added;
   }
-  read.finished.notify_all();
-  if (read.done != nullptr) read.done(read.context);
+  std::shared_ptr<Read> take() noexcept {
+    std::shared_ptr<Read> taken = std::move(first);
+    if (taken != nullptr) first = std::move(taken->next);
+    if (first == nullptr) last = nullptr;
+    return taken;
+  }
+};
+// Null outside of `done`.
+thread_local constinit Callbacks* callbacks = nullptr;
+
+void call_done(std::shared_ptr<Read> read) noexcept {
+  if (callbacks != nullptr) return callbacks->add(std::move(read));
+  Callbacks waiting;
+  callbacks = &waiting;
+  for (; read != nullptr; read = waiting.take()) {
+    call_back([&] { read->done(read->context); });
+  }
+  callbacks = nullptr;
+}
+
+void finish(std::shared_ptr<Read> read) {
+  {
+    const std::lock_guard lock(read->mutex);
+    read->is_finished = true;
+  }
+  read->finished.notify_all();
+  if (read->done != nullptr) call_done(std::move(read));
 }
 
 // Waits for the arrays of a device in a thread of its own, one after the other: they come in the
@@ -107,7 +139,7 @@ class Waiter {
       }
       // Who is told finds the array's memory given back.
       if (read->failure != nullptr || !read->bytes.empty()) read->value = {};
-      finish(*read);
+      finish(std::move(read));
     }
   }
 
@@ -126,7 +158,7 @@ void start(hearth_array array, void (*done)(void*), void* context, hearth_read& 
   read->context = context;
   submit();
   const hearth_read before = std::exchange(handle, {Reads::give(read)});
-  if (is_at_hand(read->value)) return finish(*read);
+  if (is_at_hand(read->value)) return finish(std::move(read));
   try {
     Waiter::of(device_of(read->value)).add(read);
   } catch (...) {

@@ -27,4 +27,14 @@ hearth_status guarded(const char* function, F&& f) noexcept {
   }
 }
 
+// Calls what the caller has given to be called. What it throws, against its contract, ends here: it
+// says nothing of the call or the thread that it runs in.
+template <class F>
+void call_back(F&& f) noexcept {
+  try {
+    f();
+  } catch (...) {
+  }
+}
+
 }  // namespace hearth::c_api

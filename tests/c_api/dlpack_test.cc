@@ -96,5 +96,29 @@ TEST(CDlpack, WhatIsNotTakenStaysTheCallers) {
   EXPECT_EQ(foreign.deleted, 0);
 }
 
+TEST(CDlpack, StridesLeadToAddresses) {
+  Foreign foreign;
+  hearth_array array = {0};
+  for (const std::int64_t stride : {INT64_MAX, INT64_MIN, std::int64_t{1} << 62}) {
+    foreign.strides[0] = stride;
+    expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array),
+                   HEARTH_ERROR_INVALID_ARGUMENT,
+                   "hearth_array_from_dlpack: strides out of range; got " + std::to_string(stride) +
+                       " along axis 0 of [2, 3]");
+  }
+  foreign.strides[0] = foreign.strides[1] = std::int64_t{1} << 60;
+  expect_refused(hearth_array_from_dlpack(&foreign.tensor, -1, &array),
+                 HEARTH_ERROR_INVALID_ARGUMENT, "strides out of range");
+  EXPECT_EQ(foreign.deleted, 0);
+  // Along an axis of one element they lead nowhere, and backwards they may.
+  foreign.shape[0] = 1;
+  foreign.strides[0] = INT64_MAX;
+  foreign.strides[1] = -1;
+  foreign.tensor.dl_tensor.byte_offset = 2 * sizeof(float);
+  ASSERT_EQ(hearth_array_from_dlpack(&foreign.tensor, -1, &array), HEARTH_OK)
+      << hearth_error_message();
+  EXPECT_EQ(values_of(Held(array)), (Floats{3, 2, 1}));
+}
+
 }  // namespace
 }  // namespace hearth::c_api::testing

@@ -252,6 +252,10 @@ TEST(Frequencies, AreThoseOfNumpy) {
   expect_values(ifftshift(ints({3, 4, 0, 1, 2}, {5}), {-1}), {5}, {0, 1, 2, 3, 4});
   expect_error(ErrorCode::invalid_argument, [] { (void)fftfreq(0); });
   expect_error(ErrorCode::invalid_argument, [] { (void)rfftfreq(-1); });
+  for (const std::int64_t n : {INT64_MIN, INT64_MAX}) {
+    expect_error(ErrorCode::invalid_argument, [&] { (void)fftfreq(n); });
+    expect_error(ErrorCode::invalid_argument, [&] { (void)rfftfreq(n); });
+  }
   expect_error(ErrorCode::dtype, [] { (void)fftfreq(3, 1, DType::i32); });
   expect_error(ErrorCode::invalid_argument, [] { (void)fftshift(zeros({3}), {1}); });
 }
@@ -269,7 +273,12 @@ TEST(Windows, AreThoseOfSciPy) {
     expect_values(window(0, true, DType::f32), {0}, {});
     expect_values(window(1, true, DType::f32), {1}, {1});
     expect_values(window(1, false, DType::f32), {1}, {1});
-    expect_error(ErrorCode::invalid_argument, [&] { (void)window(-1, true, DType::f32); });
+    for (const std::int64_t size : {std::int64_t{-1}, INT64_MIN, INT64_MAX}) {
+      for (const bool periodic : {false, true}) {
+        expect_error(ErrorCode::invalid_argument,
+                     [&] { (void)window(size, periodic, DType::f32); });
+      }
+    }
     expect_error(ErrorCode::dtype, [&] { (void)window(4, true, DType::i32); });
     expect_error(ErrorCode::dtype, [&] { (void)window(1, true, DType::i32); });
   };

@@ -264,6 +264,26 @@ TEST(Movement, CatStackSplitChunkRepeat) {
   expect_values(repeat(x, {0, 2}), {0, 4}, {});
   const Array deep = repeat(ramp({1, 1, 1, 1, 1, 1, 1, 2}), {1, 1, 1, 1, 1, 1, 2, 2});
   expect_values(deep, {1, 1, 1, 1, 1, 1, 2, 4}, {0, 1, 0, 1, 0, 1, 0, 1});
+  const Array deeper = repeat(ramp({2, 1, 1, 1, 1, 1, 1, 2}), {2, 1, 1, 1, 1, 1, 1, 2});
+  expect_values(deeper, {4, 1, 1, 1, 1, 1, 1, 4}, {0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3});
+  EXPECT_EQ(repeat(ramp({1, 1, 1, 1, 1, 1, 1, 2}), {1, 1, 1, 1, 1, 1, 0, 2}).shape(),
+            (Shape{1, 1, 1, 1, 1, 1, 0, 4}));
+  for (const int rank : {2, 8}) {
+    const Array one = reshape(ramp({2}), [&] {
+      Shape shape = Dims::filled(rank, 1);
+      shape[rank - 1] = 2;
+      return shape;
+    }());
+    for (const std::int64_t times : {INT64_MAX, std::int64_t{1} << 31}) {
+      try {
+        repeat(one, Dims::filled(rank, times)).eval();
+        ADD_FAILURE() << "repeated " << times << " times";
+      } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what()).rfind("repeat: shape too large; got ", 0), 0u)
+            << error.what();
+      }
+    }
+  }
 }
 
 // Two arrays of one element each along the last axis go element by element, of every size.

@@ -60,6 +60,9 @@ TEST(Products, Cov) {
                  0.5555555555555555, -3.2777777777777777, 4.222222222222221, 0.1111111111111111,
                  -0.5555555555555556, 0.11111111111111108, 0.1111111111111111, 0.2222222222222222});
   expect_values(cov(cast(x, DType::f16)), {3, 3}, columns);
+  // 2^63 more elements than there are, and as many fewer.
+  expect_values(cov(x, 0, INT64_MIN), {3, 3}, Values(9, 0));
+  EXPECT_TRUE(std::isinf(cov(x, 0, INT64_MAX).to_doubles()[0]));
   expect_values(cov(array({1, 2}, {1, 2})), {2, 2}, {kNan, kNan, kNan, kNan});
   expect_error(ErrorCode::shape, [] { (void)cov(ones({3})); });
   expect_error(ErrorCode::dtype, [] { (void)cov(ones({3, 2}, DType::i64)); });

@@ -50,6 +50,7 @@ class GpuDevice final : public DeviceImpl {
   MemoryStatistics memory() const override { return pool_.statistics(); }
   void reset_peak() override { pool_.reset_peak(); }
   void set_memory_limit(std::int64_t bytes) override { pool_.set_limit(bytes); }
+  std::int64_t room() const override { return pool_.room(); }
   void trim() override;
 
   Address arena(std::int64_t bytes) override;

@@ -11,6 +11,7 @@
 #include "core/require_listed.h"
 #include "core/throw_as.h"
 #include "hearth/ops.h"
+#include "runtime/memory/host_vector.h"
 
 namespace hearth {
 namespace {
@@ -100,6 +101,7 @@ Array rope_frequencies(std::int64_t dims, double base, const RopeScaling& scalin
                        const Array& given, Device device) try {
   check_scaling(dims, base, scaling);
   const std::int64_t pairs = dims / 2;
+  std::vector<float> parts = host_vector<float>("rope_frequencies", 2 * pairs, device);
   std::vector<double> divisors;
   if (given.defined()) {
     if (given.shape() != Shape{pairs}) {
@@ -109,7 +111,6 @@ Array rope_frequencies(std::int64_t dims, double base, const RopeScaling& scalin
     }
     divisors = given.to_doubles();
   }
-  std::vector<float> parts(static_cast<std::size_t>(2 * pairs));
   const YarnRange range(dims, base, scaling);
   for (std::int64_t i = 0; i < pairs; ++i) {
     const auto at = static_cast<std::size_t>(i);

@@ -7,6 +7,7 @@
 #include "graph/record/node.h"
 #include "hearth/ops.h"
 #include "ops/definition/sync.h"
+#include "runtime/memory/host_vector.h"
 
 namespace hearth {
 namespace {
@@ -37,7 +38,8 @@ inline namespace v0 {
 Array to_device(const Array& x, Device device) {
   require_defined("to_device", x);
   if (x.is_scalar() || x.device() == device) return x;
-  std::vector<std::byte> bytes = host_vector<std::byte>("to_device", x.size() * size_of(x.dtype()));
+  std::vector<std::byte> bytes =
+      host_vector<std::byte>("to_device", x.size() * size_of(x.dtype()), device);
   count_sync();
   x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
   return track_made(to_device_op, x, Params().i64(place_of(x.device())),

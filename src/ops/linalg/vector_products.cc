@@ -78,7 +78,8 @@ Array cross(const Array& a, const Array& b, std::int64_t axis) try {
 Array cov(const Array& x, std::int64_t axis, std::int64_t correction) try {
   const Array products = scatter_matrix("cov", x, axis);
   const std::int64_t count = x.shape(axis);
-  const auto divisor = static_cast<double>(std::max<std::int64_t>(count - correction, 0));
+  const double divisor =
+      std::max(static_cast<double>(count) - static_cast<double>(correction), 0.0);
   return cast(div(products, divisor), x.dtype());
 } catch (const Error& error) {
   throw_as("cov", error);

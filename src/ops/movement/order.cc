@@ -1,10 +1,12 @@
 // Axes and elements in another order: movedim, roll, rot90, repeat_interleave.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "core/throw_as.h"
 #include "hearth/ops.h"
 #include "ops/definition/rules.h"
+#include "runtime/memory/host_vector.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -105,11 +107,13 @@ Array repeat_interleave(const Array& x, const std::vector<std::int64_t>& times,
     }
   }
   check_shape("repeat_interleave", shape);
-  std::vector<std::int64_t> positions;
-  positions.reserve(static_cast<std::size_t>(shape[at]));
+  // The result too, which would not be computed after all.
+  require_room("repeat_interleave", x.device(), element_count(shape), size_of(x.dtype()));
+  std::vector<std::int64_t> positions =
+      host_vector<std::int64_t>("repeat_interleave", shape[at], x.device());
+  auto next = positions.begin();
   for (std::int64_t i = 0; i < extent; ++i) {
-    positions.insert(positions.end(), static_cast<std::size_t>(times[static_cast<std::size_t>(i)]),
-                     i);
+    next = std::fill_n(next, times[static_cast<std::size_t>(i)], i);
   }
   return select(x, Array::from_data(positions, {shape[at]}, x.device()), at);
 } catch (const Error& error) {

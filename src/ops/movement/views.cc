@@ -314,7 +314,7 @@ std::vector<Array> chunk(const Array& x, std::int64_t count, std::int64_t axis) 
   return split(x, sizes, at);
 }
 
-Array repeat(const Array& x, const Dims& times) {
+Array repeat(const Array& x, const Dims& times) try {
   const Shape& shape = shape_of("repeat", x);
   bool fits = times.rank() == shape.rank();
   int repeated = 0;
@@ -328,35 +328,8 @@ Array repeat(const Array& x, const Dims& times) {
              std::to_string(shape.rank()) + " counts of at least 0");
   }
   if (repeated == 0) return x;
-  if (shape.rank() + repeated > kMaxRank) {
-    // Too many axes to broadcast in one step: one after the other.
-    Array result = x;
-    for (int i = 0; i < times.rank(); ++i) {
-      if (times[i] == 1) continue;
-      if (shape.rank() == kMaxRank) {
-        if (times[i] == 0) {
-          result = narrow(result, i, 0, 0);
-        } else {
-          result = cat(std::vector<Array>(static_cast<std::size_t>(times[i]), result), i);
-        }
-        continue;
-      }
-      Dims one = Dims::filled(times.rank(), 1);
-      one[i] = times[i];
-      result = repeat(result, one);
-    }
-    return result;
-  }
-  Shape apart;
-  Shape stretched;
   Shape merged;
   for (int i = 0; i < shape.rank(); ++i) {
-    if (times[i] != 1) {
-      apart.push_back(1);
-      stretched.push_back(times[i]);
-    }
-    apart.push_back(shape[i]);
-    stretched.push_back(shape[i]);
     std::int64_t extent = 0;
     if (__builtin_mul_overflow(times[i], shape[i], &extent)) {
       fail(ErrorCode::shape, "repeat",
@@ -365,7 +338,36 @@ Array repeat(const Array& x, const Dims& times) {
     }
     merged.push_back(extent);
   }
+  check_shape("repeat", merged);
+  if (shape.rank() + repeated > kMaxRank) {
+    // Too many axes to broadcast in one step: one after the other, as the middle one of three.
+    Array result = x;
+    for (int i = 0; i < times.rank(); ++i) {
+      if (times[i] == 1) continue;
+      std::int64_t outer = 1, inner = 1;
+      for (int axis = 0; axis < times.rank(); ++axis) {
+        (axis < i ? outer : inner) *= result.shape()[axis];
+      }
+      Shape longer = result.shape();
+      longer[i] = merged[i];
+      const Array row = reshape(result, {outer, 1, inner});
+      result = reshape(expand(row, {outer, times[i], inner}), longer);
+    }
+    return result;
+  }
+  Shape apart;
+  Shape stretched;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (times[i] != 1) {
+      apart.push_back(1);
+      stretched.push_back(times[i]);
+    }
+    apart.push_back(shape[i]);
+    stretched.push_back(shape[i]);
+  }
   return reshape(expand(reshape(x, apart), stretched), merged);
+} catch (const Error& error) {
+  throw_as("repeat", error);
 }
 
 }  // namespace v0

@@ -17,6 +17,7 @@
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
+#include "runtime/memory/host_vector.h"
 
 namespace hearth {
 
@@ -392,7 +393,7 @@ Array random_permutation(std::int64_t count, DType dtype, Device device, Generat
   }
   Generator& from = source != nullptr ? *source : generator();
   const auto permuted = [&]<class T>(T zero) {
-    std::vector<T> order = host_vector<T>("random_permutation", count);
+    std::vector<T> order = host_vector<T>("random_permutation", count, device);
     std::iota(order.begin(), order.end(), zero);
     philox_shuffle(from.seed, from.counter, order.data(), static_cast<std::uint64_t>(count));
     return Array::from_data(order, {count}, device);

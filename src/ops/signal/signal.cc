@@ -2,7 +2,6 @@
 #include <cmath>
 #include <numbers>
 #include <string>
-#include <vector>
 
 #include "core/throw_as.h"
 #include "graph/record/node.h"
@@ -14,9 +13,9 @@ namespace hearth {
 namespace signals {
 namespace {
 
-// An array of numbers that are worked out on the host, in f64.
-template <class Value>
-Array listed(const char* function, std::int64_t count, DType dtype, Device device, Value value) {
+// 0 to count - 1, for numbers that are worked out in f64: on the CPU, which every machine has f64
+// on.
+Array counted(const char* function, std::int64_t count, DType dtype) {
   if (!is_float(dtype)) {
     throw Error(ErrorCode::dtype, std::string(function) + ": not a float dtype; got " +
                                       std::string(name(dtype)) + ", expected a float dtype");
@@ -25,21 +24,23 @@ Array listed(const char* function, std::int64_t count, DType dtype, Device devic
     throw Error(ErrorCode::invalid_argument, std::string(function) + ": size out of range; got " +
                                                  std::to_string(count) + ", expected 0 to 2^52");
   }
-  std::vector<double> values = host_vector<double>(function, count);
-  for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value(i);
-  const Array exact = Array::from_data(values, {count}, Device::cpu());
+  return arange(0, count, 1, DType::f64, Device::cpu());
+}
+
+Array given(const Array& exact, DType dtype, Device device) {
   return to_device(cast(exact, dtype), device);
 }
 
 // a - b cos(2 pi t) + c cos(4 pi t), for t from 0 to 1.
 Array cosine_window(const char* function, std::int64_t size, bool periodic, DType dtype,
                     Device device, double a, double b, double c) {
+  const Array at = counted(function, size, dtype);
+  if (size == 1) return ones({1}, dtype, device);
   const auto period = static_cast<double>(periodic ? size : size - 1);
-  return listed(function, size, dtype, device, [&](std::int64_t i) {
-    if (size == 1) return 1.0;
-    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / period;
-    return a - b * std::cos(angle) + c * std::cos(2 * angle);
-  });
+  const Array angle = div(mul(at, 2 * std::numbers::pi), period);
+  Array window = sub(a, mul(cos(angle), b));
+  if (c != 0) window = add(window, mul(cos(mul(angle, 2.0)), c));
+  return given(window, dtype, device);
 }
 
 struct Frames {
@@ -110,10 +111,10 @@ Array fftfreq(std::int64_t n, double spacing, DType dtype, Device device) try {
   if (n == 0) {
     throw Error(ErrorCode::invalid_argument, "fftfreq: no samples; got 0, expected 1 or more");
   }
-  return signals::listed("fftfreq", n, dtype, device, [&](std::int64_t i) {
-    const std::int64_t at = i < (n + 1) / 2 ? i : i - n;
-    return static_cast<double>(at) / (static_cast<double>(n) * spacing);
-  });
+  const Array at = signals::counted("fftfreq", n, dtype);
+  const auto count = static_cast<double>(n), positive = static_cast<double>(n / 2 + n % 2);
+  const Array order = where(less(at, positive), at, sub(at, count));
+  return signals::given(div(order, count * spacing), dtype, device);
 } catch (const Error& error) {
   throw_as("fftfreq", error);
 }
@@ -123,9 +124,8 @@ Array rfftfreq(std::int64_t n, double spacing, DType dtype, Device device) try {
     throw Error(ErrorCode::invalid_argument,
                 "rfftfreq: no samples; got " + std::to_string(n) + ", expected 1 or more");
   }
-  return signals::listed("rfftfreq", n / 2 + 1, dtype, device, [&](std::int64_t i) {
-    return static_cast<double>(i) / (static_cast<double>(n) * spacing);
-  });
+  const Array at = signals::counted("rfftfreq", n / 2 + 1, dtype);
+  return signals::given(div(at, static_cast<double>(n) * spacing), dtype, device);
 } catch (const Error& error) {
   throw_as("rfftfreq", error);
 }

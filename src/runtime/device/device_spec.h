@@ -72,6 +72,9 @@ class DeviceImpl {
   virtual MemoryStatistics memory() const = 0;
   virtual void reset_peak() = 0;
   virtual void set_memory_limit(std::int64_t bytes) = 0;
+  // How many bytes the limit leaves to arrays beside those that there are; below 0 where these are
+  // over it. Thread-safe.
+  virtual std::int64_t room() const = 0;
   virtual void trim() = 0;
 
   // The arena for values that die inside a plan: at least `bytes` long, until the next call.

@@ -211,6 +211,11 @@ std::int64_t BufferPool::limit() const {
   return limit_;
 }
 
+std::int64_t BufferPool::room() const {
+  const std::lock_guard lock(mutex_);
+  return limit_ - stats_.in_use - arena_;
+}
+
 void BufferPool::note_arena(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > arena_) {

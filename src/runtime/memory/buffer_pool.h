@@ -29,6 +29,7 @@ class BufferPool {
   void trim() noexcept;
   void set_limit(std::int64_t bytes);
   std::int64_t limit() const;
+  std::int64_t room() const;  // what the limit leaves
 
   // Counts `bytes` of arena in addition to arrays. Throws Error{out_of_memory} over the limit.
   void note_arena(std::int64_t bytes);

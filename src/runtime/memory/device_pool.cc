@@ -24,7 +24,7 @@ int DevicePool::class_of(std::int64_t bytes) noexcept {
 }
 
 void DevicePool::check_limit(std::int64_t more) const {
-  if (stats_.in_use + stats_.arena + more <= limit_) return;
+  if (more <= limit_ - stats_.in_use - stats_.arena) return;
   throw Error(ErrorCode::out_of_memory,
               "device memory: over the limit; got a request of " + std::to_string(more) +
                   " bytes beside " + std::to_string(stats_.in_use + stats_.arena) +
@@ -120,6 +120,11 @@ void DevicePool::trim() noexcept {
 void DevicePool::set_limit(std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   limit_ = bytes;
+}
+
+std::int64_t DevicePool::room() const {
+  const std::lock_guard lock(mutex_);
+  return limit_ - stats_.in_use - stats_.arena;
 }
 
 void DevicePool::note_arena(std::int64_t bytes) {

@@ -36,6 +36,7 @@ class DevicePool {
   // names them.
   void trim() noexcept;
   void set_limit(std::int64_t bytes);
+  std::int64_t room() const;  // what the limit leaves
   // Counts the arena in addition to arrays; throws Error{out_of_memory} over the limit.
   void note_arena(std::int64_t bytes);
   MemoryStatistics statistics() const;

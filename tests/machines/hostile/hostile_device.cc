@@ -161,6 +161,10 @@ class HostileDevice final : public DeviceImpl {
     const std::lock_guard lock(mutex_);
     limit_ = bytes;
   }
+  std::int64_t room() const override {
+    const std::lock_guard lock(mutex_);
+    return limit_ - stats_.in_use - stats_.arena;
+  }
   void trim() override {
     const std::lock_guard plan_lock(queue_mutex());
     queue_.wait();
@@ -306,12 +310,6 @@ class HostileDevice final : public DeviceImpl {
                 std::string("hostile: an operand of ") +
                     (launch.signature != nullptr ? launch.signature->op->name.text : "a region") +
                     " is not in live memory");
-  }
-
-  // What is left of the limit.
-  std::int64_t room() const {
-    const std::lock_guard lock(mutex_);
-    return limit_ - stats_.in_use - stats_.arena;
   }
 
   [[noreturn]] static void fail(std::int64_t bytes) {

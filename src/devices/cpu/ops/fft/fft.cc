@@ -1,6 +1,8 @@
 // Discrete Fourier transforms along an axis. Those of real lines of even length are done by one of
 // half the length: even elements are its real part and odd ones its imaginary part.
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "core/integer_math.h"
@@ -64,6 +66,32 @@ struct FftState {
   FftPlan<T> plan;
   std::vector<T> roots_re, roots_im;  // e^(-2 pi i k / n)
 };
+
+// A state that is worked out when it is first wanted: once memory for the operands, as long as its
+// tables, has been found. Thread-safe.
+template <class T>
+class LateFftState {
+ public:
+  LateFftState(std::int64_t length, bool real, bool alone)
+      : length_(length), real_(real), alone_(alone) {}
+
+  const FftState<T>& get() const {
+    const std::lock_guard lock(mutex_);
+    if (state_ == nullptr) state_ = std::make_unique<FftState<T>>(length_, real_, alone_);
+    return *state_;
+  }
+
+ private:
+  const std::int64_t length_;
+  const bool real_, alone_;
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<const FftState<T>> state_;
+};
+
+template <class T>
+const FftState<T>& state_of(const Launch& launch) {
+  return static_cast<const LateFftState<T>*>(launch.state)->get();
+}
 
 // Lines side by side: element i of lane l is at i * lanes + l.
 template <class T>
@@ -150,7 +178,7 @@ void run_fft(const Launch& launch) {
   const bool inverse = statics.boolean();
   const FftLines<T> re(input_of(launch, 0), axis), im(input_of(launch, 1), axis);
   const FftLines<T> out_re(output_of(launch), axis), out_im(output_of(launch, 1), axis);
-  const auto& state = *static_cast<const FftState<T>*>(launch.state);
+  const FftState<T>& state = state_of<T>(launch);
   for_blocks(state, re.count(), [&](FftBlock<T> block) {
     const ComplexRow<const T> x = {gathered(re, block, state.n, block.from.re),
                                    gathered(im, block, state.n, block.from.im)};
@@ -192,7 +220,7 @@ void run_rfft(const Launch& launch) {
   const auto axis = static_cast<int>(statics_of(launch).i64());
   const FftLines<T> x(input_of(launch, 0), axis);
   const FftLines<T> out_re(output_of(launch), axis), out_im(output_of(launch, 1), axis);
-  const auto& state = *static_cast<const FftState<T>*>(launch.state);
+  const FftState<T>& state = state_of<T>(launch);
   const std::int64_t half = state.plan.length(), bins = out_re.length();
   for_blocks(state, x.count(), [&](FftBlock<T> block) {
     const std::int64_t lanes = block.lanes;
@@ -250,7 +278,7 @@ void run_irfft(const Launch& launch) {
   const auto axis = static_cast<int>(statics_of(launch).i64());
   const FftLines<T> re(input_of(launch, 0), axis), im(input_of(launch, 1), axis);
   const FftLines<T> out(output_of(launch), axis);
-  const auto& state = *static_cast<const FftState<T>*>(launch.state);
+  const FftState<T>& state = state_of<T>(launch);
   const std::int64_t half = state.plan.length(), bins = re.length();
   for_blocks(state, re.count(), [&](FftBlock<T> block) {
     const std::int64_t lanes = block.lanes;
@@ -299,7 +327,8 @@ Prepared prepare(const Signature& signature) {
   const bool alone = std::all_of(signature.inputs.begin(), signature.inputs.end(),
                                  [&](const TensorSpec& each) { return each.strides[axis] == 1; });
   with_compute_type(signature.inputs[0].dtype, [&]<class T>() {
-    prepared.state = std::make_shared<const FftState<T>>(n, transform != Transform::complex, alone);
+    prepared.state =
+        std::make_shared<const LateFftState<T>>(n, transform != Transform::complex, alone);
   });
   return prepared;
 }
