@@ -16,9 +16,9 @@ namespace @namespace@ {
 
 @declarations@
 const std::vector<Family>& families() {
-  static const std::vector<Family> all = {
+  static const auto* const all = new std::vector<Family>{
 @calls@  };
-  return all;
+  return *all;
 }
 
 }  // namespace @namespace@

@@ -166,16 +166,13 @@ FunctionOfMany checkpoint(FunctionOfMany f) {
       kept.dtype = input.dtype();
     }
     record->device = node_of(value)->device;
-    record->replay = [shared, before](const GradRecord& self) {
+    record->replay = [shared, before](std::span<const Array> saved) {
       struct Restore {
         Generator state = generator();
         ~Restore() { generator() = state; }
       } const restore;
       generator() = before;
-      std::vector<Array> arguments;
-      arguments.reserve(self.inputs.size());
-      for (const GradInput& input : self.inputs) arguments.push_back(input.saved);
-      return (*shared)(arguments);
+      return (*shared)(saved);
     };
     retain_handle(node_of(value));
     return array_of(node_of(value), record.release());

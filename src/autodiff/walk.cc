@@ -1,5 +1,6 @@
 #include "autodiff/walk.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/outputs.h"
@@ -37,20 +38,34 @@ void Walk::accumulate_output(GradRecord* record, int output, const Array& gradie
 
 namespace {
 
-// The results of the record's op, computed again from what is saved.
-std::vector<Array> recomputed(const GradRecord& record) {
-  if (record.replay) return {record.replay(record)};
+// The results of the record's op, computed again from its inputs.
+std::vector<Array> recomputed(const GradRecord& record, std::span<const Array> saved) {
+  if (record.replay) return {record.replay(saved)};
   if (!has_composite(*record.op)) {
     throw Error(ErrorCode::unsupported, std::string(record.op->name.text) +
                                             ": no gradient; got an op without vjp and "
                                             "composite, expected one of them");
   }
   std::vector<const Array*> inputs;
-  inputs.reserve(record.inputs.size());
-  for (const GradInput& input : record.inputs) inputs.push_back(optional_input(input.saved));
+  inputs.reserve(saved.size());
+  for (const Array& input : saved) inputs.push_back(optional_input(input));
   const Composite arguments{inputs, record.params, Device(record.device)};
   if (record.op->composite_outputs != nullptr) return record.op->composite_outputs(arguments);
   return {record.op->composite(arguments)};
+}
+
+// Of a record without, walks of any number may follow each other.
+bool has_saved(const GradRecord& record) {
+  return record.replay != nullptr || record.output.defined() || !record.more_outputs.empty() ||
+         std::any_of(record.inputs.begin(), record.inputs.end(),
+                     [](const GradInput& input) { return input.saved.defined(); });
+}
+
+[[noreturn]] void refuse_used_up(const GradRecord& record) {
+  throw Error(ErrorCode::invalid_argument,
+              "backward: the values of " + std::string(record.op->name.text) +
+                  " were released; got a second backward through the same ops, expected the "
+                  "loss to be recorded anew in each step, or the first to retain them");
 }
 
 // `saved` with the record of its op, so that what a rule makes of it is tracked.
@@ -61,11 +76,11 @@ Array tracked_again(const Array& saved, GradRecord& record, int output) {
 }  // namespace
 
 void Walk::step_composed(GradRecord& record, const Array& gradient, const MoreGradients& more) {
+  const std::vector<Array> inputs = tracked_inputs(record);
   std::vector<Array> again;
-  track_saved(record);
   {
     const GradMode tracked(true);
-    again = recomputed(record);
+    again = recomputed(record, inputs);
   }
   bool any = false;
   for (std::size_t i = 0; i < again.size(); ++i) {
@@ -85,15 +100,6 @@ void Walk::step_composed(GradRecord& record, const Array& gradient, const MoreGr
 }
 
 void Walk::step(GradRecord& record, const Array& gradient) {
-  if (record.op->kind == OpKind::output) {
-    return accumulate_output(record.inputs[0].parent, output_of(record), gradient);
-  }
-  if (record.released) {
-    throw Error(ErrorCode::invalid_argument,
-                "backward: the values of " + std::string(record.op->name.text) +
-                    " were released; got a second backward through the same ops, expected the "
-                    "loss to be recorded anew in each step, or the first to retain them");
-  }
   MoreGradients more;
   if (record.op->outputs > 1) {
     more = std::move(more_gradients_[&record]);
@@ -108,9 +114,9 @@ void Walk::step(GradRecord& record, const Array& gradient) {
     return;
   }
   Array tracked;
-  std::vector<Array> more_tracked;
+  std::vector<Array> inputs, more_tracked;
   if (options_.create_graph) {
-    track_saved(record);
+    inputs = tracked_inputs(record);
     tracked = tracked_again(record.output, record, 0);
     for (std::size_t i = 0; i < record.more_outputs.size(); ++i) {
       more_tracked.push_back(
@@ -119,7 +125,7 @@ void Walk::step(GradRecord& record, const Array& gradient) {
   }
   const Array& out = options_.create_graph ? tracked : record.output;
   const std::vector<Array>& more_outs = options_.create_graph ? more_tracked : record.more_outputs;
-  Grads gradients = record.op->vjp(Vjp{record, gradient, out, more, more_outs});
+  Grads gradients = record.op->vjp(Vjp{record, gradient, out, more, more_outs, inputs});
   for (std::size_t i = 0; i < record.inputs.size() && i < gradients.size(); ++i) {
     const GradInput& input = record.inputs[i];
     if (input.parent == nullptr || !gradients[i].defined()) continue;
@@ -149,19 +155,17 @@ void Walk::run(const Array& result, const Array& gradient, Gradients& leaves) {
       leaves.set(record->leaf_id, before.defined() ? add(before, whole) : std::move(whole));
       continue;
     }
+    if (record->op->kind == OpKind::output) {
+      accumulate_output(record->inputs[0].parent, output_of(*record), whole);
+      continue;
+    }
+    SavedReader saved(*record);
+    if (!saved) refuse_used_up(*record);
     step(*record, whole);
     // What this walk computed again is of no use to another one.
     const bool is_own = record->sequence >= first_own_;
     if (options_.create_graph || (options_.retain && !is_own)) continue;
-    bool held = record == root || record->replay != nullptr || record->output.defined() ||
-                !record->more_outputs.empty();
-    for (const GradInput& input : record->inputs) held = held || input.saved.defined();
-    if (!held) continue;
-    record->released = true;
-    record->output = Array();
-    record->more_outputs.clear();
-    for (GradInput& input : record->inputs) input.saved = Array();
-    record->replay = nullptr;
+    if (record == root || has_saved(*record)) saved.use_up();
   }
 }
 

@@ -1,10 +1,10 @@
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "c_api/objects.h"
 #include "c_api/status.h"
 #include "core/require.h"
+#include "graph/record/grad_record.h"
 #include "hearth/c_api.h"
 #include "hearth/grad.h"
 #include "hearth/random.h"
@@ -14,16 +14,13 @@ namespace {
 
 using AllGradients = Handles<Gradients, HandleKind::gradients>;
 
-// How often the thread has begun what it has not ended, and what keeps recording untracked.
+// How often the thread has begun what it has not ended, and whether it recorded for gradients
+// before. Without a destructor: a thread that ends may call from those of its other objects.
 struct Untracked {
   std::int64_t depth = 0;
-  std::optional<NoGrad> guard;
+  bool before = true;
 };
-
-Untracked& untracked() {
-  thread_local Untracked mine;
-  return mine;
-}
+constinit thread_local Untracked t_untracked;
 
 }  // namespace
 
@@ -56,18 +53,18 @@ hearth_status hearth_array_detach(hearth_array array, hearth_array* detached) {
 
 hearth_status hearth_no_grad_begin(void) {
   return guarded(__func__, [] {
-    auto& mine = c_api::untracked();
-    if (mine.depth == 0) mine.guard.emplace();
+    auto& mine = c_api::t_untracked;
+    if (mine.depth == 0) mine.before = hearth::set_grad_enabled(false);
     ++mine.depth;
   });
 }
 
 hearth_status hearth_no_grad_end(void) {
   return guarded(__func__, [function = __func__] {
-    auto& mine = c_api::untracked();
+    auto& mine = c_api::t_untracked;
     hearth::require(mine.depth > 0, function, "nothing has begun", mine.depth,
                     "hearth_no_grad_begin() before");
-    if (--mine.depth == 0) mine.guard.reset();
+    if (--mine.depth == 0) hearth::set_grad_enabled(mine.before);
   });
 }
 

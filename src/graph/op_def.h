@@ -123,6 +123,8 @@ struct Vjp {
   // The same of the outputs after the first, of ops that have them.
   std::span<const Array> more_grads = {};
   std::span<const Array> more_outs = {};
+  // Unless empty, in place of what the record saves of the inputs: tracked_inputs().
+  std::span<const Array> inputs = {};
 
   // Of output i, counted from 0; undefined where nothing that is differentiated depends on it.
   const Array& output_grad(int i) const;

@@ -107,7 +107,7 @@ TEST(Backward, RecordsAreRecycledEmpty) {
     fresh.push_back(x * 2.0);
   }
   ASSERT_EQ(grad_of(fresh.back()), used);
-  EXPECT_FALSE(used->released);
+  EXPECT_EQ(used->readers.load(), 0u);
   EXPECT_FALSE(used->replay);
   EXPECT_FALSE(used->output.defined());
   ASSERT_EQ(used->inputs.size(), 2u);

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "core/thread_owned.h"
 #include "graph/channels_last.h"
 #include "graph/hash.h"
 #include "graph/outputs.h"
@@ -258,7 +259,7 @@ void publish(const Plan& plan, const Recording& recording, Scratch& scratch,
 // Runs what has not failed. Throws what went wrong before the first launch; then no node has
 // changed. `most_blamed` values at most fail where memory is short.
 void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::size_t most_blamed) {
-  thread_local Scratch scratch;
+  Scratch& scratch = ThreadOwned<Scratch>::get();
   const std::size_t described = recording.words.size();
   if (!describe_wanted(recording, failed)) return;
   describe(device, recording, scratch.facts);

@@ -3,11 +3,15 @@
 // A record is made when an op with a tracked input is recorded. It owns the values that the op's
 // rule saves and references to the records of its inputs; only arrays and later records own a
 // record. Release is iterative: chains may be long.
+//
+// Several threads may walk over one record at once. What it saves changes once: it goes when a walk
+// has used it up and no other one reads it any more (SavedReader). Nothing else changes.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -18,7 +22,7 @@ namespace hearth {
 // What a record knows of one of its op's inputs.
 struct GradInput {
   GradRecord* parent = nullptr;  // owned; null where untracked
-  Array saved;                   // undefined where the rule does not read it; see track_saved()
+  Array saved;                   // undefined where the rule does not read it
   Shape shape;
   DType dtype = DType::f32;
   bool is_given = false;
@@ -36,10 +40,12 @@ struct GradRecord {
   // The outputs after the first, of an op that has them: undefined where Saves does not name them.
   std::vector<Array> more_outputs;
   DeviceImpl* device = nullptr;
-  // Where set, computes the op's output again from what is saved: its gradient is that
+  // Where set, computes the op's output again from tracked_inputs(): its gradient is that
   // computation's.
-  std::function<Array(const GradRecord&)> replay;
-  bool released = false;  // backward() has used the saved values up
+  std::function<Array(std::span<const Array> inputs)> replay;
+  // How many walks read what is saved: values of inputs, outputs, replay; and kUsedUp.
+  std::atomic<std::uint32_t> readers{0};
+  static constexpr std::uint32_t kUsedUp = std::uint32_t{1} << 31;
 };
 
 // An empty record with one reference and the next sequence number, from a list of the thread's own.
@@ -56,9 +62,27 @@ inline void release(GradRecord* record) noexcept {
   }
 }
 
-// Saved values are kept without the records that they have in `parent`: only gradients of gradients
-// and computing again need those. Gives them back.
-void track_saved(GradRecord& record) noexcept;
+// While one lives, what the record saves stays.
+class SavedReader {
+ public:
+  explicit SavedReader(GradRecord& record) noexcept;
+  ~SavedReader();
+  SavedReader(const SavedReader&) = delete;
+  SavedReader& operator=(const SavedReader&) = delete;
+
+  // False where a walk has used up what was saved.
+  explicit operator bool() const noexcept { return record_ != nullptr; }
+  // From now on nobody else may read what is saved, which goes with its last reader.
+  void use_up() noexcept { is_used_up_ = true; }
+
+ private:
+  GradRecord* record_;
+  bool is_used_up_ = false;
+};
+
+// What is saved of the inputs, with the records that they have in `parent`: only gradients of
+// gradients and computing again need those. Called while a SavedReader lives.
+std::vector<Array> tracked_inputs(const GradRecord& record);
 
 // A leaf record with a fresh id, or with `id` where a parameter keeps its identity.
 GradRecord* make_leaf(std::uint64_t id = 0);

@@ -1,6 +1,7 @@
 #include "graph/record/node.h"
 #include "core/forked.h"
 #include "core/number_text.h"
+#include "core/thread_owned.h"
 
 #include <mutex>
 #include <new>
@@ -23,8 +24,7 @@ SharedNodes& shared_nodes() {
   return *shared;
 }
 
-// A thread's own list. Until the thread first needs the shared one, and after its thread-local
-// objects are gone, it keeps nothing.
+// A thread's own list. Until the thread first needs the shared one it keeps nothing.
 struct LocalNodes {
   Node* first = nullptr;
   std::size_t count = 0;
@@ -51,18 +51,15 @@ void give_back(std::size_t keep) {
   while (t_nodes.count > keep) shared.free.push_back(pop(t_nodes));
 }
 
+void stop_keeping() noexcept {
+  t_nodes.most = 0;
+  if (!is_forked()) give_back(0);
+}
+constinit thread_local ThreadEnd t_end = {&stop_keeping};
+
 // From the first use of the shared list on, the thread keeps nodes until it ends.
-void start_keeping() {
-  struct Ending {
-    bool ended = false;
-    ~Ending() {
-      ended = true;
-      t_nodes.most = 0;
-      if (!is_forked()) give_back(0);
-    }
-  };
-  thread_local Ending ending;
-  if (!ending.ended) t_nodes.most = 32 * kBatch;
+void start_keeping() noexcept {
+  if (t_nodes.most == 0 && note_thread_end(t_end)) t_nodes.most = 32 * kBatch;
 }
 
 void refill() {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "core/thread_owned.h"
 #include "core/throw_as.h"
 #include "graph/op_def.h"
 #include "graph/outputs.h"
@@ -86,7 +87,8 @@ bool is_given(const Array* input) { return input != nullptr && input->defined();
 bool has_implementation(const DeviceImpl& device, const Inference& inference) {
   const Selector& selector = device.selector();
   if (switches().composites || !selector.has(&inference.op)) return false;
-  thread_local Signature signature;  // keeps its capacity: this runs for every composite op
+  // Keeps its capacity: this runs for every composite op.
+  Signature& signature = ThreadOwned<Signature>::get();
   signature.op = &inference.op;
   signature.device = &selector.traits();
   signature.statics = inference.params.statics().span();

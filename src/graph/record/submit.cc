@@ -6,6 +6,7 @@
 #include "graph/record/recording_front.h"
 #include "graph/record/tape.h"
 #include "graph/switches.h"
+#include "runtime/memory/held_keepers.h"
 #include "runtime/trace/timeline.h"
 
 namespace hearth {
@@ -13,6 +14,7 @@ namespace hearth {
 // In a thread that does not record here, with the switches of the one that does.
 template <class F>
 void Tape::visit(F&& f) noexcept {
+  const HeldKeepers held;
   lock_.lock_as_visitor();
   const Switches mine = switches();
   switches() = switches_;
@@ -25,6 +27,7 @@ void Tape::submit() noexcept {
   if (owner_.load(std::memory_order_relaxed) != std::this_thread::get_id()) {
     return visit([this] { submit_locked(); });
   }
+  const HeldKeepers held;
   lock_.lock_as_owner();
   submit_locked();
   lock_.unlock_as_owner();

@@ -3,6 +3,7 @@
 #include "graph/hash.h"
 #include "graph/outputs.h"
 #include "graph/switches.h"
+#include "runtime/memory/held_keepers.h"
 
 namespace hearth {
 namespace {
@@ -169,7 +170,10 @@ Node* Tape::append_nodes(const OpDef& op, std::span<const Array* const> inputs,
     const bool may_cut = op.kind == OpKind::contraction || op.kind == OpKind::reduce;
     if (rec.nodes.size() >= kHardLimit || (may_cut && (mix(1, window_) & kCutMask) == 0)) {
       counters().automatic_cuts.fetch_add(1, std::memory_order_relaxed);
+      const HeldKeepers held;
       submit_locked();
+      lock_.unlock_as_owner();
+      return node;
     }
   }
   lock_.unlock_as_owner();

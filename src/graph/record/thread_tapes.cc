@@ -1,11 +1,11 @@
 // Which thread records on which tape.
 #include <mutex>
-#include <system_error>
+#include <new>
 #include <thread>
 
 #include "core/forked.h"
+#include "core/thread_owned.h"
 #include "graph/record/tape.h"
-#include "graph/switches.h"
 
 namespace hearth {
 
@@ -34,31 +34,7 @@ class TapeList {
   void submit_all() {
     for (Tape* tape : tapes_) tape->submit();
   }
-  ~TapeList() {
-    if (is_forked()) return;
-    // On another thread: this one's kernels may keep scratch that is gone by now.
-    for (Tape* tape : tapes_) {
-      if (tape->is_empty()) continue;
-      try {
-        const Switches mine = switches();
-        std::thread([tape, mine] {
-          switches() = mine;
-          tape->submit();
-        }).join();
-      } catch (const std::system_error&) {
-        // No thread to be had: what is recorded runs when somebody reads it.
-      }
-    }
-    Idle& idle = idle_tapes();
-    for (Tape* tape : tapes_) {
-      tape->lock_.lock_as_owner();
-      tape->forget_failure();
-      tape->lock_.unlock_as_owner();
-      tape->owner_.store({}, std::memory_order_relaxed);
-    }
-    const std::lock_guard lock(idle.mutex);
-    idle.tapes.insert(idle.tapes.end(), tapes_.begin(), tapes_.end());
-  }
+  ~TapeList();
 
  private:
   struct Idle {
@@ -73,19 +49,41 @@ class TapeList {
 };
 
 namespace {
-TapeList& thread_tapes() {
-  thread_local TapeList tapes;
-  return tapes;
-}
+
+// What Tape::of() found last; the tape of a list that is gone is not the thread's any more.
+constinit thread_local Tape* t_last = nullptr;
+
+TapeList& thread_tapes() { return ThreadOwned<TapeList>::get(); }
+
 }  // namespace
 
-Tape& Tape::of(DeviceImpl& device) {
-  thread_local Tape* last = nullptr;
-  if (last != nullptr && &last->device_ == &device) return *last;
-  last = &thread_tapes().of(device);
-  return *last;
+TapeList::~TapeList() {
+  if (is_forked()) return;
+  t_last = nullptr;
+  for (Tape* tape : tapes_) {
+    tape->submit();
+    tape->lock_.lock_as_owner();
+    tape->forget_failure();
+    tape->lock_.unlock_as_owner();
+    tape->owner_.store({}, std::memory_order_relaxed);
+  }
+  Idle& idle = idle_tapes();
+  const std::lock_guard lock(idle.mutex);
+  try {
+    idle.tapes.insert(idle.tapes.end(), tapes_.begin(), tapes_.end());
+  } catch (const std::bad_alloc&) {
+    // Nobody uses these tapes again, nothing else.
+  }
 }
 
-void Tape::submit_all() { thread_tapes().submit_all(); }
+Tape& Tape::of(DeviceImpl& device) {
+  if (t_last != nullptr && &t_last->device_ == &device) return *t_last;
+  t_last = &thread_tapes().of(device);
+  return *t_last;
+}
+
+void Tape::submit_all() {
+  if (TapeList* const tapes = ThreadOwned<TapeList>::find()) tapes->submit_all();
+}
 
 }  // namespace hearth

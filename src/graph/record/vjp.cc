@@ -17,7 +17,8 @@ std::size_t at(const Vjp& v, int i) {
 int Vjp::input_count() const { return static_cast<int>(record.inputs.size()); }
 
 const Array& Vjp::input(int i) const {
-  const Array& saved = record.inputs[at(*this, i)].saved;
+  const std::size_t place = at(*this, i);
+  const Array& saved = inputs.empty() ? record.inputs[place].saved : inputs[place];
   if (!saved.defined()) {
     throw Error(ErrorCode::internal, std::string(record.op->name.text) +
                                          ": the gradient rule reads input " + std::to_string(i) +

@@ -16,11 +16,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "hearth/device.h"
+#include "runtime/device/queue_mutex.h"
 
 namespace hearth {
 inline namespace v0 {
@@ -114,12 +114,12 @@ class DeviceImpl {
   virtual runtime::Driver* driver() noexcept { return nullptr; }
   virtual runtime::KernelRegistry* registry() noexcept { return nullptr; }
 
-  std::mutex& queue_mutex() noexcept { return queue_mutex_; }
+  QueueMutex& queue_mutex() noexcept { return queue_mutex_; }
 
  private:
   std::string kind_;
   int index_;
-  std::mutex queue_mutex_;
+  QueueMutex queue_mutex_;
 };
 
 }  // namespace v0

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/thread_owned.h"
 #include "devices/cpu/gemm/amx.h"
 
 namespace hearth::cpu {
@@ -66,10 +67,7 @@ struct EmulatedAmx {
     std::memcpy(&value, &tile[row * kRowBytes + at * sizeof(value)], sizeof(value));
     return value;
   }
-  static std::array<Tile, 8>& tiles() {
-    static thread_local std::array<Tile, 8> all;
-    return all;
-  }
+  static std::array<Tile, 8>& tiles() { return ThreadOwned<std::array<Tile, 8>>::get(); }
 };
 
 }  // namespace hearth::cpu

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/integer_math.h"
+#include "core/thread_owned.h"
 #include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/integer.h"
 #include "devices/cpu/gemm/kernels.h"
@@ -19,10 +20,13 @@ constexpr std::int64_t kLocalPanels = 2;
 constexpr std::int64_t kPanelBytes = std::int64_t{8} << 20;
 constexpr std::size_t kKeepBytes = std::size_t{16} << 20;
 
-thread_local GemmScratch t_panels;  // packed B, filled for all tasks of a product
-thread_local GemmScratch t_tiles;   // packed A, likewise, in tiles
-thread_local GemmScratch t_rows;    // packed A of a task
-thread_local GemmScratch t_tile;    // sums, where C is narrower
+struct ProductScratch {
+  GemmScratch panels;  // packed B, filled for all tasks of a product
+  GemmScratch tiles;   // packed A, likewise, in tiles
+  GemmScratch rows;    // packed A of a task
+  GemmScratch tile;    // sums, where C is narrower
+};
+ProductScratch& product_scratch() { return ThreadOwned<ProductScratch>::get(); }
 
 WorkerPool::Wake wake_for(double work) {
   return work < 4e6 ? WorkerPool::Wake::if_frequent : WorkerPool::Wake::always;
@@ -121,18 +125,18 @@ class Product {
     const std::int64_t at_once = std::clamp<std::int64_t>(
         kPanelBytes / std::max<std::int64_t>(group * static_cast<std::int64_t>(sizeof(P)), 1), 1,
         groups);
-    P* panels = t_panels.take<P>(at_once * group);
+    P* panels = product_scratch().panels.take<P>(at_once * group);
     if (by_amx() && !direct_a_ && threads <= kSharingThreads &&
         padded_rows() * height_ <= kPanelBytes / 4) {
-      tiles_ = t_tiles.take<X>(padded_rows() * height_ * kGroup);
+      tiles_ = product_scratch().tiles.take<X>(padded_rows() * height_ * kGroup);
     }
     for (std::int64_t first = 0; first < groups; first += at_once) {
       const std::int64_t some = std::min(at_once, groups - first);
       pack(threads, panels, first, some);
       run_tasks(threads, panels, first, some);
     }
-    t_panels.trim(kKeepBytes);
-    t_tiles.trim(kKeepBytes);
+    product_scratch().panels.trim(kKeepBytes);
+    product_scratch().tiles.trim(kKeepBytes);
   }
 
  private:
@@ -264,7 +268,7 @@ class Product {
       sums = c;
     } else {
       sums_stride = cols_;
-      sums = t_tile.take<T>(rows_ * cols_);
+      sums = product_scratch().tile.take<T>(rows_ * cols_);
       if (g_.accumulate) widen(c, g_.c_row_stride, m, n, sums, sums_stride);
     }
 
@@ -303,7 +307,7 @@ class Product {
   void pack_and_multiply(const S* b, std::int64_t n, GemmBlock<X, P, T> block) {
     const std::int64_t height = groups_of(block.k);
     const std::int64_t most = kLocalPanels * panel_;
-    block.b = t_panels.take<P>(height * most);
+    block.b = product_scratch().panels.take<P>(height * most);
     block.b_packed = true;
     block.b_panel_stride = height;
     for (std::int64_t j = 0; j < n; j += most) {
@@ -331,7 +335,7 @@ class Product {
       }
     } else if (g_.a_col_stride == 1) {
       const std::int64_t stride = depth_ + 16;  // keeps rows off the same cache sets
-      X* rows = t_rows.take<X>(rows_ * stride);
+      X* rows = product_scratch().rows.take<X>(rows_ * stride);
       how_.copies().copy(a, g_.a_row_stride, 1, block.m, block.k, rows, stride);
       block.a = rows;
       block.a_row_stride = stride;
@@ -339,7 +343,7 @@ class Product {
       block.a_step = kGroup;
     } else {
       const std::int64_t height = ceil_div(block.k, kGroup);
-      P* rows = t_rows.take<P>(rows_ * height);
+      P* rows = product_scratch().rows.take<P>(rows_ * height);
       how_.copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel,
                          0, rows);
       block.a = reinterpret_cast<const X*>(rows);
@@ -355,8 +359,8 @@ class Product {
   void place_tiles(const S* a, GemmBlock<X, P, T>& block) {
     if constexpr (std::is_same_v<S, bfloat16> && std::is_same_v<X, bfloat16>) {
       const std::int64_t panel = blocking_.row_panel;
-      X* const tiles =
-          t_rows.take<X>(ceil_div(block.m, panel) * panel * groups_of(block.k) * kGroup);
+      X* const tiles = product_scratch().rows.take<X>(ceil_div(block.m, panel) * panel *
+                                                      groups_of(block.k) * kGroup);
       kernels_.pack_tiles(a, g_.a_row_stride, g_.a_col_stride, block.m, block.k, tiles);
       set_tiles(tiles, block);
     }

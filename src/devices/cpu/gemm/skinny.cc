@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/integer_math.h"
+#include "core/thread_owned.h"
 #include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/scratch.h"
@@ -27,9 +28,10 @@ constexpr std::int64_t kSkinnyLength = 16;
 constexpr std::int64_t kMaxColumns = 2048;
 constexpr std::int64_t kColumnUnit = 64;  // whole vectors of every type and target
 
-thread_local GemmScratch t_x;
-thread_local GemmScratch t_sums;
-thread_local GemmScratch t_tile;
+struct SkinnyScratch {
+  GemmScratch x, sums, tile;
+};
+SkinnyScratch& skinny_scratch() { return ThreadOwned<SkinnyScratch>::get(); }
 
 template <class S>
 struct Kernels;
@@ -93,7 +95,7 @@ void run_columns(const GemmArgs& g, std::int64_t batch, const View& v,
     sums = reinterpret_cast<T*>(c + j);
   } else {
     stride = n;
-    sums = t_sums.take<T>(v.m * n);
+    sums = skinny_scratch().sums.take<T>(v.m * n);
   }
   if (!in_place || !g.accumulate) {
     for (std::int64_t i = 0; i < v.m; ++i) std::fill_n(sums + i * stride, n, T{0});
@@ -114,7 +116,7 @@ void run_columns(const GemmArgs& g, std::int64_t batch, const View& v,
   std::int64_t tile_stride = stride;
   if (v.transposed && v.m > 1) {
     tile_stride = v.m;
-    tile = t_tile.take<T>(v.m * n);
+    tile = skinny_scratch().tile.take<T>(v.m * n);
     for (std::int64_t i = 0; i < v.m; ++i) {
       for (std::int64_t q = 0; q < n; ++q) tile[q * tile_stride + i] = sums[i * stride + q];
     }
@@ -148,7 +150,7 @@ void run(const GemmArgs& g, std::int64_t batch, const View& v) {
   if (std::is_same_v<S, T> && v.x_col_stride == 1) {
     x = static_cast<const T*>(v.x);
   } else {
-    T* copy = t_x.take<T>(v.m * v.k);
+    T* copy = skinny_scratch().x.take<T>(v.m * v.k);
     x_stride = v.k;
     Kernels<S>::copies().copy(static_cast<const S*>(v.x), v.x_row_stride, v.x_col_stride, v.m, v.k,
                               copy, x_stride);

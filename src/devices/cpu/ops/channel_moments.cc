@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/integer_math.h"
+#include "core/thread_owned.h"
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
@@ -164,10 +165,7 @@ struct Rows {
   std::int64_t stride;
 };
 
-std::vector<Part>& sums_of_chunk() {
-  thread_local std::vector<Part> sums;
-  return sums;
-}
+std::vector<Part>& sums_of_chunk() { return ThreadOwned<std::vector<Part>>::get(); }
 
 // Moments are about the first row, from the second block on about the mean of the first block.
 template <class T, bool kMoments>

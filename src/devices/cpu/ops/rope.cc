@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/thread_owned.h"
 #include "devices/cpu/ops/elements.h"
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
@@ -123,13 +124,17 @@ class AngleTable {
   std::vector<T> cosines_, sines_;
 };
 
+struct KnownFrequencies {
+  double base = 0;
+  std::vector<double> made;
+};
+
 std::vector<double> frequencies_of(const Launch& launch, const RopeSettings& s,
                                    std::int64_t pairs) {
   std::vector<double> frequency(static_cast<std::size_t>(pairs));
   if (!has_input(launch, 2)) {
     // Layers of a model ask for the same ones.
-    thread_local double base = 0;
-    thread_local std::vector<double> made;
+    auto& [base, made] = ThreadOwned<KnownFrequencies>::get();
     if (base != s.base || std::ssize(made) != pairs) {
       for (std::int64_t i = 0; i < pairs; ++i) {
         frequency[static_cast<std::size_t>(i)] =
@@ -199,7 +204,7 @@ void rope(const Launch& launch) {
   angles.positions = positions_of(launch, s, seq);
   angles.magnitude = s.magnitude;
   // Layers of a model ask for the same table one after the other.
-  thread_local AngleTable<T> table;
+  auto& table = ThreadOwned<AngleTable<T>>::get();
   table.fill(std::move(angles));
   const std::int64_t table_rows = table.angles().rows();
   const T* const cosines = table.cosines();

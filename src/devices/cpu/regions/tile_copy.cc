@@ -10,6 +10,7 @@
 
 #include "core/axes.h"
 #include "core/integer_math.h"
+#include "core/thread_owned.h"
 #include "devices/cpu/regions/copy_rows.h"
 #include "devices/cpu/regions/tile_program.h"
 #include "devices/cpu/regions/tile_table.h"
@@ -123,6 +124,12 @@ void transpose_block(const std::byte* from, std::int64_t row_step, std::uint16_t
 }
 #endif
 
+// A block before its lines are written; threads may have small stacks.
+constexpr std::int64_t kTransposedBytes = kLine * kLine * kBlockLines * kBlockLines;
+struct Transposed {
+  alignas(64) std::byte bytes[kTransposedBytes];
+};
+
 // One row of blocks: all of the source-dense axis, up to a block's width of the target-dense axis.
 template <class W>
 void transpose_strip(const CopyPlan& plan, std::byte* to, const std::byte* from, std::int64_t first,
@@ -134,7 +141,8 @@ void transpose_strip(const CopyPlan& plan, std::byte* to, const std::byte* from,
   from += first * plan.inner.from;
   const std::int64_t whole = count / kSide * kSide;
   std::int64_t a = 0;
-  alignas(64) W transposed[kWidth * kWidth];
+  static_assert(kWidth * kWidth * kSize <= kTransposedBytes);
+  auto* const transposed = reinterpret_cast<W*>(ThreadOwned<Transposed>::get().bytes);
   const TileTable& table = tile_table();
   while (whole > 0 && a + kSide <= plan.across.extent) {
     const std::int64_t tall = std::min(kWidth, (plan.across.extent - a) / kSide * kSide);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "core/thread_owned.h"
 #include "devices/cpu/regions/tile_walk.h"
 #include "graph/op_def.h"
 #include "hearth/error.h"
@@ -124,6 +125,12 @@ void combine_chunks(const ReducePlan& plan, std::byte* partial, std::byte* base)
   store_results(plan, partial, 0, plan.results, base);
 }
 
+// Of a task; threads may have small stacks.
+struct ReduceScratch {
+  alignas(64) std::byte first[std::max(kStripWidth, kDirectTile) * 8];
+  alignas(64) std::byte second[kStripWidth * 8];
+};
+
 struct Lanes {
   alignas(64) std::byte bytes[kFoldLanes * 8];
 };
@@ -203,7 +210,7 @@ void reduce_segments(const ReducePlan& plan, const Launch& launch, TileScalars& 
       launch.operands[plan.result] + program.operands[static_cast<std::size_t>(plan.result)].offset;
   const auto body = [&](std::int64_t begin, std::int64_t end) {
     TileWalk walk(program, launch, scalars);
-    alignas(64) std::byte results[kDirectTile * 8];
+    std::byte* const results = ThreadOwned<ReduceScratch>::get().first;
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t row = task / tiles_per_line;
       const std::int64_t tile = task % tiles_per_line;
@@ -240,8 +247,7 @@ void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& s
 
   const auto body = [&](std::int64_t begin, std::int64_t end) {
     TileWalk walk(program, launch, scalars);
-    alignas(64) std::byte sums[kStripWidth * 8];
-    alignas(64) std::byte block[kStripWidth * 8];
+    auto& [sums, block] = ThreadOwned<ReduceScratch>::get();
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t chunk = task % plan.chunks;
       const std::int64_t strip = task / plan.chunks % plan.strips;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/thread_owned.h"
 #include "devices/cpu/regions/copy_rows.h"
 
 namespace hearth::cpu {
@@ -66,11 +67,14 @@ TileWalk::TileWalk(const TileProgram& program, const Launch& launch, TileScalars
   bases_ = slots_ + program.slots;
   std::byte* scratch = in_place_scratch_;
   const std::int64_t singles = static_cast<std::int64_t>(program.singles.size()) * 8;
-  if (program.scratch_bytes + singles + 64 > kInPlaceScratch) {
-    heap_scratch_ = std::make_unique_for_overwrite<std::byte[]>(
-        static_cast<std::size_t>(program.scratch_bytes + singles + 128));
+  const std::int64_t needed = program.scratch_bytes + singles + 64;
+  if (needed > kOwnScratch) {
+    heap_scratch_ =
+        std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(needed + 64));
     scratch = heap_scratch_.get();
     scratch += (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
+  } else if (needed > kInPlaceScratch) {
+    scratch = ThreadOwned<OwnScratch>::get().bytes;
   }
   for (int i = 0; i < operands_; ++i) {
     bases_[i] = launch.operands[i] + program.operands[static_cast<std::size_t>(i)].offset;

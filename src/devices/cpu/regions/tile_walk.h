@@ -49,9 +49,14 @@ class TileWalk {
   const std::byte* memory(int operand) const { return slots_[operand]; }
 
  private:
-  // On the stack; what is longer is allocated.
+  // On the stack, which may be small; a thread keeps kOwnScratch more, and what is longer than that
+  // is allocated.
   static constexpr int kInPlaceSlots = 96;
-  static constexpr std::int64_t kInPlaceScratch = 48 << 10;
+  static constexpr std::int64_t kInPlaceScratch = 8 << 10;
+  static constexpr std::int64_t kOwnScratch = 48 << 10;
+  struct OwnScratch {  // of the one walk that a thread has at a time
+    alignas(64) std::byte bytes[kOwnScratch];
+  };
 
   void gather(std::int64_t n);
   std::int64_t find_column(const TileOperand& operand, std::int64_t* index) const;

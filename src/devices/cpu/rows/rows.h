@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 
 #include "core/axes.h"
+#include "core/thread_owned.h"
 #include "devices/cpu/rows/row_math.h"
 #include "devices/cpu/streaming.h"
 #include "graph/implementation.h"
@@ -107,20 +109,22 @@ class ScratchSlot {
   int index_;
 };
 
+template <class T>
+struct ScratchBlock {
+  struct Release {
+    void operator()(T* old) const { ::operator delete[](old, std::align_val_t{64}); }
+  };
+  std::unique_ptr<T[], Release> memory;
+  std::int64_t size = 0;
+};
+
 // Memory of one task, kept by its thread for the next. It is the task's until something on the same
 // thread asks for the slot with the same type: a function and those that it calls, chunks of work
 // that it waits for among them, share no slot.
 template <class T>
 T* scratch(ScratchSlot slot, std::int64_t count) {
-  struct Block {
-    struct Release {
-      void operator()(T* old) const { ::operator delete[](old, std::align_val_t{64}); }
-    };
-    std::unique_ptr<T[], Release> memory;
-    std::int64_t size = 0;
-  };
-  thread_local Block blocks[ScratchSlot::kCount];
-  Block& block = blocks[slot.index()];
+  using Blocks = std::array<ScratchBlock<T>, ScratchSlot::kCount>;
+  ScratchBlock<T>& block = ThreadOwned<Blocks>::get()[static_cast<std::size_t>(slot.index())];
   if (block.size < count) {
     block.memory.reset();
     block.size = 0;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/thread_owned.h"
 #include "devices/sim/threads/threadgroup.h"
 
 namespace hearth::sim {
@@ -165,6 +166,6 @@ void interrupt_kernel(pthread_t thread) {
   pthread_kill(thread, kInterrupt);
 }
 
-void prepare_fault_stack() { thread_local const SignalStack stack; }
+void prepare_fault_stack() { ThreadOwned<SignalStack>::get(); }
 
 }  // namespace hearth::sim

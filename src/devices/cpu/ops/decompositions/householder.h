@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "core/thread_owned.h"
 #include "devices/cpu/ops/decompositions/panel.h"
 
 namespace hearth::cpu {
@@ -38,12 +39,18 @@ T reflect(T* x, std::int64_t n) {
   return static_cast<T>((beta - head) / beta);
 }
 
+// A small matrix of a function; threads may have small stacks.
+template <class T>
+struct BlockMatrix {
+  T elements[kMatrixBlock * kMatrixBlock];
+};
+
 // T^T [size, size], a lower triangle, of the reflections in v [size, length], `stride` apart.
 template <class T>
 void form_triangle(const T* v, std::int64_t stride, std::int64_t length, std::int64_t size,
                    const T* tau, T* triangle) {
   const RowMath<T>& math = row_math<T>();
-  T products[kMatrixBlock * kMatrixBlock];  // V^T V
+  T* const products = ThreadOwned<BlockMatrix<T>>::get().elements;  // V^T V
   multiply<T>(size, size, length, {v, stride}, {v, 1, stride}, products, size, false);
   std::fill_n(triangle, size * size, T(0));
   for (std::int64_t j = 0; j < size; ++j) {
@@ -60,9 +67,9 @@ void apply_block(const T* v, std::int64_t stride, std::int64_t length, std::int6
                  const T* triangle, bool transposed, T* c, std::int64_t cols,
                  std::int64_t row_stride, T* workspace) {
   if (cols == 0) return;
-  T* const products = workspace;                // V^T c
-  T* const weighted = workspace + size * cols;  // -T V^T c
-  T negative[kMatrixBlock * kMatrixBlock];      // -T^T
+  T* const products = workspace;                                    // V^T c
+  T* const weighted = workspace + size * cols;                      // -T V^T c
+  T* const negative = ThreadOwned<BlockMatrix<T>>::get().elements;  // -T^T
   negate_to(triangle, size, size, size, negative);
   multiply<T>(size, cols, length, {v, stride}, {c, row_stride}, products, cols, false);
   multiply<T>(
