@@ -1,10 +1,12 @@
 // Several threads that differentiate through one graph at once: each gets the gradients, or is told
 // that another one has used the values up.
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <string>
 #include <thread>
+#include <vector>
 
-#include "check.h"
 #include "graph/effort.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
