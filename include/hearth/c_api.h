@@ -32,7 +32,9 @@
  * Threads. Every call may come from any thread, also from destructors when it ends, from atexit()
  * and from functions that Hearth calls. Several threads may use a handle at once, and one may
  * release it while others use it. What a thread records is computed in the order in which it was
- * recorded. Threads need a stack of 64 KiB at least, where Hearth is compiled with optimisation.
+ * recorded. On the CPU threads need a stack of 64 KiB at least, where Hearth is compiled with
+ * optimisation. Drivers and compilers of GPUs need more, and give errors once exit() has ended
+ * them.
  *
  * Callbacks (`done` of a read, `release` of memory, `deleter` of a tensor) return normally: they
  * throw no exception, do not longjmp() out and do not end their thread. An exception of C++ that

@@ -178,6 +178,7 @@ TEST(CArrays, ReadsThatNobodyWaitsFor) {
 TEST(CArrays, AReadHoldsNoMemoryOnceItHasSaidSo) {
   const Held x = floats(Floats(1000), {1000});
   for (int round = 0; round < 200; ++round) {
+    ASSERT_EQ(hearth_device_synchronize(HEARTH_DEFAULT_DEVICE), HEARTH_OK);
     const std::int64_t before = statistic("memory.in_use");
     hearth_read read = {0};
     {

@@ -25,6 +25,23 @@ struct Held {
   ~Held() { EXPECT_EQ(hearth_array_release(handle), HEARTH_OK) << hearth_error_message(); }
 };
 
+// The CPU is the default device while one lives: for what drivers of GPUs decide by themselves.
+class OnCpu {
+ public:
+  OnCpu() {
+    hearth_device cpu = -1;
+    EXPECT_EQ(hearth_device_default(&before_), HEARTH_OK) << hearth_error_message();
+    EXPECT_EQ(hearth_device_named("cpu", &cpu), HEARTH_OK) << hearth_error_message();
+    EXPECT_EQ(hearth_device_set_default(cpu), HEARTH_OK) << hearth_error_message();
+  }
+  ~OnCpu() { EXPECT_EQ(hearth_device_set_default(before_), HEARTH_OK); }
+  OnCpu(const OnCpu&) = delete;
+  OnCpu& operator=(const OnCpu&) = delete;
+
+ private:
+  hearth_device before_ = -1;
+};
+
 inline Held floats(const std::vector<float>& values, const std::vector<std::int64_t>& shape) {
   hearth_array array = {0};
   EXPECT_EQ(hearth_array_from_bytes(values.data(), values.size() * sizeof(float), HEARTH_F32,

@@ -42,6 +42,7 @@ void run_on_small_stack(std::function<void()> body) {
 }
 
 TEST(SmallStacks, ArraysOfSomeSize) {
+  const OnCpu on_cpu;
   run_on_small_stack([] {
     const std::int64_t shape[] = {200, 300};
     const hearth_parameter parameters[] = {{"shape", hearth_of_ints(shape, 2)}};
@@ -69,6 +70,7 @@ TEST(SmallStacks, ArraysOfSomeSize) {
 }
 
 TEST(SmallStacks, LongChains) {
+  const OnCpu on_cpu;
   run_on_small_stack([] {
     const Held x = floats({1, 2, 3, 4}, {4});
     hearth_array leaf = {0};

@@ -99,6 +99,7 @@ TEST(ThreadEnds, TheProcessEnds) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
+        const OnCpu on_cpu;
         const auto again = [] {
           use_hearth();
           if (::testing::Test::HasFailure()) _Exit(3);
