@@ -10,8 +10,8 @@ use std::{env, fs};
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=HEARTH_LIB_DIR");
-    if let Some(folder) = env::var_os("HEARTH_LIB_DIR") {
-        link(Path::new(&folder));
+    if let Some(folder) = env::var_os("HEARTH_LIB_DIR").filter(|folder| !folder.is_empty()) {
+        link(&given(Path::new(&folder)));
     } else if !installed() {
         link(&build());
     }
@@ -42,6 +42,15 @@ fn build() -> PathBuf {
         .profile("Release") // whatever the profile of the crate that is built
         .build()
         .join("lib")
+}
+
+/// The folder that HEARTH_LIB_DIR names, as Cargo needs it.
+fn given(folder: &Path) -> PathBuf {
+    let names = ["libhearth.a", "libhearth.so", "libhearth.dylib"];
+    if !names.iter().any(|name| folder.join(name).exists()) {
+        panic!("HEARTH_LIB_DIR: no Hearth in {folder:?}; expected one of {names:?} there");
+    }
+    folder.canonicalize().unwrap()
 }
 
 fn link(folder: &Path) {

@@ -125,7 +125,18 @@ impl Read {
     }
 
     fn finish(&self, read: hearth_read) -> Result<TensorData, String> {
-        let mut bytes = zeros(self.dtype, self.bytes);
+        let mut bytes = match zeros(self.dtype, self.bytes) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                // SAFETY: a handle, which is not used again. What the read failed of says more.
+                let status = unsafe { hearth_read_finish(read, std::ptr::null_mut(), 0) };
+                return Err(if status == HEARTH_ERROR_SHAPE {
+                    error
+                } else {
+                    message()
+                });
+            }
+        };
         let target = bytes.as_mut_ptr().cast();
         // SAFETY: `target` has room for as many bytes, and is written before the call returns.
         match unsafe { hearth_read_finish(read, target, self.bytes) } {
@@ -182,13 +193,17 @@ impl Drop for Read {
     }
 }
 
-/// Bytes that a vector of the elements can take over.
-fn zeros(dtype: DType, bytes: usize) -> Bytes {
+/// Bytes that a vector of the elements can take over. An error where the host has no memory for
+/// them, which a vector would abort for.
+fn zeros(dtype: DType, bytes: usize) -> Result<Bytes, String> {
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
+        format!("read: out of memory of the host; got a result of {bytes} bytes, expected fewer")
+    })?;
     // Elements of quantized data are those that it is packed into, and its scales.
-    match dtype.size() {
+    Ok(match dtype.size() {
         8 => Bytes::from_elems(vec![0u64; bytes / 8]),
         4 if bytes.is_multiple_of(4) => Bytes::from_elems(vec![0u32; bytes / 4]),
         2 if bytes.is_multiple_of(2) => Bytes::from_elems(vec![0u16; bytes / 2]),
         _ => Bytes::from_elems(vec![0u8; bytes]),
-    }
+    })
 }

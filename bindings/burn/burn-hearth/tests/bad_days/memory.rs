@@ -4,7 +4,7 @@ use std::thread;
 
 use burn_autodiff::Autodiff;
 use burn_backend::ops::FloatTensorOps;
-use burn_backend::{AutodiffBackend, Scalar};
+use burn_backend::{AutodiffBackend, Scalar, Shape};
 use burn_hearth::{Hearth, HearthTensor};
 use hearth_sys::{HEARTH_OK, hearth_device_set_memory_limit};
 
@@ -67,6 +67,15 @@ fn reads_and_sync_report_that_there_is_no_memory() {
     assert_no_memory(read(failed)); // it is not tried again
     assert_eq!(read(step(&x)).unwrap(), vec![2.0; COUNT]);
     drop(one);
+    assert_eq!(held(), before);
+}
+
+#[test]
+fn reads_of_more_than_the_host_has_are_errors() {
+    let _alone = alone();
+    let before = held();
+    let shape = Shape::from(vec![1usize << 40, 1 << 10]);
+    assert_no_memory(read(Hearth::float_expand(floats(vec![0.5]), shape)));
     assert_eq!(held(), before);
 }
 
