@@ -77,6 +77,7 @@ inline Array array(const Values& values, const Shape& shape, DType dtype = DType
     case DType::u8:
       return as(std::uint8_t{});
     case DType::bool_:
+    default:
       break;
   }
   std::vector<std::byte> bytes;

@@ -110,13 +110,46 @@ enum {
   HEARTH_U32 = 9,
   HEARTH_U16 = 10,
   HEARTH_U8 = 11,
-  HEARTH_BOOL = 12 /* a byte each: 0 or 1; a caller's other bytes are taken for 1 */
+  HEARTH_BOOL = 12, /* a byte each: 0 or 1; a caller's other bytes are taken for 1 */
+  /* Packed: ggml's blocks along the last axis, as files of language models hold weights. Such an
+   * array can be made, read, moved in whole blocks, selected from and copied between devices, and
+   * be the weight of linear and embedding. */
+  HEARTH_Q1_0 = 13,
+  HEARTH_Q2_0 = 14,
+  HEARTH_Q4_0 = 15,
+  HEARTH_Q4_1 = 16,
+  HEARTH_Q5_0 = 17,
+  HEARTH_Q5_1 = 18,
+  HEARTH_Q8_0 = 19,
+  HEARTH_Q8_1 = 20,
+  HEARTH_Q2_K = 21,
+  HEARTH_Q3_K = 22,
+  HEARTH_Q4_K = 23,
+  HEARTH_Q5_K = 24,
+  HEARTH_Q6_K = 25,
+  HEARTH_Q8_K = 26,
+  HEARTH_IQ4_NL = 27,
+  HEARTH_IQ4_XS = 28,
+  HEARTH_IQ1_S = 29,
+  HEARTH_IQ1_M = 30,
+  HEARTH_IQ2_XXS = 31,
+  HEARTH_IQ2_XS = 32,
+  HEARTH_IQ2_S = 33,
+  HEARTH_IQ3_XXS = 34,
+  HEARTH_IQ3_S = 35,
+  HEARTH_MXFP4 = 36,
+  HEARTH_NVFP4 = 37,
+  HEARTH_TQ1_0 = 38,
+  HEARTH_TQ2_0 = 39
 };
 
 /* "f32", "bool"; NULL for a number that is no dtype. */
 HEARTH_C_API const char* hearth_dtype_name(hearth_dtype dtype);
-/* Bytes of an element; 0 for a number that is no dtype. */
+/* Bytes of an element, of a packed dtype those of a block; 0 for a number that is no dtype. */
 HEARTH_C_API size_t hearth_dtype_size(hearth_dtype dtype);
+/* Elements of a block, of which the last extent is a multiple: 1 unless the dtype is packed; 0 for
+ * a number that is no dtype. */
+HEARTH_C_API size_t hearth_dtype_block(hearth_dtype dtype);
 
 /* ---- Devices */
 

@@ -7,6 +7,7 @@
 #include "hearth/device.h"
 #include "hearth/dtype.h"
 #include "hearth/error.h"
+#include "hearth/gguf.h"
 #include "hearth/grad.h"
 #include "hearth/host_view.h"
 #include "hearth/indexing.h"

@@ -8,5 +8,6 @@
 
 #include "hearth/quantization/flow.h"
 #include "hearth/quantization/movement.h"
+#include "hearth/quantization/packed.h"
 #include "hearth/quantization/quantized_array.h"
 #include "hearth/quantization/scheme.h"

@@ -163,7 +163,7 @@ class HEARTH_API Buffer {
   Device device() const;
   DType dtype() const noexcept { return dtype_; }
   const Shape& shape() const noexcept { return shape_; }
-  std::int64_t bytes() const noexcept { return element_count(shape_) * size_of(dtype_); }
+  std::int64_t bytes() const noexcept { return bytes_of(dtype_, element_count(shape_)); }
   // Of the first byte, from the beginning of the memory that is shared.
   std::int64_t byte_offset() const noexcept { return offset_; }
 

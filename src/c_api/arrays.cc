@@ -16,7 +16,11 @@ static_assert(static_cast<int>(DType::f64) == HEARTH_F64 &&
               static_cast<int>(DType::bf16) == HEARTH_BF16 &&
               static_cast<int>(DType::i64) == HEARTH_I64 &&
               static_cast<int>(DType::u64) == HEARTH_U64 &&
-              static_cast<int>(DType::bool_) == HEARTH_BOOL && kDTypeCount == HEARTH_BOOL + 1);
+              static_cast<int>(DType::bool_) == HEARTH_BOOL && kDTypeCount == HEARTH_BOOL + 1 &&
+              static_cast<int>(DType::q8_0) == HEARTH_Q8_0 &&
+              static_cast<int>(DType::iq4_nl) == HEARTH_IQ4_NL &&
+              static_cast<int>(DType::tq2_0) == HEARTH_TQ2_0 &&
+              kDTypeCount + kPackedDTypeCount == HEARTH_TQ2_0 + 1);
 
 void require_pointer(const void* pointer, const char* function, const char* argument) {
   if (pointer == nullptr) {
@@ -66,10 +70,10 @@ std::shared_ptr<const QuantizedArray> quantized(hearth_array array, const char* 
 }
 
 DType dtype_of(std::int64_t dtype, const char* function) {
-  if (dtype < 0 || dtype >= kDTypeCount) {
+  if (dtype < 0 || dtype > HEARTH_TQ2_0) {
     throw Error(ErrorCode::dtype, std::string(function) + ": no such dtype; got " +
-                                      std::to_string(dtype) + ", expected one below " +
-                                      std::to_string(kDTypeCount));
+                                      std::to_string(dtype) + ", expected 0 to " +
+                                      std::to_string(HEARTH_TQ2_0));
   }
   return static_cast<DType>(dtype);
 }
@@ -113,7 +117,7 @@ void describe(const Value& value, hearth_array_info& info) {
 
 void read(const Value& value, void* target, std::size_t bytes, const char* function) {
   if (value.quantized == nullptr) {
-    const std::int64_t needed = value.array.size() * size_of(value.array.dtype());
+    const std::int64_t needed = bytes_of(value.array.dtype(), value.array.size());
     require_size(bytes, static_cast<std::size_t>(needed), function);
     value.array.read(target, static_cast<std::int64_t>(bytes), value.array.dtype());
     return;
@@ -133,7 +137,7 @@ HostElements elements_of(const void* data, std::size_t bytes, hearth_dtype dtype
   if (bytes > 0) require_pointer(data, function, "data");
   elements.dtype = dtype_of(dtype, function);
   elements.shape = shape_of(shape, rank, function);
-  const std::int64_t needed = element_count(elements.shape) * size_of(elements.dtype);
+  const std::int64_t needed = bytes_of(elements.dtype, element_count(elements.shape));
   require_size(bytes, static_cast<std::size_t>(needed), function);
   return elements;
 }
@@ -147,13 +151,18 @@ using c_api::guarded;
 extern "C" {
 
 const char* hearth_dtype_name(hearth_dtype dtype) {
-  if (dtype < 0 || dtype >= hearth::kDTypeCount) return nullptr;
+  if (dtype < 0 || dtype > HEARTH_TQ2_0) return nullptr;
   return hearth::name(static_cast<hearth::DType>(dtype)).data();
 }
 
 size_t hearth_dtype_size(hearth_dtype dtype) {
-  if (dtype < 0 || dtype >= hearth::kDTypeCount) return 0;
+  if (dtype < 0 || dtype > HEARTH_TQ2_0) return 0;
   return static_cast<size_t>(hearth::size_of(static_cast<hearth::DType>(dtype)));
+}
+
+size_t hearth_dtype_block(hearth_dtype dtype) {
+  if (dtype < 0 || dtype > HEARTH_TQ2_0) return 0;
+  return static_cast<size_t>(hearth::block_of(static_cast<hearth::DType>(dtype)));
 }
 
 hearth_status hearth_array_from_bytes(const void* data, size_t bytes, hearth_dtype dtype,

@@ -20,6 +20,7 @@ namespace {
 
 // ---- Dtypes and devices
 
+// `dtype` is plain.
 DLDataType dtype_for(DType dtype) {
   const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
   const std::uint8_t code = is_bool(dtype)          ? kDLBool
@@ -57,6 +58,11 @@ struct Given {
 
 // `given` becomes the tensor's context.
 DLTensor describe(Given& given, const Array& array) {
+  if (is_packed(array.dtype())) {
+    throw Error(ErrorCode::unsupported, "hearth_array_to_dlpack: packed elements; got " +
+                                            std::string(name(array.dtype())) +
+                                            ", expected a plain dtype");
+  }
   given.array = contiguous(array.detach()).eval();
   given.shape = array.shape();
   given.strides = contiguous_strides(given.shape);
@@ -150,7 +156,7 @@ Array from_cuda(const std::byte* data, const DLTensor& tensor, DType dtype, cons
                                             "row-major order; got shape " +
                                             to_string(shape) + ", expected a contiguous one");
   }
-  const std::int64_t bytes = element_count(shape) * size_of(dtype);
+  const std::int64_t bytes = bytes_of(dtype, element_count(shape));
   Storage* const storage = allocate_storage(device.impl(), bytes);
   Array made = make_ready(device.impl(), storage, is_bool(dtype) ? DType::u8 : dtype, shape);
   if (bytes > 0) {
@@ -184,7 +190,7 @@ Array take_over(const DLTensor& tensor, const std::shared_ptr<const void>& keepe
                                             ", expected the CPU or CUDA");
   }
   const Device where = device_of(device, function);
-  const auto bytes = static_cast<std::size_t>(element_count(shape) * size_of(dtype));
+  const auto bytes = static_cast<std::size_t>(bytes_of(dtype, element_count(shape)));
   if (!is_row_major(tensor, shape)) {
     return array_from(
         {gathered(data, tensor, shape, size_of(dtype), where, function), dtype, shape}, nullptr,

@@ -41,7 +41,7 @@ Device device_of(const Value& value) {
 
 std::size_t size_in_bytes(const Value& value) {
   if (value.quantized != nullptr) return static_cast<std::size_t>(value.quantized->bytes());
-  return static_cast<std::size_t>(value.array.size() * size_of(value.array.dtype()));
+  return static_cast<std::size_t>(bytes_of(value.array.dtype(), value.array.size()));
 }
 
 // Whether reading neither waits nor copies from another memory.

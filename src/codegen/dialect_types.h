@@ -38,6 +38,7 @@ inline const char* dialect_type(DType dtype) {
       return "ushort";
     case DType::u8:
     case DType::bool_:
+    default:
       return "uchar";
   }
   return "";

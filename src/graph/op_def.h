@@ -159,7 +159,7 @@ struct Composite {
 bool has_implementation(const OpDef& op, const Composite& arguments);
 
 // Where an array's elements lie: element (i, j, ...) is at offset + i * strides[0] + ..., in
-// elements.
+// elements. The offset of a packed array counts bytes: record/packed.h.
 struct Layout {
   std::int64_t offset = 0;
   Strides strides;
@@ -225,6 +225,8 @@ struct OpDef {
   // rule would have to work out again.
   const OpDef* tracked_as = nullptr;
   ViewRule view = nullptr;
+  // A view of packed arrays too: blocks stay whole (record/packed.h).
+  bool takes_packed = false;
   // For views whose start is dynamic: dynamic parameter d moves the start along axis d.
   bool dynamic_offset = false;
   // The input whose storage the output takes over: the kernel sees the output already filled with

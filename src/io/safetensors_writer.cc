@@ -44,7 +44,14 @@ std::string safetensors_header(std::vector<SafetensorsView>& tensors,
   });
   std::vector<std::string_view> names;
   names.reserve(tensors.size());
-  for (const SafetensorsView& tensor : tensors) names.push_back(tensor.name);
+  for (const SafetensorsView& tensor : tensors) {
+    if (is_packed(tensor.dtype)) {
+      invalid("a packed tensor; got " + printable(tensor.name) + ", " +
+              std::string(name(tensor.dtype)) +
+              ", expected plain dtypes, or the format GGUF (save_gguf)");
+    }
+    names.push_back(tensor.name);
+  }
   std::sort(names.begin(), names.end());
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
     invalid("two tensors with one name; got " + printable(*twice));

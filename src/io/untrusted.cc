@@ -3,9 +3,12 @@
 namespace hearth::io {
 
 std::optional<std::uint64_t> checked_bytes(const Shape& shape, DType dtype) {
+  const std::int64_t block = block_of(dtype);
+  if (block > 1 && (shape.rank() == 0 || shape[shape.rank() - 1] % block != 0)) return std::nullopt;
   std::int64_t bytes = size_of(dtype);
-  for (const std::int64_t extent : shape) {
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const std::int64_t blocks = axis + 1 < shape.rank() ? shape[axis] : shape[axis] / block;
+    if (__builtin_mul_overflow(bytes, blocks, &bytes)) return std::nullopt;
   }
   return static_cast<std::uint64_t>(bytes);
 }

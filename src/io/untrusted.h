@@ -11,7 +11,8 @@
 
 namespace hearth::io {
 
-// Bytes of `shape` elements of `dtype`, or nothing when that overflows 63 bits.
+// Bytes of `shape` elements of `dtype`, or nothing when that overflows 63 bits or when rows of a
+// packed dtype are no whole blocks.
 std::optional<std::uint64_t> checked_bytes(const Shape& shape, DType dtype);
 
 // The errors of a file, whose format and name they begin with; positions are in the file.

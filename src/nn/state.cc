@@ -75,7 +75,7 @@ std::string summary(const NamedArrays& parameters) {
   std::unordered_map<const void*, const std::string*> first_names;
   for (const auto& [label, array] : parameters) {
     const auto [first, is_new] = first_names.try_emplace(array.identity(), &label);
-    if (is_new) bytes += array.size() * size_of(array.dtype());
+    if (is_new) bytes += bytes_of(array.dtype(), array.size());
     text += padded(label, widest) + "  " + padded(std::string(name(array.dtype())), 4) + "  " +
             padded(to_string(array.shape()), widest_shape) + "  " +
             (is_new ? std::to_string(array.size()) : "tied to " + *first->second) + "\n";

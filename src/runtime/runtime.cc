@@ -140,7 +140,7 @@ Buffer Buffer::view(std::int64_t first, const Shape& shape) const {
 
 Buffer Buffer::reinterpret(DType dtype, const Shape& shape) const {
   check_shape("Buffer::reinterpret", shape);
-  const std::int64_t wanted = element_count(shape) * size_of(dtype);
+  const std::int64_t wanted = bytes_of(dtype, element_count(shape));
   if (wanted != bytes()) wrong_size("Buffer::reinterpret", wanted, bytes());
   Buffer made = *this;
   made.dtype_ = dtype;

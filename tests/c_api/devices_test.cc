@@ -50,7 +50,12 @@ TEST(CDtypes, HaveNamesAndSizes) {
   EXPECT_STREQ(hearth_dtype_name(HEARTH_BF16), "bf16");
   EXPECT_EQ(hearth_dtype_size(HEARTH_BF16), 2u);
   EXPECT_STREQ(hearth_dtype_name(HEARTH_BOOL), "bool");
-  EXPECT_EQ(hearth_dtype_name(13), nullptr);
+  EXPECT_STREQ(hearth_dtype_name(HEARTH_Q4_K), "q4_k");
+  EXPECT_EQ(hearth_dtype_size(HEARTH_Q4_K), 144u);
+  EXPECT_EQ(hearth_dtype_block(HEARTH_Q4_K), 256u);
+  EXPECT_EQ(hearth_dtype_block(HEARTH_F32), 1u);
+  EXPECT_EQ(hearth_dtype_block(HEARTH_TQ2_0 + 1), 0u);
+  EXPECT_EQ(hearth_dtype_name(HEARTH_TQ2_0 + 1), nullptr);
   EXPECT_EQ(hearth_dtype_size(-1), 0u);
   EXPECT_STREQ(hearth_status_name(HEARTH_ERROR_SHAPE), "shape");
   EXPECT_STREQ(hearth_status_name(HEARTH_ERROR_INVALID_HANDLE), "invalid_handle");

@@ -99,6 +99,10 @@ endif()
 
 set(PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python")
 hearth_test(layers python3 "${PROJECT_SOURCE_DIR}/scripts/check_layers.py")
+hearth_test(generated_block_tables "${PYTHON}"
+  "${PROJECT_SOURCE_DIR}/scripts/generate_block_tables" --check)
+hearth_test(generated_unicode_tables "${PYTHON}"
+  "${PROJECT_SOURCE_DIR}/scripts/generate_unicode_tables" --check)
 
 file(GLOB sources CONFIGURE_DEPENDS python/*_test.py)
 if(sources)

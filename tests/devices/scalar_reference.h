@@ -97,6 +97,7 @@ inline Scalar load(const std::byte* p, DType dtype) {
     case DType::u8:
       return {0, get(std::uint8_t{})};
     case DType::bool_:
+    default:
       return {0, get(std::uint8_t{}) != 0};
   }
   return {};
@@ -128,6 +129,7 @@ inline void store(std::byte* p, DType dtype, Scalar x) {
     case DType::u8:
       return put(static_cast<std::uint8_t>(x.i));
     case DType::bool_:
+    default:
       return put(static_cast<std::uint8_t>(x.i != 0));
   }
 }

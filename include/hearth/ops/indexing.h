@@ -29,7 +29,8 @@ HEARTH_API Array select(const Array& x, const Array& indices, std::int64_t axis)
 // x with slice i of `values` along `axis` added to slice indices[i], in order (bool: or).
 HEARTH_API Array select_add(const Array& x, const Array& indices, const Array& values,
                             std::int64_t axis);
-// Rows of weight [entries, dim], of any dtype, by indices [...]: [..., dim].
+// Rows of weight [entries, dim], of any dtype, by indices [...]: [..., dim], f32 of a packed
+// weight.
 HEARTH_API Array embedding(const Array& weight, const Array& indices);
 // indices [...] to [..., classes]: 1 at the index, 0 elsewhere (all 0 where out of range).
 HEARTH_API Array one_hot(const Array& indices, std::int64_t classes, DType dtype = DType::f32);

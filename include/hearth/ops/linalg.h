@@ -16,7 +16,9 @@ inline namespace v0 {
 // f32 is computed in f32, f16 and bf16 accumulate in f32.
 HEARTH_API Array matmul(const Array& a, const Array& b);
 // x [..., in] x weight [out, in]^T + bias [out] = [..., out]; `bias` may be undefined. Dtypes as of
-// matmul; the sums of halves are rounded before the bias is added, unless one kernel does both.
+// matmul; the sums of halves are rounded before the bias is added, unless one kernel does both. The
+// weight may be packed (hearth/quantization/packed.h), with x of f32, f16 or bf16: then a device
+// may round x to 8-bit codes of 32 elements, and the gradient is that of x and bias.
 HEARTH_API Array linear(const Array& x, const Array& weight, const Array& bias = Array());
 
 // ---- Products and statistics

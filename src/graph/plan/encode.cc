@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/plan/planner.h"
+#include "graph/record/packed.h"
 
 namespace hearth {
 
@@ -65,7 +66,7 @@ int Planner::push_operand(const PlanValue& value, DType dtype) {
   PlanOperand operand;
   if (value.root >= 0) {
     operand = roots_[static_cast<std::size_t>(resolve(value.root))].place;
-    operand.offset_bytes += value.layout.offset * size_of(dtype);
+    operand.offset_bytes += first_byte(dtype, value.layout);
     operand.first_dynamic = static_cast<int>(plan_->dynamic_offsets.size());
     operand.dynamic_count = static_cast<int>(value.dynamic.size());
     plan_->dynamic_offsets.insert(plan_->dynamic_offsets.end(), value.dynamic.begin(),

@@ -175,7 +175,7 @@ bool Planner::join_epilogue(std::uint32_t index, std::uint32_t result, int item)
   root.node = static_cast<int>(index);
   root.shape = node.shape;
   root.strides = contiguous_strides(node.shape);
-  root.bytes = element_count(node.shape) * size_of(node.dtype);
+  root.bytes = bytes_of(node.dtype, element_count(node.shape));
   node.value.root = kernel.root;
   node.value.layout.strides = contiguous_strides(node.shape);
   ++plan_->fused;

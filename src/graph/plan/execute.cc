@@ -8,6 +8,7 @@
 #include "graph/hash.h"
 #include "graph/outputs.h"
 #include "graph/plan/plan.h"
+#include "graph/record/packed.h"
 #include "graph/record/tape.h"
 #include "graph/switches.h"
 #include "runtime/trace/timeline.h"
@@ -36,7 +37,7 @@ bool is_donatable(const Node& node) {
          node.storage->references.load(std::memory_order_acquire) == 1 &&
          node.storage->adopted == nullptr && node.layout.offset == 0 &&
          node.storage->bytes ==
-             std::max<std::int64_t>(1, element_count(node.shape) * size_of(node.dtype));
+             std::max<std::int64_t>(1, bytes_of(node.dtype, element_count(node.shape)));
 }
 
 // Appends to the recording's words which nodes are wanted and have not failed, a bit each; false
@@ -93,7 +94,7 @@ void describe(const DeviceImpl& device, Recording& recording, std::vector<Extern
     ExternalFact& fact = facts[i];
     fact.donatable =
         (dense || is_channels_last(node->shape, node->layout.strides)) && is_donatable(*node);
-    const Address first = node->storage->address + node->layout.offset * size_of(node->dtype);
+    const Address first = node->storage->address + first_byte(node->dtype, node->layout);
     fact.aligned = reinterpret_cast<std::uintptr_t>(first) % kRowAlignment == 0;
     const auto rank = static_cast<std::size_t>(node->shape.rank());
     std::uint64_t* at = key.reserve(1 + 2 * rank);
@@ -235,18 +236,19 @@ void publish(const Plan& plan, const Recording& recording, Scratch& scratch,
     Node& node = *recording.nodes[escape.node];
     Storage* storage = nullptr;
     std::int64_t offset = escape.layout.offset;
+    const std::int64_t offset_unit = is_packed(node.dtype) ? 1 : size_of(node.dtype);
     if (escape.base > plan.external_count) {
       storage = scratch.storages[static_cast<std::size_t>(escape.base - 1 - plan.external_count)];
     } else {
       const Node& external = *recording.externals[static_cast<std::size_t>(escape.base - 1)];
       storage = external.storage;
-      offset += external.layout.offset;
+      offset += first_byte(external.dtype, external.layout) / offset_unit;
     }
     for (int i = 0; i < escape.dynamic_count; ++i) {
       const DynamicOffset& dynamic =
           plan.dynamic_offsets[static_cast<std::size_t>(escape.first_dynamic + i)];
       offset += dynamic_i64(recording.dynamics[static_cast<std::size_t>(dynamic.dynamic)]) *
-                (dynamic.stride_bytes / size_of(node.dtype));
+                (dynamic.stride_bytes / offset_unit);
     }
     retain(storage);
     node.storage = storage;
@@ -289,7 +291,7 @@ void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::si
       Address* base = scratch.bases.data();
       *base++ = nullptr;
       for (const Node* node : recording.externals) {
-        *base++ = node->storage->address + node->layout.offset * size_of(node->dtype);
+        *base++ = node->storage->address + first_byte(node->dtype, node->layout);
       }
       for (const PlanStorage& planned : plan->storages) {
         Storage* storage = nullptr;

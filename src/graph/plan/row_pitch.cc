@@ -110,7 +110,7 @@ void Planner::pad_rows(PlanNode& node) {
   const Shape padded = padded_shape(node.shape);
   PlanRoot& root = roots_[static_cast<std::size_t>(node.value.root)];
   root.strides = contiguous_strides(padded);
-  root.bytes = element_count(padded) * size_of(node.dtype);
+  root.bytes = bytes_of(node.dtype, element_count(padded));
   node.value.layout.strides = root.strides;
 }
 

@@ -53,7 +53,7 @@ void Planner::trace_view(std::uint32_t index) {
   const Shape& in_shape = operand_shape(node, 0);
   Layout out;
   if (!node.op->view(node.statics, in_shape, input.layout, node.shape, &out)) {
-    input = dense(input, in_shape, node.dtype, position_of(index));
+    input = dense(input, in_shape, operand_dtype(node, 0), position_of(index));
     if (!node.op->view(node.statics, in_shape, input.layout, node.shape, &out)) {
       throw Error(ErrorCode::internal,
                   std::string(node.op->name.text) + ": no view of a dense array");

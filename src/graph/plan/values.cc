@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "graph/plan/planner.h"
+#include "graph/record/packed.h"
 
 namespace hearth {
 
@@ -61,7 +62,7 @@ int Planner::new_root(DType dtype, const Shape& shape, int item, int node) {
   root.dtype = dtype;
   root.shape = shape;
   root.strides = contiguous_strides(shape);
-  root.bytes = element_count(shape) * size_of(dtype);
+  root.bytes = bytes_of(dtype, element_count(shape));
   root.item = item;
   root.node = node;
   roots_.push_back(root);
@@ -125,6 +126,15 @@ PlanValue Planner::dense(const PlanValue& value, const Shape& shape, DType dtype
 
 PlanValue Planner::copied(const PlanValue& value, const Shape& shape, const Strides& strides,
                           DType dtype, std::int64_t position) {
+  if (is_packed(dtype)) {
+    const Bytes from = bytes_of_blocks(dtype, shape, value.layout.strides);
+    const Bytes to = bytes_of_blocks(dtype, shape, strides);
+    PlanValue source = value;
+    source.layout.strides = from.strides;
+    PlanValue copy = copied(source, from.shape, to.strides, DType::u8, position);
+    copy.layout.strides = strides;
+    return copy;
+  }
   for (const DenseCopy& made : dense_copies_) {
     if (made.source.root == value.root && made.shape == shape &&
         made.copy.layout.strides == strides && made.source.layout.offset == value.layout.offset &&

@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "core/number_text.h"
+#include "core/packed/decode.h"
 #include "graph/record/element.h"
 #include "graph/record/grad_record.h"
 #include "graph/record/node.h"
+#include "graph/record/packed.h"
 #include "graph/record/tape.h"
 
 namespace hearth {
@@ -74,33 +76,36 @@ void gather(std::byte* target, const std::byte* source, const Shape& shape, cons
 }
 
 void read_elements(const Node& node, std::byte* target) {
-  const std::int64_t item = size_of(node.dtype);
-  const std::int64_t count = element_count(node.shape);
-  if (count == 0) return;
+  const std::int64_t bytes = bytes_of(node.dtype, element_count(node.shape));
+  if (bytes == 0) return;
   DeviceImpl& device = *node.device;
-  const Address address = node.storage->address + node.layout.offset * item;
+  const Address address = node.storage->address + first_byte(node.dtype, node.layout);
   if (is_dense(node.shape, node.layout.strides)) {
     const std::int64_t plan = node.storage->early_plan;
-    if (plan != 0 && device.read_early(plan, target, address, count * item)) return;
-    device.copy_to_host(target, address, count * item);
+    if (plan != 0 && device.read_early(plan, target, address, bytes)) return;
+    device.copy_to_host(target, address, bytes);
     return;
   }
+  const bool packed = is_packed(node.dtype);
+  const Bytes view = packed ? bytes_of_blocks(node.dtype, node.shape, node.layout.strides)
+                            : Bytes{node.shape, node.layout.strides};
+  const std::int64_t item = packed ? 1 : size_of(node.dtype);
   // The span of memory that the view touches.
   std::int64_t low = 0;
   std::int64_t high = 0;
-  for (int i = 0; i < node.shape.rank(); ++i) {
-    const std::int64_t reach = (node.shape[i] - 1) * node.layout.strides[i];
+  for (int i = 0; i < view.shape.rank(); ++i) {
+    const std::int64_t reach = (view.shape[i] - 1) * view.strides[i];
     (reach < 0 ? low : high) += reach;
   }
   if (device.shares_memory()) {
     device.synchronize();
-    gather(target, address, node.shape, node.layout.strides, item, 0);
+    gather(target, address, view.shape, view.strides, item, 0);
     return;
   }
-  const std::int64_t bytes = (high - low + 1) * item;
-  std::vector<std::byte> window = host_vector<std::byte>("read", bytes);
-  device.copy_to_host(window.data(), address + low * item, bytes);
-  gather(target, window.data() - low * item, node.shape, node.layout.strides, item, 0);
+  const std::int64_t span = (high - low + 1) * item;
+  std::vector<std::byte> window = host_vector<std::byte>("read", span);
+  device.copy_to_host(window.data(), address + low * item, span);
+  gather(target, window.data() - low * item, view.shape, view.strides, item, 0);
 }
 
 }  // namespace
@@ -134,7 +139,8 @@ void Array::let_go() noexcept {
 Array Array::from_bytes(std::span<const std::byte> data, DType dtype, const Shape& shape,
                         Device device) {
   check_shape("from_data", shape);
-  const std::int64_t bytes = element_count(shape) * size_of(dtype);
+  require_whole_blocks("from_data", dtype, shape);
+  const std::int64_t bytes = bytes_of(dtype, element_count(shape));
   if (static_cast<std::int64_t>(data.size()) != bytes) {
     throw Error(ErrorCode::shape, "from_data: data does not fill the shape; got " +
                                       std::to_string(data.size()) + " bytes, expected " +
@@ -188,7 +194,7 @@ void Array::read(void* target, std::int64_t bytes, DType dtype) const {
 
 void Array::read_as(const char* function, void* target, std::int64_t bytes, DType dtype) const {
   Node& node = node_of(*this, function);
-  const std::int64_t needed = element_count(node.shape) * size_of(node.dtype);
+  const std::int64_t needed = bytes_of(node.dtype, element_count(node.shape));
   if (dtype != node.dtype) {
     throw Error(ErrorCode::dtype, std::string(function) + ": wrong element type; got " +
                                       std::string(hearth::name(dtype)) + ", expected " +
@@ -232,14 +238,14 @@ void Array::read_as(const char* function, void* target, std::int64_t bytes, DTyp
 
 HostBytes Array::host_bytes(DType dtype) const {
   Node& node = node_of(*this, "host_view");
-  const std::int64_t bytes = element_count(node.shape) * size_of(node.dtype);
+  const std::int64_t bytes = bytes_of(node.dtype, element_count(node.shape));
   if (dtype == node.dtype && !hearth::is_scalar(node)) {
     settle(node);
     if (node.device->shares_memory() && is_dense(node.shape, node.layout.strides)) {
       node.device->synchronize();
       // A handle: memory that it names is neither given back nor taken over by a result.
       return {std::make_shared<const Array>(detach()),
-              node.storage->address + node.layout.offset * size_of(node.dtype), bytes, false};
+              node.storage->address + first_byte(node.dtype, node.layout), bytes, false};
     }
   }
   const auto copy =
@@ -272,6 +278,12 @@ template std::uint8_t Array::item<std::uint8_t>() const;
 template bool Array::item<bool>() const;
 
 std::vector<double> Array::to_doubles() const {
+  if (is_packed(dtype())) {
+    const HostBytes blocks = host_bytes(dtype());
+    std::vector<float> values = host_vector<float>("to_doubles", size());
+    decode(dtype(), blocks.data, size(), values.data());
+    return {values.begin(), values.end()};
+  }
   const std::int64_t item = size_of(dtype());
   const HostBytes bytes = host_bytes(dtype());
   std::vector<double> out = host_vector<double>("to_doubles", size());

@@ -42,6 +42,7 @@ auto with_element(const std::byte* at, DType dtype, const F& f) {
       return f(load(std::uint16_t{}));
     case DType::u8:
     case DType::bool_:
+    default:
       break;
   }
   return f(load(std::uint8_t{}));

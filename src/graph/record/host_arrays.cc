@@ -10,6 +10,9 @@
 namespace hearth {
 namespace {
 
+// Of packed arrays, whose kernels load vectors.
+constexpr std::int64_t kBlockAlignment = 16;
+
 std::span<const std::byte> pages_of(const std::byte* begin, const std::byte* end) {
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(begin) % page;
@@ -25,7 +28,9 @@ const std::byte* end_of(const HostElements& elements) {
 bool fits_in_place(const HostElements& elements, const DeviceImpl& device) {
   if (elements.bytes.empty() || !device.shares_memory()) return false;
   const auto address = reinterpret_cast<std::uintptr_t>(elements.bytes.data());
-  if (address % static_cast<std::uintptr_t>(size_of(elements.dtype)) != 0) return false;
+  const std::int64_t alignment =
+      is_packed(elements.dtype) ? kBlockAlignment : size_of(elements.dtype);
+  if (address % static_cast<std::uintptr_t>(alignment) != 0) return false;
   // Kernels of the host may look at a few bytes more.
   const auto pages = pages_of(elements.bytes.data(), end_of(elements));
   return !device.host_visible() || pages.data() + pages.size() - end_of(elements) >= kPadding;
@@ -64,7 +69,7 @@ std::vector<Array> host_arrays(std::span<const HostElements> elements,
   std::vector<Part> parts;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const HostElements& from = elements[i];
-    const auto wanted = static_cast<std::size_t>(element_count(from.shape) * size_of(from.dtype));
+    const auto wanted = static_cast<std::size_t>(bytes_of(from.dtype, element_count(from.shape)));
     if (from.bytes.size() == wanted && fits_in_place(from, device.impl())) {
       parts.push_back({&from, &arrays[i]});
     } else {

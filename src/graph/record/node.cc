@@ -249,7 +249,7 @@ Array make_adopted(DeviceImpl& device, std::shared_ptr<const AdoptedMemory> memo
   auto* storage = new Storage;
   storage->device = &device;
   storage->address = const_cast<std::byte*>(address);
-  storage->bytes = std::max<std::int64_t>(1, element_count(shape) * size_of(dtype));
+  storage->bytes = std::max<std::int64_t>(1, bytes_of(dtype, element_count(shape)));
   storage->adopted = std::move(memory);
   return make_ready(device, storage, dtype, shape);
 }

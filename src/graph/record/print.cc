@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/packed/decode.h"
 #include "graph/record/element.h"
 #include "graph/record/node.h"
 #include "hearth/array.h"
@@ -113,8 +114,8 @@ class Words {
   std::ostringstream stream_;
 };
 
-// Writes the elements of an array that is evaluated. Few are read together, of many only those
-// shown.
+// Writes the elements of an array that is evaluated, of a packed one in f32. Few are read together,
+// of many only those shown.
 class Rows {
  public:
   // `indent`: the column in which the text begins.
@@ -124,16 +125,25 @@ class Rows {
         options_(options),
         indent_(indent),
         whole_(array.size() <= options.threshold),
-        words_(out, options, node_.dtype) {
+        dtype_(is_packed(node_.dtype) ? DType::f32 : node_.dtype),
+        words_(out, options, dtype_) {
     if (!whole_) return;
     strides_ = contiguous_strides(node_.shape);
-    elements_.resize(static_cast<std::size_t>(array.size() * size_of(node_.dtype)));
+    elements_.resize(static_cast<std::size_t>(bytes_of(node_.dtype, array.size())));
     array.read(elements_.data(), static_cast<std::int64_t>(elements_.size()), node_.dtype);
+    if (is_packed(node_.dtype)) decode_elements(array.size());
   }
 
-  void print() { print(0, whole_ ? 0 : node_.layout.offset); }
+  // Offsets of packed elements count from the first, which blocks begin with.
+  void print() { print(0, whole_ || is_packed(node_.dtype) ? 0 : node_.layout.offset); }
 
  private:
+  void decode_elements(std::int64_t count) {
+    std::vector<std::byte> values(static_cast<std::size_t>(4 * count));
+    decode(node_.dtype, elements_.data(), count, reinterpret_cast<float*>(values.data()));
+    elements_.swap(values);
+  }
+
   void print(int axis, std::int64_t offset) {
     if (axis == node_.shape.rank()) {
       out_ << word_at(offset);
@@ -185,11 +195,24 @@ class Rows {
   }
 
   std::string word_at(std::int64_t offset) {
-    const std::int64_t size = size_of(node_.dtype);
+    const std::int64_t size = size_of(dtype_);
     if (whole_) return words_.word(elements_.data() + offset * size);
+    if (is_packed(node_.dtype)) return packed_word_at(offset);
     std::byte bytes[8];
     node_.device->copy_to_host(bytes, node_.storage->address + offset * size, size);
     return words_.word(bytes);
+  }
+
+  std::string packed_word_at(std::int64_t offset) {
+    const std::int64_t count = block_of(node_.dtype);
+    std::int64_t block = offset / count;
+    if (offset % count < 0) --block;  // strides may be negative
+    std::byte bytes[kMostBlockBytes];
+    float values[kMostBlockElements];
+    const Address first = node_.storage->address + node_.layout.offset;
+    node_.device->copy_to_host(bytes, first + block * size_of(node_.dtype), size_of(node_.dtype));
+    decode(node_.dtype, bytes, count, values);
+    return words_.word(reinterpret_cast<const std::byte*>(values + (offset - block * count)));
   }
 
   std::ostream& out_;
@@ -197,6 +220,7 @@ class Rows {
   const PrintOptions& options_;
   const std::int64_t indent_;
   const bool whole_;
+  const DType dtype_;  // of what is printed
   Words words_;
   Strides strides_;  // of elements_
   std::vector<std::byte> elements_;

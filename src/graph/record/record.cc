@@ -11,6 +11,7 @@
 #include "graph/outputs.h"
 #include "graph/record/grad_record.h"
 #include "graph/record/node.h"
+#include "graph/record/packed.h"
 #include "graph/record/tape.h"
 #include "graph/selector.h"
 #include "graph/switches.h"
@@ -28,6 +29,7 @@ bool is_given(const Array* input) { return input != nullptr && input->defined();
   for (const Array* input : inputs) {
     if (!is_given(input)) continue;
     DeviceImpl* own = node_of(*input)->device;
+    if (is_packed(node_of(*input)->dtype)) check_packed_inputs(op, inputs);
     if (own == nullptr || own == device) continue;
     if (device != nullptr) {
       throw Error(ErrorCode::device, std::string(op.name.text) + kDifferentDevices + "; got " +
@@ -260,6 +262,7 @@ template <bool kSeveral>
   if constexpr (kSeveral) inference.more_outputs = more_types(op, room);
   op.infer(inference);
   check_extents(inference);
+  if (is_packed(inference.dtype)) check_packed_result(inference);
 
   bool tracked = false;
   Tape& tape = Tape::of(device);

@@ -56,6 +56,10 @@ HEARTH_INLINE float saturated_fma(float a, float b, float c) {
   return y;
 }
 
+// kernels/blocks/dot4.h.
+#define HEARTH_HAS_DOT4 1
+HEARTH_INLINE int dot4(uint a, uint b, int sum) { return __dp4a(int(a), int(b), sum); }
+
 HEARTH_INLINE uint lane_index() {
   uint lane;
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));

@@ -39,7 +39,7 @@ Array to_device(const Array& x, Device device) {
   require_defined("to_device", x);
   if (x.is_scalar() || x.device() == device) return x;
   std::vector<std::byte> bytes =
-      host_vector<std::byte>("to_device", x.size() * size_of(x.dtype()), device);
+      host_vector<std::byte>("to_device", bytes_of(x.dtype(), x.size()), device);
   count_sync();
   x.read(bytes.data(), static_cast<std::int64_t>(bytes.size()), x.dtype());
   return track_made(to_device_op, x, Params().i64(place_of(x.device())),

@@ -6,6 +6,7 @@
 #include "ops/definition/rules.h"
 #include "ops/definition/slices.h"
 #include "ops/indexing/rules.h"
+#include "ops/packed/blocks.h"
 
 namespace hearth {
 
@@ -414,6 +415,14 @@ Array scatter_add(const Array& x, const Array& indices, const Array& values, std
 }
 
 Array select(const Array& x, const Array& indices, std::int64_t axis) {
+  if (x.defined() && is_packed(x.dtype())) {
+    const int at = normalize_axis("select", axis, x.rank());
+    if (at + 1 == x.rank()) {
+      throw Error(ErrorCode::shape, "select: takes blocks apart; got the last axis of " +
+                                        std::string(name(x.dtype())) + ", expected another");
+    }
+    return on_blocks(x, [&](const Array& bytes) { return select(bytes, indices, at); });
+  }
   return by_index(defs::select_op, x, indices, axis);
 }
 
@@ -428,7 +437,8 @@ Array embedding(const Array& weight, const Array& indices) try {
   }
   Shape shape = indices.shape();
   shape.push_back(weight.shape()[1]);
-  const Array rows = select(weight, reshape(indices, {indices.size()}), 0);
+  const Array chosen = select(weight, reshape(indices, {indices.size()}), 0);
+  const Array rows = is_packed(weight.dtype()) ? dequantize(chosen) : chosen;
   return indices.rank() == 1 ? rows : reshape(rows, shape);
 } catch (const Error& error) {
   throw_as("embedding", error);

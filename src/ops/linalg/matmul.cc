@@ -4,6 +4,7 @@
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
+#include "ops/packed/blocks.h"
 
 namespace hearth {
 
@@ -224,9 +225,12 @@ Array matmul(const Array& a, const Array& b) try {
   throw_as("matmul", error);
 }
 
-Array linear(const Array& x, const Array& weight, const Array& bias) {
+Array linear(const Array& x, const Array& weight, const Array& bias) try {
+  if (weight.defined() && is_packed(weight.dtype())) return packed_linear(x, weight, bias);
   if (bias.defined()) return call(defs::linear_op, Params(), {&x, &weight, &bias});
   return call(defs::linear_op, Params(), {&x, &weight});
+} catch (const Error& error) {
+  throw_as("linear", error);
 }
 
 }  // namespace v0

@@ -361,6 +361,7 @@ constinit const OpDef reshape_op = {
     .infer = infer_reshape,
     .vjp = [](const Vjp& v) { return grads(reshape(v.grad, v.shape(0))); },
     .view = view_reshape,
+    .takes_packed = true,
     .samples = reshape_samples,
 };
 
@@ -373,6 +374,7 @@ constinit const OpDef permute_op = {
     .infer = infer_permute,
     .vjp = permute_gradient,
     .view = view_permute,
+    .takes_packed = true,
     .samples = permute_samples,
 };
 
@@ -385,6 +387,7 @@ constinit const OpDef expand_op = {
     .infer = infer_expand,
     .vjp = [](const Vjp& v) { return grads(sum_to(v.grad, v.shape(0))); },
     .view = view_expand,
+    .takes_packed = true,
     .samples = expand_samples,
 };
 
@@ -422,6 +425,7 @@ constinit const OpDef contiguous_op = {
     .infer = infer_contiguous,
     .vjp = [](const Vjp& v) { return grads(v.grad); },
     .view = view_contiguous,
+    .takes_packed = true,
     .samples = contiguous_samples,
 };
 

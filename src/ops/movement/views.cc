@@ -7,6 +7,7 @@
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
 #include "ops/definition/slices.h"
+#include "ops/packed/blocks.h"
 
 namespace hearth {
 namespace {
@@ -20,7 +21,21 @@ const Shape& shape_of(const char* op, const Array& x) {
   throw Error(code, std::string(op) + ": " + text);
 }
 
-Array sliced(const Array& x, const Dims& starts, const Dims& sizes, Dims steps) {
+// The same part of a packed array's bytes.
+void count_bytes(const char* op, const Array& x, Dims& starts, Dims& sizes) {
+  const int last = starts.rank() - 1;
+  const std::int64_t block = block_of(x.dtype());
+  if (starts[last] % block != 0 || sizes[last] % block != 0) {
+    fail(ErrorCode::shape, op,
+         "takes blocks apart; got start " + std::to_string(starts[last]) + " and size " +
+             std::to_string(sizes[last]) + " of " + std::string(name(x.dtype())) +
+             ", expected multiples of " + std::to_string(block));
+  }
+  starts[last] = bytes_of(x.dtype(), starts[last]);
+  sizes[last] = bytes_of(x.dtype(), sizes[last]);
+}
+
+Array sliced(const Array& x, Dims starts, Dims sizes, Dims steps) {
   const Shape& shape = node_of(x)->shape;
   bool whole = sizes == shape;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -28,11 +43,38 @@ Array sliced(const Array& x, const Dims& starts, const Dims& sizes, Dims steps) 
     whole = whole && steps[i] == 1;
   }
   if (whole) return x;
+  if (is_packed(x.dtype())) {
+    const int last = shape.rank() - 1;
+    if (steps[last] != 1) {
+      fail(ErrorCode::shape, "slice",
+           "takes blocks apart; got a step of " + std::to_string(steps[last]) +
+               " along the last "
+               "axis of " +
+               std::string(name(x.dtype())) + ", expected 1");
+    }
+    count_bytes("slice", x, starts, sizes);
+    return on_blocks(x, [&](const Array& bytes) { return sliced(bytes, starts, sizes, steps); });
+  }
   return call(defs::slice_op, Params().list(starts).list(sizes).list(steps), {&x});
 }
 
 // A record holds this many operands and some; more are joined in groups.
 constexpr std::size_t kMaxJoined = 1024;
+
+Array cat_packed(std::span<const Array> arrays, std::int64_t axis) {
+  const DType dtype = arrays[0].dtype();
+  std::vector<Array> bytes;
+  for (const Array& array : arrays) {
+    require_defined("cat", array);
+    if (array.dtype() != dtype) {
+      fail(ErrorCode::dtype, "cat",
+           "inputs differ in dtype; got " + std::string(name(dtype)) + " and " +
+               std::string(name(array.dtype())) + ", expected one dtype");
+    }
+    bytes.push_back(block_bytes(array));
+  }
+  return packed_blocks(cat(bytes, axis), dtype);
+}
 
 }  // namespace
 
@@ -199,7 +241,13 @@ Array narrow(const Array& x, std::int64_t axis, std::int64_t start, std::int64_t
 }
 
 Array dynamic_slice(const Array& x, const Dims& starts, const Shape& sizes) {
-  shape_of("dynamic_slice", x);
+  const Shape& shape = shape_of("dynamic_slice", x);
+  if (is_packed(x.dtype()) && starts.rank() == shape.rank() && sizes.rank() == shape.rank()) {
+    Dims first = starts;
+    Shape size = sizes;
+    count_bytes("dynamic_slice", x, first, size);
+    return on_blocks(x, [&](const Array& bytes) { return dynamic_slice(bytes, first, size); });
+  }
   Params params;
   params.list(sizes);
   for (const std::int64_t start : starts) params.dynamic_i64(start);
@@ -228,6 +276,7 @@ Array cat(std::span<const Array> arrays, std::int64_t axis) {
   }
   const int at = normalize_axis("cat", axis, shape_of("cat", arrays[0]).rank());
   if (arrays.size() == 1) return arrays[0];
+  if (is_packed(arrays[0].dtype())) return cat_packed(arrays, at);
   if (arrays.size() > kMaxJoined) {
     std::vector<Array> groups;
     for (std::size_t start = 0; start < arrays.size(); start += kMaxJoined) {

@@ -224,6 +224,7 @@ Bench run_bench(const BenchOptions& options) {
     bench_engine(bench);
     bench_elementwise(bench);
     bench_matmul(bench);
+    bench_packed(bench);
     bench_rows(bench);
     bench_conv(bench);
     bench_pool(bench);

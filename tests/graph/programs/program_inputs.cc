@@ -38,6 +38,7 @@ void store(std::vector<std::byte>& bytes, DType dtype, double value) {
     case DType::u8:
       return put(static_cast<std::int8_t>(whole));
     case DType::bool_:
+    default:
       return put(static_cast<std::uint8_t>(whole & 1));
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include "core/packed/decode.h"
 
 #include "hearth/ops/indexing.h"
 #include "ops/reference/host_elementwise.h"
@@ -416,6 +417,20 @@ HostArray normalized(const std::vector<HostArray>& inputs, double epsilon, bool 
   return out;
 }
 
+// Bytes of blocks [.., n] as what they stand for.
+HostArray host_decoded(const HostArray& x, const Params& params) {
+  const auto format = static_cast<DType>(ParamReader(params.statics().span()).i64());
+  HostArray decoded_x{x.shape, {}};
+  const int last = x.shape.rank() - 1;
+  decoded_x.shape[last] = x.shape[last] / size_of(format) * block_of(format);
+  std::vector<std::byte> blocks;
+  for (const double value : x.values) blocks.push_back(static_cast<std::byte>(value));
+  std::vector<float> values(static_cast<std::size_t>(element_count(decoded_x.shape)));
+  decode(format, blocks.data(), element_count(decoded_x.shape), values.data());
+  decoded_x.values.assign(values.begin(), values.end());
+  return decoded_x;
+}
+
 }  // namespace
 
 double rounded(double value, DType dtype) {
@@ -448,6 +463,7 @@ double rounded(double value, DType dtype) {
     case DType::u8:
       return static_cast<double>(static_cast<std::uint8_t>(whole()));
     case DType::bool_:
+    default:
       return value != 0 ? 1 : 0;
   }
   return value;
@@ -464,6 +480,7 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
     return map_broadcast(inputs,
                          [&](const std::vector<double>& v) { return function(v[0], v[1]); });
   }
+  if (op == "dequantize_blocks") return host_decoded(inputs[0], params);
   if (op == "where") {
     return map_broadcast(inputs,
                          [](const std::vector<double>& v) { return v[0] != 0 ? v[1] : v[2]; });

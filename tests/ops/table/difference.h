@@ -22,7 +22,7 @@ inline std::string difference(const OpCase& one, std::size_t output, const Array
   for (const double value : expected.values) {
     if (std::isfinite(value)) magnitude = std::max(magnitude, std::abs(value));
   }
-  const double allowed = tolerance_of(dtype) * magnitude;
+  const double allowed = std::max(tolerance_of(dtype), coding_tolerance(one)) * magnitude;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double want = is_float(dtype) ? expected.values[i] : rounded(expected.values[i], dtype);
     if (std::isnan(values[i]) && std::isnan(want)) continue;

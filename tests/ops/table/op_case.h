@@ -52,6 +52,10 @@ std::vector<HostArray> expected_results(const OpCase& one);
 // How far a result of `dtype` may be from the expected one, relative to its largest magnitude.
 double tolerance_of(DType dtype);
 
+// The same of ops that need not compute in the precision of their dtype: products with packed
+// weights may code the other factor in 8 bits. 0 of all others.
+double coding_tolerance(const OpCase& one);
+
 // The least magnitude that the tolerance of an output is relative to: that of the terms whose
 // difference it may be.
 double term_magnitude(const OpCase& one, std::size_t output);

@@ -45,6 +45,7 @@ void with_element_type(DType dtype, Run run) {
       return run.template operator()<std::uint16_t>();
     case DType::u8:
     case DType::bool_:
+    default:
       return run.template operator()<std::uint8_t>();
   }
 }

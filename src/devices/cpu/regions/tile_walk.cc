@@ -41,6 +41,7 @@ void convert_scalar(std::uint64_t word, DType dtype, bool exact, std::uint64_t* 
     case DType::u8:
       return put(static_cast<std::int32_t>(static_cast<std::uint8_t>(word)));
     case DType::bool_:
+    default:
       return put(static_cast<std::int32_t>(word != 0 ? 1 : 0));
   }
 }

@@ -1,0 +1,36 @@
+// Packed arrays: arrays of ggml's block dtypes (q4_0, q4_k, mxfp4...), as files of language models
+// hold their weights.
+//
+//   const Array w = quantize(weights, DType::q4_k);  // [out, in], 4.5 bits a weight
+//   const Array y = linear(x, w);                     // x [..., in]; w is read as it is
+//   const Array rows = embedding(w, tokens);          // f32
+//
+// Blocks lie along the last axis, whose extent is a multiple of block_of(dtype). A packed array can
+// be reshaped, permuted, sliced, joined and selected from as long as blocks stay whole, copied
+// between devices, printed, and given to linear() and embedding(); every other op asks for
+// dequantize() first. It has no gradient of its own: linear() gives that of x.
+#pragma once
+
+#include "hearth/array.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// What a packed x stands for, in f32 or another float dtype: bit by bit what ggml makes of its
+// blocks, rounded to `dtype`. Throws Error{dtype} where x is not packed.
+HEARTH_API Array dequantize(const Array& x, DType dtype = DType::f32);
+
+// x [..., n] of floats in blocks of a packed dtype; n is a multiple of block_of(dtype). The work is
+// the host's: x is read. `importance` [n] or of x's shape, if given, weighs the squared errors of
+// elements, as statistics of a model's activations do. Throws Error{dtype}, Error{shape}.
+HEARTH_API Array quantize(const Array& x, DType dtype, const Array& importance = Array());
+
+// The bytes of a packed array's blocks: u8 [..., bytes of the last axis], a view.
+HEARTH_API Array block_bytes(const Array& x);
+
+// Bytes that are blocks as a packed array: u8 [..., bytes of whole blocks], a view where rows begin
+// with a block.
+HEARTH_API Array packed_blocks(const Array& bytes, DType dtype);
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,56 @@
+#include "core/packed/decode.h"
+
+#include "core/packed/formats.h"
+
+namespace hearth {
+namespace {
+
+template <class F>
+void decode_blocks(const std::uint8_t* block, std::int64_t elements, float* out) {
+  for (; elements > 0; elements -= F::elements, block += F::bytes) {
+    for (std::uint32_t group = 0; group < F::elements / 16; ++group, out += 16) {
+      // Bytes in memory, which compilers widen in vectors.
+      std::uint8_t codes[16];
+      for (std::uint32_t q = 0; q < 4; ++q) {
+        const std::uint32_t four = F::four(block, group, q);
+        for (std::uint32_t i = 0; i < 4; ++i) {
+          codes[4 * q + i] = static_cast<std::uint8_t>(four >> (8 * i));
+        }
+      }
+      const float step = F::step(block, group);
+      const float least = F::least(block, group);
+      for (int i = 0; i < 16; ++i) {
+        out[i] = on_host::packed_formats::element_of_code<F>(codes[i], step, least);
+      }
+    }
+  }
+}
+
+struct Decoder {
+  DType dtype;
+  void (*decode)(const std::uint8_t* block, std::int64_t elements, float* out);
+};
+
+constexpr Decoder kDecoders[] = {
+#define HEARTH_DECODER(name, Format) {DType::name, decode_blocks<on_host::packed_formats::Format>},
+    HEARTH_PACKED_FORMATS(HEARTH_DECODER)
+#undef HEARTH_DECODER
+};
+
+constexpr bool decoders_are_in_order() {
+  int next = kDTypeCount;
+  for (const Decoder& decoder : kDecoders) {
+    if (static_cast<int>(decoder.dtype) != next++) return false;
+  }
+  return next == kDTypeCount + kPackedDTypeCount;
+}
+static_assert(decoders_are_in_order());
+
+}  // namespace
+
+void decode(DType dtype, const std::byte* blocks, std::int64_t elements, float* out) {
+  const Decoder& decoder = kDecoders[static_cast<int>(dtype) - kDTypeCount];
+  decoder.decode(reinterpret_cast<const std::uint8_t*>(blocks), elements, out);
+}
+
+}  // namespace hearth

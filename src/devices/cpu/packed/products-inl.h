@@ -1,0 +1,288 @@
+// The kernels of products.h in the words of lanes_avx2-inl.h or lanes_avx512-inl.h, which is
+// included before in the same namespace.
+#pragma once
+
+#include "devices/cpu/packed/unpack-inl.h"
+
+// How far ahead of what is read, in bytes, memory is asked for: 85 to 100 % of its bandwidth on a
+// core, where 4096 reach 70 to 80 %.
+inline constexpr int kAhead = 12288;
+
+template <class F, int kGroup>
+inline constexpr int kStretchBytes = kPackedClasses * kGroup / F::elements * F::bytes;
+
+// The last stretch of a weight, zero behind its last block.
+template <class F, int kGroup>
+struct Remainder {
+  alignas(64) std::uint8_t bytes[kStretchBytes<F, kGroup> + 64];
+
+  explicit Remainder(const std::uint8_t* block, int groups) {
+    const std::size_t size = static_cast<std::size_t>(groups) * kGroup / F::elements * F::bytes;
+    std::memset(bytes, 0, sizeof(bytes));
+    std::memcpy(bytes, block, size);
+  }
+};
+
+// ---- Lines
+
+template <int kGroup, int kRows>
+struct Lines {
+  const std::int8_t* codes[kRows];
+  const float* scales[kRows];
+  const std::int32_t* shifts[kRows];
+  const float* sums[kRows];
+
+  HEARTH_LANES_TARGET Lines(const LineProduct& p, const LineShape& shape) {
+    for (int row = 0; row < kRows; ++row) {
+      const std::byte* const line = p.lines[row];
+      codes[row] = reinterpret_cast<const std::int8_t*>(line);
+      scales[row] = reinterpret_cast<const float*>(line + shape.scales_at());
+      shifts[row] = reinterpret_cast<const std::int32_t*>(line + shape.shifts_at());
+      sums[row] = reinterpret_cast<const float*>(line + shape.sums_at());
+    }
+  }
+};
+
+template <class F>
+inline constexpr bool kHasFields = kTakesFields && requires { Layout<F>::field_shifts(); };
+
+// Adds stretch s, of which `count` groups are there if kIsLast.
+template <class F, int kGroup, int kRows, bool kIsLast>
+HEARTH_LANES void add_stretch(const std::uint8_t* p, const Lines<kGroup, kRows>& lines,
+                              std::int64_t s, int count, Floats (&sums)[kRows]) {
+  constexpr int kChunks = kGroup / 4;
+  Codes codes[kChunks];
+  HEARTH_UNROLL
+  for (int c = 0; c < kChunks; ++c) {
+    if constexpr (kHasFields<F>) {
+      codes[c] = Layout<F>::fields(p, c);
+    } else {
+      codes[c] = to_multiply<F>(Layout<F>::template codes<kGroup>(p, c));
+    }
+  }
+  const Floats steps = Layout<F>::template steps<kGroup>(p);
+  Floats leasts = steps;
+  if constexpr (F::has_least != 0) leasts = Layout<F>::template leasts<kGroup>(p);
+  HEARTH_UNROLL
+  for (int row = 0; row < kRows; ++row) {
+    const std::int8_t* const q = lines.codes[row] + s * kPackedClasses * kGroup;
+    constexpr int kOfVector = kChunks / 4;  // the halves of groups of 32 are added up
+    Ints products[4];
+    HEARTH_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      products[i] = products_of<F, kOfVector>(codes + kOfVector * i, q + 64 * kOfVector * i);
+    }
+    Ints integers = sums_of_quarters(products);
+    if constexpr (kHasFields<F>) integers = shift_right(integers, Layout<F>::field_shifts());
+    if constexpr (kIsShifted<F>) {
+      integers = integers + load_ints(lines.shifts[row] + s * kPackedClasses);
+    }
+    const Floats scales = load_floats(lines.scales[row] + s * kPackedClasses);
+    Floats sum = fma(to_floats(integers), steps * scales, sums[row]);
+    if constexpr (F::has_least != 0) {
+      sum = fnma(leasts, load_floats(lines.sums[row] + s * kPackedClasses), sum);
+    }
+    sums[row] = kIsLast ? first_of(count, sum, sums[row]) : sum;
+  }
+}
+
+template <class F, int kGroup, int kRows>
+HEARTH_LANES_TARGET void multiply_lines(const LineProduct& p) {
+  constexpr int kBytes = kStretchBytes<F, kGroup>;
+  const LineShape shape{kGroup, PackedGroups{p.groups}.stretches()};
+  const Lines<kGroup, kRows> lines(p, shape);
+  const std::int64_t whole = p.groups / kPackedClasses;
+  const int rest = static_cast<int>(p.groups % kPackedClasses);
+  for (std::int64_t weight = 0; weight < p.weight_count; ++weight) {
+    const std::uint8_t* block = p.weights + weight * p.weight_stride;
+    Floats sums[kRows];
+    HEARTH_UNROLL
+    for (int row = 0; row < kRows; ++row) sums[row] = repeat(0.0f);
+    for (std::int64_t s = 0; s < whole; ++s, block += kBytes) {
+      HEARTH_UNROLL
+      for (int i = 0; i < kBytes; i += 64) {
+        _mm_prefetch(reinterpret_cast<const char*>(block) + kAhead + i, _MM_HINT_T0);
+      }
+      add_stretch<F, kGroup, kRows, false>(block, lines, s, 0, sums);
+    }
+    if (rest > 0) {
+      const Remainder<F, kGroup> last(block, rest);
+      add_stretch<F, kGroup, kRows, true>(last.bytes, lines, whole, rest, sums);
+    }
+    HEARTH_UNROLL
+    for (int row = 0; row < kRows; ++row) p.out[row][weight] = total(sums[row]);
+  }
+}
+
+// ---- Panels
+
+// 64 bytes of each of 16 weights.
+struct Rows {
+  alignas(64) std::uint8_t bytes[16][64];
+};
+
+// Word q of all rows to at[q / 4] + 16 * (q % 4). Formats share it.
+HEARTH_LANES_TARGET __attribute__((noinline)) inline void turn(const Rows& rows,
+                                                               std::uint32_t* const (&at)[4]) {
+  Codes words[16];
+  HEARTH_UNROLL
+  for (int i = 0; i < 16; ++i) words[i] = load_64(rows.bytes[i]);
+  store_turned(words, at);
+}
+// Value c of all rows to at[c] + 16 * place.
+HEARTH_LANES_TARGET __attribute__((noinline)) inline void turn_floats(
+    const Rows& rows, std::uint32_t* const (&at)[kPackedClasses], int place) {
+  alignas(64) std::uint32_t turned[kPackedClasses][16];
+  turn(rows, {turned[0], turned[4], turned[8], turned[12]});
+  for (int c = 0; c < kPackedClasses; ++c) {
+    std::memcpy(at[c] + kPanelWeights * place, turned[c], sizeof(turned[c]));
+  }
+}
+
+// Unpacks a stretch of 16 weights. `at` has where the groups of the stretch lie in the panel.
+template <class F, int kGroup>
+HEARTH_LANES void pack_stretch(const std::uint8_t* const (&weights)[16],
+                               std::uint32_t* const (&at)[kPackedClasses]) {
+  constexpr int kChunks = kGroup / 4;
+  Rows rows;
+  HEARTH_UNROLL
+  for (int c = 0; c < kChunks; ++c) {
+    for (int i = 0; i < 16; ++i) {
+      store_64(to_multiply<F>(Layout<F>::template codes<kGroup>(weights[i], c)), rows.bytes[i]);
+    }
+    // The last halves of groups lie behind their first halves.
+    const int first = kGroup == 16 ? 4 * c : c / 2 * 4, words = kGroup == 16 ? 0 : c % 2 * 64;
+    turn(rows,
+         {at[first] + words, at[first + 1] + words, at[first + 2] + words, at[first + 3] + words});
+  }
+  for (int i = 0; i < 16; ++i) {
+    store_64(Layout<F>::template steps<kGroup>(weights[i]), rows.bytes[i]);
+  }
+  turn_floats(rows, at, kGroup / 4);
+  if constexpr (F::has_least != 0) {
+    for (int i = 0; i < 16; ++i) {
+      store_64(Layout<F>::template leasts<kGroup>(weights[i]), rows.bytes[i]);
+    }
+    turn_floats(rows, at, kGroup / 4 + 1);
+  }
+}
+
+template <class F, int kGroup>
+HEARTH_LANES_TARGET void pack_panel(const PanelSource& source, std::uint32_t* panel) {
+  constexpr std::int64_t kWords = panel_words(kGroup, F::has_least != 0);
+  constexpr int kBytes = kStretchBytes<F, kGroup>;
+  const PackedGroups groups{source.groups};
+  const std::int64_t whole = groups.count / kPackedClasses;
+  const int rest = static_cast<int>(groups.count % kPackedClasses);
+  const std::uint8_t* weights[16];
+  for (std::int64_t i = 0; i < 16; ++i) {
+    const std::int64_t weight = i < source.weight_count ? i : source.weight_count - 1;
+    weights[i] = source.weights + weight * source.weight_stride;
+  }
+  std::uint32_t* at[kPackedClasses];
+  for (int c = 0; c < kPackedClasses; ++c) at[c] = panel + groups.begin(c) * kWords;
+  for (std::int64_t s = 0; s < whole; ++s) {
+    // What the next panel will read at this place.
+    for (int i = 0; i < 16; ++i) {
+      const std::uint8_t* const next = weights[i] + 16 * source.weight_stride;
+      HEARTH_UNROLL
+      for (int line = 0; line < kBytes; line += 64) {
+        _mm_prefetch(reinterpret_cast<const char*>(next) + line, _MM_HINT_T1);
+      }
+    }
+    pack_stretch<F, kGroup>(weights, at);
+    for (int i = 0; i < 16; ++i) weights[i] += kBytes;
+    for (int c = 0; c < kPackedClasses; ++c) at[c] += kWords;
+  }
+  if (rest == 0) return;
+  alignas(64) std::uint8_t copies[16][(kBytes + 127) / 64 * 64];
+  alignas(64) std::uint32_t beyond[kWords];
+  for (int i = 0; i < 16; ++i) {
+    const Remainder<F, kGroup> last(weights[i], rest);
+    std::memcpy(copies[i], last.bytes, kBytes);
+    weights[i] = copies[i];
+  }
+  for (int c = rest; c < kPackedClasses; ++c) at[c] = beyond;
+  pack_stretch<F, kGroup>(weights, at);
+}
+
+// ---- Coding
+
+HEARTH_LANES __m256i i32_of(__m256 x) {
+  return _mm256_cvtps_epi32(x);  // to nearest, ties to even
+}
+
+HEARTH_LANES std::int32_t sum_of_16(__m128i bytes) {
+  const __m256i pairs = _mm256_madd_epi16(_mm256_cvtepi8_epi16(bytes), _mm256_set1_epi16(1));
+  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
+  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+}
+
+HEARTH_LANES_TARGET inline void code_line(const float* x, std::int64_t groups,
+                                          const PackedTraits& traits, std::byte* line) {
+  const LineShape shape{traits.group, PackedGroups{groups}.stretches()};
+  auto* codes = reinterpret_cast<std::int8_t*>(line);
+  auto* scales = reinterpret_cast<float*>(line + shape.scales_at());
+  auto* shifts = reinterpret_cast<std::int32_t*>(line + shape.shifts_at());
+  auto* sums = reinterpret_cast<float*>(line + shape.sums_at());
+  const std::int64_t beyond = shape.padded() - groups;
+  const auto clear = [beyond](auto* from, std::int64_t each) {
+    std::memset(from, 0, static_cast<std::size_t>(beyond * each));
+  };
+  std::memset(
+      codes + (groups - groups % kPackedClasses) * traits.group, 0,
+      static_cast<std::size_t>(groups % kPackedClasses == 0 ? 0 : kPackedClasses * traits.group));
+  clear(scales + groups, 4);
+  clear(shifts + groups, 4);
+  clear(sums + groups, 4);
+  const __m256 magnitude = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+  for (std::int64_t first = 0; first < groups * traits.group; first += 32) {
+    __m256 values[4];
+    __m256i most = _mm256_setzero_si256();
+    HEARTH_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      values[i] = _mm256_loadu_ps(x + first + 8 * i);
+      most = _mm256_max_epi32(most, _mm256_castps_si256(_mm256_and_ps(values[i], magnitude)));
+    }
+    __m128i four = _mm_max_epi32(_mm256_castsi256_si128(most), _mm256_extracti128_si256(most, 1));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    four = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0xb1));
+    const auto bits = static_cast<std::uint32_t>(_mm_cvtsi128_si32(four));
+    const float largest = std::bit_cast<float>(bits);
+    const bool is_finite = bits < 0x7f800000u, is_zero = largest < 0x1p-120f;
+    float scale = largest / 127.0f, inverse = 127.0f / largest;
+    if (!is_finite || is_zero) {
+      scale = is_finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
+      inverse = 0.0f;
+      HEARTH_UNROLL
+      for (int i = 0; i < 4; ++i) values[i] = _mm256_setzero_ps();
+    }
+    __m256i integers[4];
+    HEARTH_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      integers[i] = i32_of(_mm256_mul_ps(values[i], _mm256_set1_ps(inverse)));
+    }
+    const __m256i pairs = _mm256_packs_epi16(_mm256_packs_epi32(integers[0], integers[1]),
+                                             _mm256_packs_epi32(integers[2], integers[3]));
+    const __m256i bytes =
+        _mm256_permutevar8x32_epi32(pairs, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    const __m128i low_bytes = _mm256_castsi256_si128(bytes);
+    const __m128i high_bytes = _mm256_extracti128_si256(bytes, 1);
+    _mm_storeu_si128((__m128i*)(codes + shape.code_at(first)), low_bytes);
+    _mm_storeu_si128((__m128i*)(codes + shape.code_at(first + 16)), high_bytes);
+    const std::int32_t low = sum_of_16(low_bytes), high = sum_of_16(high_bytes);
+    const std::int64_t g = first / traits.group;
+    const auto put = [&](std::int64_t at, std::int32_t sum) HEARTH_LANES_TARGET {
+      scales[at] = scale;
+      shifts[at] = -traits.zero * sum;
+      sums[at] = scale * static_cast<float>(sum);
+    };
+    if (traits.group == 16) {
+      put(g, low);
+      put(g + 1, high);
+    } else {
+      put(g, low + high);
+    }
+  }
+}

@@ -1,0 +1,449 @@
+// Where the codes, steps and least values of a format lie, told once for all vectors: the layouts
+// of kernels/formulas/packed in the words of lanes_avx2-inl.h or lanes_avx512-inl.h, which is
+// included before in the same namespace.
+//
+// A stretch is 16 groups of consecutive blocks: 512 elements, or 256 of a format with groups of 16.
+// Layout<F> has of it
+//   codes(p, c)   64 codes; c is known to the compiler
+//   steps(p)      the steps of its groups
+//   leasts(p)     their least values
+// and kMost, the largest code. Codes are in the order of lines (products.h): of a format with
+// groups of 16 those of four groups, else the first halves of four groups where c is even, and
+// their last halves where it is odd. Formats that have no layout here are read by their formulas.
+#pragma once
+
+using namespace on_host::packed_formats;
+
+HEARTH_LANES std::uint32_t pair_at(const std::uint8_t* p) {
+  std::uint16_t pair;
+  std::memcpy(&pair, p, sizeof(pair));
+  return pair;
+}
+HEARTH_LANES std::uint32_t word_at(const std::uint8_t* p) {
+  std::uint32_t word;
+  std::memcpy(&word, p, sizeof(word));
+  return word;
+}
+HEARTH_LANES std::uint64_t long_at(const std::uint8_t* p) {
+  std::uint64_t word;
+  std::memcpy(&word, p, sizeof(word));
+  return word;
+}
+HEARTH_LANES float half_at(const std::uint8_t* p) {
+  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(pair_at(p)))));
+}
+HEARTH_LANES __m128i bytes_16(const std::uint8_t* p) { return _mm_loadu_si128((const __m128i*)p); }
+// Four words `kStep` bytes apart.
+template <int kStep>
+HEARTH_LANES __m128i words_of_4(const std::uint8_t* p) {
+  const auto at = [p](int i)
+                      HEARTH_LANES_TARGET { return static_cast<int>(word_at(p + i * kStep)); };
+  return _mm_setr_epi32(at(0), at(1), at(2), at(3));
+}
+template <int kStep>
+HEARTH_LANES __m128i words_of_2(const std::uint8_t* p) {
+  return _mm_setr_epi32(static_cast<int>(word_at(p)), static_cast<int>(word_at(p + kStep)), 0, 0);
+}
+HEARTH_LANES __m128i longs(std::uint64_t a, std::uint64_t b) {
+  return _mm_set_epi64x(static_cast<long long>(b), static_cast<long long>(a));
+}
+
+// ---- By formulas
+
+// What is read here is large and seldom used: it is no part of the kernels' text.
+template <class F>
+HEARTH_LANES_TARGET __attribute__((noinline)) void codes_by_formula(const std::uint8_t* p,
+                                                                    int group, int chunk,
+                                                                    std::uint32_t* words) {
+  constexpr int kOfBlock = F::elements / 16;
+  for (int i = 0; i < 4; ++i) {
+    const int sixteen = group == 16 ? 4 * chunk + i : 2 * (chunk / 2 * 4 + i) + chunk % 2;
+    for (int q = 0; q < 4; ++q) {
+      words[4 * i + q] =
+          F::four(p + sixteen / kOfBlock * F::bytes, static_cast<std::uint32_t>(sixteen % kOfBlock),
+                  static_cast<std::uint32_t>(q));
+    }
+  }
+}
+template <class F>
+HEARTH_LANES_TARGET __attribute__((noinline)) void steps_by_formula(const std::uint8_t* p,
+                                                                    int group, float* steps) {
+  constexpr int kOfBlock = F::elements / 16;
+  for (int i = 0; i < kPackedClasses; ++i) {
+    const int sixteen = i * group / 16;
+    steps[i] =
+        F::step(p + sixteen / kOfBlock * F::bytes, static_cast<std::uint32_t>(sixteen % kOfBlock));
+  }
+}
+
+// What formats without least values leave out.
+struct NoLeasts {
+  template <int kGroup>
+  static HEARTH_LANES Floats leasts(const std::uint8_t*) {
+    return repeat(0.0f);
+  }
+};
+
+template <class F>
+struct Layout : NoLeasts {
+  static_assert(F::has_least == 0);
+  static constexpr int kMost = 127;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    alignas(64) std::uint32_t words[16];
+    codes_by_formula<F>(p, kGroup, c, words);
+    return load_64(words);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    alignas(64) float values[kPackedClasses];
+    steps_by_formula<F>(p, kGroup, values);
+    return load_floats(values);
+  }
+};
+
+// ---- Blocks of 32
+
+// The halves at the same place of 16 blocks.
+template <int kBytes>
+HEARTH_LANES Floats halves_of_16(const std::uint8_t* p) {
+  const auto at = [p](int i)
+                      HEARTH_LANES_TARGET { return static_cast<short>(pair_at(p + i * kBytes)); };
+  if constexpr (kBytes <= 20) return floats_of_halves(pairs_of_16<kBytes / 2>(p));
+  return floats_of_halves(_mm256_setr_epi16(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7),
+                                            at(8), at(9), at(10), at(11), at(12), at(13), at(14),
+                                            at(15)));
+}
+
+// Low nibbles are the first half of a group, high ones the last.
+HEARTH_LANES Codes half_of_nibbles(Codes bytes, int c) {
+  return (c % 2 == 0 ? bytes : shift_right<4>(bytes)) & repeat_byte(15);
+}
+
+// 16 of 64 bits from each of four places.
+template <int kStep>
+HEARTH_LANES std::uint64_t pairs_of_4(const std::uint8_t* p) {
+  const std::uint64_t low = pair_at(p) | (pair_at(p + kStep) << 16);
+  const std::uint64_t high = pair_at(p + 2 * kStep) | (pair_at(p + 3 * kStep) << 16);
+  return low | (high << 32);
+}
+
+template <int kBytes, int kNibbles, int kFifths = 0>
+struct NibbleBlocks {
+  static constexpr int kMost = kFifths != 0 ? 31 : 15;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const std::uint8_t* const at = p + c / 2 * 4 * kBytes;
+    const Codes nibbles = half_of_nibbles(load_16s<kBytes>(at + kNibbles), c);
+    if constexpr (kFifths == 0) return nibbles;
+    return nibbles | spread_bits(pairs_of_4<kBytes>(at + kFifths + 2 * (c % 2)), 16);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return halves_of_16<kBytes>(p);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats leasts(const std::uint8_t* p) {
+    return negated(halves_of_16<kBytes>(p + 2));
+  }
+};
+
+template <>
+struct Layout<Q4_0> : NibbleBlocks<18, 2> {};
+template <>
+struct Layout<Q4_1> : NibbleBlocks<20, 4> {};
+template <>
+struct Layout<Q5_0> : NibbleBlocks<22, 6, 2> {};
+template <>
+struct Layout<Q5_1> : NibbleBlocks<24, 8, 4> {};
+
+template <>
+struct Layout<IQ4_NL> : NibbleBlocks<18, 2> {
+  static constexpr int kMost = 240;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    return look_up(kUnevenCodes, NibbleBlocks::codes<kGroup>(p, c));
+  }
+};
+
+// Of the floats of 4 bits, plus 12.
+inline constexpr std::uint8_t kFloat4Codes[16] = {12, 13, 14, 15, 16, 18, 20, 24,
+                                                  12, 11, 10, 9,  8,  6,  4,  0};
+
+template <>
+struct Layout<MXFP4> : NoLeasts {
+  static constexpr int kMost = 24;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    return look_up(kFloat4Codes, half_of_nibbles(load_16s<17>(p + c / 2 * 68 + 1), c));
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return powers_of_two(each_17th_byte(p));
+  }
+};
+
+template <int kBytes, int kCodes>
+struct ByteBlocks : NoLeasts {
+  static constexpr int kMost = 255;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    return load_16s<kBytes>(p + c / 2 * 4 * kBytes + kCodes + 16 * (c % 2)) ^ repeat_byte(128);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return halves_of_16<kBytes>(p);
+  }
+};
+template <>
+struct Layout<Q8_0> : ByteBlocks<34, 2> {};
+template <>
+struct Layout<Q8_1> : ByteBlocks<36, 4> {};
+
+// ---- Blocks of 64 and 128
+
+template <>
+struct Layout<NVFP4> : NoLeasts {
+  static constexpr int kMost = 24;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const Codes nibbles = shift_right(load_8s_twice(p + 36 * c + 4), by_8(0, 4)) & repeat_byte(15);
+    return look_up(kFloat4Codes, nibbles);
+  }
+  // As half floats with an exponent 8 too low.
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    const __m128i all = words_of_4<36>(p);
+    const __m128i most = _mm_set1_epi8(127), magnitudes = _mm_and_si128(all, most);
+    const __m128i scales = _mm_andnot_si128(_mm_cmpeq_epi8(magnitudes, most), magnitudes);
+    return floats_of_halves(_mm256_slli_epi16(_mm256_cvtepu8_epi16(scales), 7)) * repeat(128.0f);
+  }
+};
+
+template <>
+struct Layout<Q2_0> : NoLeasts {
+  static constexpr int kMost = 3;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const std::uint8_t *const a = p + c / 2 * 36 + 2 + 4 * (c % 2), *const b = a + 18;
+    const Codes bytes = words_of_bytes(_mm_unpacklo_epi64(words_of_2<8>(a), words_of_2<8>(b)));
+    const Codes nibbles = (bytes | shift_left<12>(bytes)) & repeat_word(0x000f000f);
+    return (nibbles | shift_left<6>(nibbles)) & repeat_byte(3);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    const auto at = [p](int i) HEARTH_LANES_TARGET {
+      return static_cast<int>(pair_at(p + 18 * i) * 0x10001u);
+    };
+    return floats_of_halves(
+        _mm256_setr_epi32(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)));
+  }
+};
+
+template <>
+struct Layout<Q1_0> : NoLeasts {
+  static constexpr int kMost = 2;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    return spread_bits(pairs_of_4<4>(p + c / 2 * 18 + 2 + 2 * (c % 2)), 2);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    const auto at = [p](int i) HEARTH_LANES_TARGET {
+      return static_cast<long long>(pair_at(p + 18 * i) * 0x0001000100010001u);
+    };
+    return floats_of_halves(_mm256_setr_epi64x(at(0), at(1), at(2), at(3)));
+  }
+};
+
+// ---- Blocks of 256
+
+// Codes of 2 bits in planes of 32: of 64 elements.
+HEARTH_LANES Codes two_planes(const std::uint8_t* p, int quarter) {
+  const int first = 4 * (quarter % 2);
+  return shift_right(load_32_twice(p + quarter / 2 * 32), by_32(first, first + 2)) & repeat_byte(3);
+}
+
+template <>
+struct Layout<Q2_K> {
+  static constexpr int kMost = 3;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    return two_planes(p + 16, c);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return repeat(half_at(p + 80)) *
+           floats_of_unsigned(_mm_and_si128(bytes_16(p), _mm_set1_epi8(15)));
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats leasts(const std::uint8_t* p) {
+    const __m128i high = _mm_and_si128(_mm_srli_epi16(bytes_16(p), 4), _mm_set1_epi8(15));
+    return repeat(half_at(p + 82)) * floats_of_unsigned(high);
+  }
+};
+
+template <>
+struct Layout<Q3_K> : NoLeasts {
+  static constexpr int kMost = 7;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const Codes bits = shift_right(load_32_twice(p), by_32(2 * c, 2 * c + 1)) & repeat_byte(1);
+    return two_planes(p + 32, c) | shift_left<2>(bits);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    const std::uint64_t low = long_at(p + 96), high = word_at(p + 104);
+    constexpr std::uint64_t kNibbles = 0x0f0f0f0f0f0f0f0fu, kPairs = 0x0303030303030303u;
+    const std::uint64_t both = high | (high << 30);
+    const __m128i scales = longs((low & kNibbles) | ((both & kPairs) << 4),
+                                 ((low >> 4) & kNibbles) | (((both >> 4) & kPairs) << 4));
+    return repeat(half_at(p + 108)) * floats_of_signed(_mm_sub_epi8(scales, _mm_set1_epi8(32)));
+  }
+};
+
+template <>
+struct Layout<Q6_K> : NoLeasts {
+  static constexpr int kMost = 63;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const Codes low = half_of_nibbles(load_64(p + c / 2 * 64), c);
+    return low | shift_left<4>(two_planes(p + 128, c));
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return repeat(half_at(p + 208)) * floats_of_signed(bytes_16(p + 192));
+  }
+};
+
+// ---- Blocks of 256 with groups of 32: a stretch is two of them
+
+// The 128 elements of chunks c and c + 1 begin a half of one: which half, and the block.
+HEARTH_LANES int half_of_chunk(int c) { return c / 2 % 2; }
+template <int kBytes>
+HEARTH_LANES const std::uint8_t* block_of_chunk(const std::uint8_t* p, int c) {
+  return p + c / 4 * kBytes;
+}
+
+// Two blocks begin with d, dmin, and 8 scales and 8 least values of 6 bits in 12 bytes.
+template <int kBytes>
+struct SixBitScales {
+  // The scales of both, then the least values of both.
+  static HEARTH_LANES __m256i integers(const std::uint8_t* p) {
+    const __m256i both = _mm256_set_m128i(bytes_16(p + kBytes), bytes_16(p));
+    const __m256i low = _mm256_srlv_epi32(_mm256_shuffle_epi32(both, 0xed),
+                                          _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4));
+    const __m256i high = _mm256_srli_epi32(_mm256_shuffle_epi32(both, 0xa5), 2);
+    const __m256i six =
+        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi64x(0x0f0f0f0f3f3f3f3f)),
+                        _mm256_and_si256(high, _mm256_set1_epi64x(0x3030303000000000)));
+    return _mm256_permute4x64_epi64(six, 0xd8);
+  }
+  // d, dmin, d and dmin.
+  static HEARTH_LANES __m128 factors(const std::uint8_t* p) {
+    return _mm_cvtph_ps(_mm_unpacklo_epi32(bytes_16(p), bytes_16(p + kBytes)));
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return halves_of<0, 2>(factors(p)) * floats_of_unsigned(_mm256_castsi256_si128(integers(p)));
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats leasts(const std::uint8_t* p) {
+    return halves_of<1, 3>(factors(p)) *
+           floats_of_unsigned(_mm256_extracti128_si256(integers(p), 1));
+  }
+};
+
+// Nibbles in planes: 32 bytes have those of two groups.
+HEARTH_LANES Codes nibble_planes(const std::uint8_t* p, int c) {
+  const std::uint8_t* const at = p + 64 * half_of_chunk(c) + 16 * (c % 2);
+  return shift_right(load_16s_twice(at, at + 32), by_16(0, 4)) & repeat_byte(15);
+}
+
+template <>
+struct Layout<Q4_K> : SixBitScales<144> {
+  static constexpr int kMost = 15;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    return nibble_planes(block_of_chunk<144>(p, c) + 16, c);
+  }
+  static HEARTH_LANES Codes fields(const std::uint8_t* p, int c) {
+    const std::uint8_t* const at =
+        block_of_chunk<144>(p, c) + 16 + 64 * half_of_chunk(c) + 16 * (c % 2);
+    return load_16s_twice(at, at + 32) & by_16(0x0f0f0f0f, static_cast<int>(0xf0f0f0f0u));
+  }
+  static HEARTH_LANES Ints field_shifts() { return ints_by_4(0, 4, 0, 4); }
+};
+
+template <>
+struct Layout<Q5_K> : SixBitScales<176> {
+  static constexpr int kMost = 31;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const std::uint8_t* const block = block_of_chunk<176>(p, c);
+    const int k = 4 * half_of_chunk(c);
+    const Codes fifths = shift_right(load_16_four_times(block + 16 + 16 * (c % 2)),
+                                     by_quarters(k, k + 1, k + 2, k + 3));
+    return nibble_planes(block + 48, c) | shift_left<4>(fifths & repeat_byte(1));
+  }
+};
+
+template <>
+struct Layout<Q8_K> : NoLeasts {
+  static constexpr int kMost = 255;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const std::uint8_t* const block = block_of_chunk<292>(p, c);
+    return load_16s<32>(block + 4 + 128 * half_of_chunk(c) + 16 * (c % 2)) ^ repeat_byte(128);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return halves(std::bit_cast<float>(word_at(p)), std::bit_cast<float>(word_at(p + 292)));
+  }
+};
+
+template <>
+struct Layout<IQ4_XS> : NoLeasts {
+  static constexpr int kMost = 240;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const std::uint8_t* const block = block_of_chunk<136>(p, c);
+    return look_up(kUnevenCodes, half_of_nibbles(load_64(block + 8 + 64 * half_of_chunk(c)), c));
+  }
+  // Low nibbles in order; of each 8 the high 2 bits in two bytes.
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    const __m128i heads = words_of_2<136>(p), low = words_of_2<136>(p + 4);
+    const __m128i nibbles =
+        _mm_and_si128(_mm_unpacklo_epi8(low, _mm_srli_epi16(low, 4)), _mm_set1_epi8(15));
+    const __m128i high =
+        _mm_shuffle_epi8(heads, _mm_setr_epi8(2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6, 7, 7, 7, 7));
+    const auto bits = [high](int places, int value) HEARTH_LANES_TARGET {
+      const __m128i mask = _mm_set1_epi32(places);
+      return _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(high, mask), mask),
+                           _mm_set1_epi8(static_cast<char>(value)));
+    };
+    const __m128i upper =
+        _mm_or_si128(bits(0x40100401, 16), bits(static_cast<int>(0x80200802u), 32));
+    const __m128i scales = _mm_sub_epi8(_mm_or_si128(nibbles, upper), _mm_set1_epi8(32));
+    return halves_of<0, 2>(_mm_cvtph_ps(heads)) * floats_of_signed(scales);
+  }
+};
+
+template <>
+struct Layout<TQ2_0> : NoLeasts {
+  static constexpr int kMost = 3;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const std::uint8_t* const block = block_of_chunk<66>(p, c);
+    return shift_right(load_16_four_times(block + 32 * half_of_chunk(c) + 16 * (c % 2)),
+                       by_quarters(0, 2, 4, 6)) &
+           repeat_byte(3);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return halves(half_at(p + 64), half_at(p + 130));
+  }
+};
+
+#include "devices/cpu/packed/codebooks-inl.h"

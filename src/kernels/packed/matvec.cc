@@ -1,0 +1,155 @@
+// Products of packed weights with a few rows: kernels/packed/matvec.metal.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "codegen/dialect_types.h"
+#include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
+#include "kernels/packed/format_struct.h"
+#include "kernels/packed/packed.h"
+#include "ops/packed/blocks.h"
+
+namespace hearth::gpu {
+
+#include "kernels/packed/params.h"
+
+namespace {
+
+// Beyond it products with the dequantized weight are faster.
+constexpr std::int64_t kMostMatvecRows = 8;
+// Units of a row are counted in 32 bits, with room for what they are multiplied by.
+constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;
+constexpr std::int64_t kMostSimdgroups = 8;
+// Of the threads that a processor has room for, those whose registers it has room for: more
+// threadgroups would code x again instead of going on with the next rows.
+constexpr std::int64_t kResidentShare = 2;
+constexpr std::int64_t kVectorBytes = 16;
+constexpr std::int64_t kScaleBytes = 8;  // of a unit of x: a scale and two sums
+
+DType matvec_format(const Signature& signature) { return ParamReader(signature.statics).dtype(); }
+
+std::int64_t matvec_rows(const Signature& signature) {
+  const std::int64_t outputs = std::max<std::int64_t>(signature.output.shape.back(), 1);
+  return element_count(signature.output.shape) / outputs;
+}
+
+// Bytes of threadgroup memory in which a simdgroup stages what it reads: Staging::vectors.
+std::int64_t staged_vectors(DType format) {
+  const std::int64_t many = bytes_of(format, std::int64_t{kManyUnits} * kUnit);
+  const std::int64_t bytes =
+      many <= kStagedBytes ? many : bytes_of(format, std::int64_t{kFewUnits} * kUnit);
+  return (bytes + 2 * (kVectorBytes - 1)) / kVectorBytes + 1;
+}
+
+struct MatvecShape {
+  explicit MatvecShape(const Signature& signature)
+      : format(matvec_format(signature)),
+        rows(matvec_rows(signature)),
+        outputs(signature.output.shape.back()),
+        units(signature.inputs[0].shape.back() / kUnit) {
+    const std::int64_t coded = units * (2 * kVectorBytes + kScaleBytes);
+    const std::int64_t each = staged_vectors(format) * kVectorBytes;
+    // What every GPU has: more of it would keep threadgroups from running at the same time.
+    const std::int64_t budget = runtime::common_traits().threadgroup_memory;
+    codes_here = rows == 1 && coded + each <= budget;
+    const std::int64_t left = (codes_here ? budget - coded : budget) / each;
+    simdgroups = kMostSimdgroups;
+    while (simdgroups > left) simdgroups /= 2;
+  }
+
+  DType format;
+  std::int64_t rows, outputs, units;
+  bool codes_here;  // x is coded by the threadgroups that multiply
+  std::int64_t simdgroups;
+};
+
+std::string boolean(bool value) { return value ? "true" : "false"; }
+
+}  // namespace
+
+bool fits_packed_matvec(const Signature& signature) {
+  const std::int64_t units = signature.inputs[0].shape.back() / kUnit;
+  return signature.inputs[0].dtype != DType::f64 && matvec_rows(signature) <= kMostMatvecRows &&
+         units > 0 && units < kMostUnits;
+}
+
+Prepared prepare_packed_matvec(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
+  const MatvecShape shape(signature);
+  const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
+  const bool has_bias = signature.inputs.size() > 2 && !signature.inputs[2].absent;
+  const StridedOperand from = strided_operand(x, 0), bytes = strided_operand(weight, 1);
+  Shape lines = x.shape;
+  Strides steps = x.strides;
+  lines.erase(lines.rank() - 1);
+  steps.erase(steps.rank() - 1);
+  merge_kernel_axes(&lines, {&steps});
+  const std::string rank = std::to_string(lines.rank());
+  const std::string dtype = dtype_struct(x.dtype);
+  const char* const type = dialect_type(x.dtype);
+  const Axes<kRuntimeRank> axes{from.base, &lines, &steps};
+
+  StepArgument codes, scales;
+  if (!shape.codes_here) {
+    codes = workspace(*plan, shape.rows * shape.units * 2 * kVectorBytes);
+    scales = workspace(*plan, shape.rows * shape.units * kScaleBytes);
+    plan->add_step(
+        KernelCall("packed/codes.metal", "code_rows", {dtype, rank})
+            .read(type, "x", from.argument)
+            .write("uint4", "codes", codes)
+            .write("uint2", "scales", scales)
+            .constants(
+                CodeRowsParams<kRuntimeRank>{.rows = shape.rows, .units = shape.units, .x = axes})
+            .step(*plan, {static_cast<std::uint32_t>(shape.rows)}, {kThreads}, kThreads));
+  }
+
+  const std::int64_t row_bytes = weight.shape.back();
+  const std::int64_t stride = shape.outputs == 1 ? row_bytes : weight.strides[0];
+  const std::int64_t step = std::gcd(std::gcd(size_of(shape.format), stride), kVectorBytes);
+  const std::int64_t threads = shape.simdgroups * kSimdWidth;
+  const std::int64_t groups =
+      std::min(ceil_div(shape.outputs, shape.simdgroups),
+               resident_groups(*signature.device, kResidentShare * threads));
+  const PackedMatvecParams<kRuntimeRank> params{
+      .rows = shape.rows,
+      .outputs = shape.outputs,
+      .units = shape.units,
+      .base = bytes.base,
+      .stride = stride,
+      .end = bytes.base + std::max<std::int64_t>(0, (shape.outputs - 1) * stride) + row_bytes,
+      .x = axes};
+  std::int64_t together = 1;  // rows that a kernel is made for
+  while (together < shape.rows) together *= 2;
+  plan->add_step(true, [&](bool whole, bool rare) {
+    std::vector<std::string> arguments = {format_struct(shape.format), dtype};
+    if (!shape.codes_here) arguments.push_back(std::to_string(together));
+    for (std::string each :
+         {boolean(has_bias), boolean(whole), std::to_string(whole ? step : 1), rank}) {
+      arguments.push_back(std::move(each));
+    }
+    KernelCall call("packed/matvec.metal",
+                    shape.codes_here ? "packed_matvec_row" : "packed_matvec_rows", arguments);
+    if (shape.codes_here) {
+      call.read(type, "x", from.argument);
+    } else {
+      call.read("uint4", "codes", codes).read("uint2", "scales", scales);
+    }
+    call.read("uchar", "weight", whole ? aligned(bytes.argument, kVectorBytes) : bytes.argument)
+        .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)
+        .write(type, "y", output_argument(signature))
+        .constants(params);
+    if (shape.codes_here) {
+      call.threadgroup("uint4", "codes", 2 * shape.units)
+          .threadgroup("uint2", "scales", shape.units);
+    }
+    return call.threadgroup("uint4", "staged", staged_vectors(shape.format) * shape.simdgroups)
+        .work(product_work(1, shape.rows, shape.outputs, shape.units * kUnit))
+        .step(*plan, {static_cast<std::uint32_t>(groups)}, {static_cast<std::uint32_t>(threads)},
+              threads, rare);
+  });
+  return prepared_steps(std::move(plan));
+}
+
+}  // namespace hearth::gpu

@@ -1,0 +1,145 @@
+// packed_linear of a few rows: y[r, o] = sum over k of x[r, k] * weight[o, k] (+ bias[o]). Text of
+// the kernel dialect.
+//
+// A simdgroup makes outputs of whole weight rows. It copies 64 units of 32 elements at a time into
+// threadgroup memory, 16 bytes a lane, the next ones being on the way while a lane multiplies two
+// of these: blocks have any size, which loads of their parts would not suit. x is coded in 8 bits
+// (codes.metal), in threadgroup memory by packed_matvec_row(), before in device memory for several
+// rows. Bound by reading the weights. Products of codes are exact; sums of f32 go along k in an
+// order that depends on k alone.
+
+#include "kernels/blocks/dot4.h"
+#include "kernels/packed/codes.metal"
+#include "kernels/packed/staged.metal"
+
+// The products of a unit of the weight, which begins with group g of `block`, with kRows units of
+// x.
+template <typename F, int kRows, typename Block, typename Codes, typename Scales>
+HEARTH_INLINE void add_unit(thread float* sums, Block block, uint g, uint unit, Codes codes,
+                            Scales scales, uint units, uint rows) {
+  // Codes that fill a byte are taken as signed, which moves their zero.
+  const uint kFlip = F::zero >= 127 ? 0x80808080u : 0u;
+  const int kZero = F::zero >= 127 ? int(F::zero) - 128 : int(F::zero);
+  const bool kOneStep = F::step_elements == 32;
+  uint weight[8];
+#pragma unroll
+  for (uint i = 0u; i < 8u; ++i) weight[i] = F::four(block, g + (i >> 2), i & 3u) ^ kFlip;
+  float step[2], least[2];
+  step[0] = F::step(block, g);
+  least[0] = F::least(block, g);
+  step[1] = kOneStep ? step[0] : F::step(block, g + 1u);
+  least[1] = kOneStep ? least[0] : F::least(block, g + 1u);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    uint row = kRows == 1 ? 0u : metal::min(uint(r), rows - 1u);
+    Codes code = codes + (2u * row * units + unit);
+    uint2 scale = scales[row * units + unit];
+    int dot[2], sum[2];
+#pragma unroll
+    for (uint i = 0u; i < 2u; ++i) {
+      uint4 x = code[i * units];
+      dot[i] = dot4(weight[4u * i], x.x, 0);
+      dot[i] = dot4(weight[4u * i + 1u], x.y, dot[i]);
+      dot[i] = dot4(weight[4u * i + 2u], x.z, dot[i]);
+      dot[i] = dot4(weight[4u * i + 3u], x.w, dot[i]);
+    }
+    sum[0] = int(scale.y << 16u) >> 16;
+    sum[1] = int(scale.y) >> 16;
+    float part;
+    if (kOneStep) {
+      int both = sum[0] + sum[1];
+      part = step[0] * float(dot[0] + dot[1] - kZero * both);
+      if (F::has_least != 0) part -= least[0] * float(both);
+    } else {
+      part = step[0] * float(dot[0] - kZero * sum[0]) + step[1] * float(dot[1] - kZero * sum[1]);
+      if (F::has_least != 0) part -= least[0] * float(sum[0]) + least[1] * float(sum[1]);
+    }
+    sums[r] += as_type<float>(scale.x) * part;
+  }
+}
+
+template <typename F, typename D, int kRows, bool kBias, bool kWhole, int kAlignment, int kRank,
+          typename Codes, typename Scales>
+HEARTH_INLINE void multiply_rows(device const uchar* weight, device const typename D::memory* bias,
+                                 device typename D::memory* y,
+                                 constant PackedMatvecParams<kRank>& p, Codes codes, Scales scales,
+                                 threadgroup uint4* staged, Ctx ctx) {
+  typedef Staging<F, kWhole, kAlignment> Stage;
+  const uint kOfBlock = F::elements / kUnit;
+  threadgroup uint4* own = staged + ctx.sg * uint(Stage::vectors);
+  uint units = uint(p.units), rows = uint(p.rows);
+  long step = long(ctx.ntg.x) * ctx.nsg;
+  long output = long(ctx.tg.x) * ctx.nsg + ctx.sg;
+  if (output >= p.outputs) return;
+  Stage stage;
+  stage.load(weight, p.base + output * p.stride, units, p.end, ctx.lane);
+  uint first = 0u;  // unit of the row
+  float sums[kRows];
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) sums[r] = 0.0f;
+  while (output < p.outputs) {
+    uint lead = stage.lead;
+    stage.store(own, ctx.lane);
+    metal::simdgroup_barrier(mem_flags::mem_threadgroup);
+    uint count = metal::min(uint(Stage::units), units - first);
+    bool ends = first + count == units;
+    long next = ends ? output + step : output;
+    uint from = ends ? 0u : first + count;
+    if (next < p.outputs) {
+      stage.load(weight, p.base + next * p.stride + long(from / kOfBlock) * F::bytes, units - from,
+                 p.end, ctx.lane);
+    }
+    // Whole pieces without a branch, so that the loads of several units overlap.
+    if (count == uint(Stage::units)) {
+#pragma unroll
+      for (uint i = 0u; i < uint(Stage::units) / 32u; ++i) {
+        uint u = ctx.lane + 32u * i, block = u / kOfBlock;
+        add_unit<F, kRows>(sums, Stage::block(own, lead, block), 2u * (u - block * kOfBlock),
+                           first + u, codes, scales, units, rows);
+      }
+    } else {
+#pragma unroll 1
+      for (uint u = ctx.lane; u < count; u += 32u) {
+        uint block = u / kOfBlock;
+        add_unit<F, kRows>(sums, Stage::block(own, lead, block), 2u * (u - block * kOfBlock),
+                           first + u, codes, scales, units, rows);
+      }
+    }
+    metal::simdgroup_barrier(mem_flags::mem_threadgroup);
+    if (ends) {
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        float sum = metal::simd_sum(sums[r]);
+        sums[r] = 0.0f;
+        if (ctx.lane != 0u || uint(r) >= rows) continue;
+        if (kBias) sum += float(D::load(bias[output]));
+        y[long(r) * p.outputs + output] = D::store(sum);
+      }
+    }
+    output = next;
+    first = from;
+  }
+}
+
+// One row of x, which every threadgroup codes for itself.
+template <typename F, typename D, bool kBias, bool kWhole, int kAlignment, int kRank>
+void packed_matvec_row(device const typename D::memory* x, device const uchar* weight,
+                       device const typename D::memory* bias, device typename D::memory* y,
+                       constant PackedMatvecParams<kRank>& p, threadgroup uint4* codes,
+                       threadgroup uint2* scales, threadgroup uint4* staged, Ctx ctx) {
+  code_row<D>(x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales, ctx.tid.x,
+              ctx.ntid.x);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  multiply_rows<F, D, 1, kBias, kWhole, kAlignment, kRank>(weight, bias, y, p, codes, scales,
+                                                           staged, ctx);
+}
+
+// Several rows, which code_rows() has coded.
+template <typename F, typename D, int kRows, bool kBias, bool kWhole, int kAlignment, int kRank>
+void packed_matvec_rows(device const uint4* codes, device const uint2* scales,
+                        device const uchar* weight, device const typename D::memory* bias,
+                        device typename D::memory* y, constant PackedMatvecParams<kRank>& p,
+                        threadgroup uint4* staged, Ctx ctx) {
+  multiply_rows<F, D, kRows, kBias, kWhole, kAlignment, kRank>(weight, bias, y, p, codes, scales,
+                                                               staged, ctx);
+}

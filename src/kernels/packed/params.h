@@ -1,0 +1,35 @@
+// Parameter structs of the kernels in this folder: see kernels/blocks/params.h.
+#pragma once
+
+#include "kernels/blocks/params.h"
+
+enum { kDequantizedAtOnce = 8 };
+// Elements that share a scale of their codes, and whose products with weights a lane adds up.
+enum { kUnit = 32 };
+// Units of a weight row that a simdgroup stages at a time: many unless they take more bytes than
+// this, which lanes hold in registers.
+enum { kStagedBytes = 2560, kManyUnits = 128, kFewUnits = 64 };
+
+// Of dequantize_blocks(): pieces of kDequantizedAtOnce elements, in a line and in all; the axes are
+// those of lines, in bytes.
+template <int kRank>
+struct DequantizeParams {
+  long line_pieces, pieces;
+  Axes<kRank> lines;
+};
+
+// Of code_rows(): x [rows, units * kUnit], with the axes of rows.
+template <int kRank>
+struct CodeRowsParams {
+  long rows, units;
+  Axes<kRank> x;
+};
+
+// Of packed_matvec(): rows of x, rows of the weight; where those begin, their stride, and where
+// the last one ends, in bytes. The axes are those of x's rows.
+template <int kRank>
+struct PackedMatvecParams {
+  long rows, outputs, units;
+  long base, stride, end;
+  Axes<kRank> x;
+};

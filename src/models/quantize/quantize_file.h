@@ -1,0 +1,37 @@
+// Quantizing the file of a language model, one tensor at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hearth/gguf.h"
+#include "models/quantize/importance.h"
+#include "models/quantize/tensor_types.h"
+
+namespace hearth::models {
+
+struct QuantizedTensorReport {
+  std::string name;
+  DType from = DType::f32, to = DType::f32;
+  std::int64_t bytes_before = 0, bytes_after = 0;
+};
+
+struct QuantizeOptions {
+  QuantizeType type;
+  Importance importance;  // may be empty
+  GgufOptions file;
+  // Called after each tensor, of `count` in all.
+  std::function<void(const QuantizedTensorReport&, std::size_t done, std::size_t count)> progress;
+};
+
+// Reads the GGUF file `in` (of a split model any part) and writes it as `out` with matrices in
+// options.type: one tensor is in memory at a time, and `out` holds its old contents or all of the
+// new ones, whatever happens meanwhile. Packed matrices are dequantized first. Returns the paths
+// that were written. Throws as load_gguf and save_gguf do; Error{invalid_argument} for importance
+// that does not fit its matrix, and where `out` is `in`.
+std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
+                                       const QuantizeOptions& options);
+
+}  // namespace hearth::models

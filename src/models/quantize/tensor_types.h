@@ -1,0 +1,41 @@
+// Which dtype each tensor of a language model gets when its file is quantized.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hearth/dtype.h"
+#include "hearth/shape.h"
+
+namespace hearth::models {
+
+// What is asked for: a dtype for matrices, and where some get more bits than others.
+struct QuantizeType {
+  DType dtype = DType::q4_k;
+  // Values and down projections of some layers in q6_k: "q4_k_m" and its like.
+  bool is_mixed = false;
+  // Every matrix in `dtype`: also those of the output, which otherwise get q6_k at least.
+  bool is_pure = false;
+};
+
+// "q4_k", "q4_k_m", "mxfp4", "f16". Throws Error{invalid_argument} with the names that there are.
+QuantizeType quantize_type_from_name(std::string_view name);
+std::vector<std::string> quantize_type_names();
+
+// The number of GGUF's "general.file_type" that names the type best; -1 for none.
+std::int64_t file_type_of(const QuantizeType& type);
+
+// N of "blk.N.", the layer that a tensor belongs to; -1 for what belongs to none.
+std::int64_t layer_of(std::string_view name);
+
+// The dtype of the tensor called `name`, [.., out, in]: its own, `given`, for norms, biases,
+// routers and whatever else has few elements; and where no blocks of the type fit into its rows,
+// the next larger type whose blocks do. `layers` is the number of blocks "blk.N" of the model;
+// `has_output` says whether it has a tensor "output.weight", or the token embedding takes its
+// place.
+DType quantized_dtype(const QuantizeType& type, std::string_view name, const Shape& shape,
+                      DType given, std::int64_t layers, bool has_output);
+
+}  // namespace hearth::models

@@ -1,0 +1,65 @@
+// `hearth quantize`: a model's file with smaller weights.
+#include <memory>
+#include <string>
+
+#include "core/quoted.h"
+#include "models/quantize/quantize_file.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+std::string mebibytes(std::int64_t bytes) {
+  return decimal(static_cast<double>(bytes) / kMiB, 1) + " MiB";
+}
+
+}  // namespace
+
+void add_quantize(CommandLine& line) {
+  struct Arguments {
+    std::string in, out, type = "q4_k_m", importance;
+    bool is_pure = false, is_quiet = false;
+    std::int64_t shard_mib = 0;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  Command command = line.add_command("quantize", "Write a GGUF file with smaller weights");
+  command.option("in", arguments->in, "A GGUF file, of a split model any of its files").required();
+  command.option("out", arguments->out, "The file to write").required();
+  command.option("--type", arguments->type, "Of matrices; _m: some of them in q6_k")
+      .show_default()
+      .one_of(models::quantize_type_names());
+  command
+      .option("--imatrix", arguments->importance, "How much inputs count, as llama-imatrix has it")
+      .value_name("FILE");
+  command.flag("--pure", arguments->is_pure, "All matrices alike, those of the output too");
+  command.option("--shard-mib", arguments->shard_mib, "Several files of at most this size each")
+      .range(std::int64_t{1}, std::int64_t{1} << 40);
+  command.flag("--quiet", arguments->is_quiet, "Print no line for each tensor");
+  command.action([arguments] {
+    models::QuantizeOptions options;
+    options.type = models::quantize_type_from_name(arguments->type);
+    options.type.is_pure = arguments->is_pure;
+    options.file.max_shard_bytes = arguments->shard_mib << 20;
+    if (!arguments->importance.empty()) {
+      options.importance = models::read_importance(arguments->importance);
+    }
+    std::int64_t before = 0, after = 0;
+    options.progress = [&](const models::QuantizedTensorReport& tensor, std::size_t done,
+                           std::size_t count) {
+      before += tensor.bytes_before;
+      after += tensor.bytes_after;
+      if (arguments->is_quiet) return;
+      write_out("[" + std::to_string(done) + "/" + std::to_string(count) + "] " +
+                hearth::quoted(tensor.name) + " " + std::string(name(tensor.from)) + " -> " +
+                std::string(name(tensor.to)) + ", " + mebibytes(tensor.bytes_after) + "\n");
+    };
+    const auto paths = models::quantize_file(arguments->in, arguments->out, options);
+    for (const std::string& path : paths) write_out("wrote " + hearth::quoted(path) + "\n");
+    write_out(mebibytes(before) + " -> " + mebibytes(after) + "\n");
+  });
+}
+
+}  // namespace hearth::tools

@@ -1,0 +1,179 @@
+// Files of language models with smaller weights.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "hearth/io.h"
+#include "hearth/quantization.h"
+#include "models/quantize/quantize_file.h"
+
+namespace hearth::models {
+namespace {
+
+using namespace check;
+
+class QuantizeFile : public ::testing::Test {
+ protected:
+  QuantizeFile() {
+    std::filesystem::create_directories(folder_);
+    const auto weight = [](const Shape& shape, std::uint64_t seed) {
+      return random_array(shape, DType::f32, -1, 1, seed);
+    };
+    arrays_ = {{"token_embd.weight", weight({8, 256}, 1)},
+               {"blk.0.attn_norm.weight", weight({256}, 2)},
+               {"blk.0.attn_v.weight", weight({4, 256}, 3)},
+               {"blk.0.ffn_gate_inp.weight", weight({4, 256}, 4)},
+               {"blk.1.attn_q.weight", weight({4, 256}, 5)},
+               {"blk.1.ffn_down.weight", weight({4, 96}, 6)},
+               {"blk.1.ffn_up_exps.weight", weight({2, 4, 256}, 7)},
+               {"blk.1.odd.weight", weight({4, 30}, 8)},
+               {"output.weight", weight({8, 256}, 9)}};
+    save_gguf(path("in.gguf"), arrays_, {{"general.architecture", "llama"}});
+  }
+  ~QuantizeFile() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  const Array& given(const std::string& name) const {
+    for (const NamedArray& each : arrays_) {
+      if (each.name == name) return each.array;
+    }
+    throw std::logic_error(name);
+  }
+  GgufContents quantized(const std::string& type, QuantizeOptions options = {}) {
+    options.type = quantize_type_from_name(type);
+    quantize_file(path("in.gguf"), path("out.gguf"), options);
+    return load_gguf(path("out.gguf"));
+  }
+  static Array of(const GgufContents& contents, const std::string& name) {
+    for (const NamedArray& each : contents.arrays) {
+      if (each.name == name) return each.array;
+    }
+    throw std::logic_error(name);
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("hearth_quantize_" + std::to_string(::getpid()));
+  NamedArrays arrays_;
+};
+
+TEST_F(QuantizeFile, GivesEachTensorItsType) {
+  const GgufContents out = quantized("q4_k");
+  EXPECT_EQ(of(out, "blk.1.attn_q.weight").dtype(), DType::q4_k);
+  EXPECT_EQ(of(out, "blk.0.attn_v.weight").dtype(), DType::q4_k);
+  EXPECT_EQ(of(out, "token_embd.weight").dtype(), DType::q4_k);
+  EXPECT_EQ(of(out, "output.weight").dtype(), DType::q6_k);
+  EXPECT_EQ(of(out, "blk.0.attn_norm.weight").dtype(), DType::f32);
+  EXPECT_EQ(of(out, "blk.0.ffn_gate_inp.weight").dtype(), DType::f32);
+  EXPECT_EQ(of(out, "blk.1.ffn_down.weight").dtype(), DType::q5_0);  // 96 is no multiple of 256
+  EXPECT_EQ(of(out, "blk.1.odd.weight").dtype(), DType::f32);
+  EXPECT_EQ(of(out, "blk.1.ffn_up_exps.weight").dtype(), DType::q4_k);
+  EXPECT_EQ(out.metadata.as_int("general.file_type"), 14);
+  EXPECT_EQ(out.metadata.as_int("general.quantization_version"), 2);
+  EXPECT_EQ(out.metadata.as_text("general.architecture"), "llama");
+  for (const NamedArray& each : out.arrays) {
+    const Array& x = given(each.name);
+    const Array expected = is_packed(each.array.dtype()) ? quantize(x, each.array.dtype()) : x;
+    EXPECT_EQ(each.array.to_doubles(), expected.to_doubles()) << each.name;
+  }
+}
+
+TEST_F(QuantizeFile, MixesTypes) {
+  const GgufContents mixed = quantized("q4_k_m");
+  EXPECT_EQ(mixed.metadata.as_int("general.file_type"), 15);
+  EXPECT_EQ(of(mixed, "blk.0.attn_v.weight").dtype(), DType::q6_k);
+  EXPECT_EQ(of(mixed, "blk.1.attn_q.weight").dtype(), DType::q4_k);
+  QuantizeOptions pure;
+  pure.type = {DType::q4_k, false, true};
+  quantize_file(path("in.gguf"), path("out.gguf"), pure);
+  EXPECT_EQ(of(load_gguf(path("out.gguf")), "output.weight").dtype(), DType::q4_k);
+  const GgufContents half = quantized("f16");
+  EXPECT_EQ(of(half, "output.weight").dtype(), DType::f16);
+  EXPECT_FALSE(half.metadata.contains("general.quantization_version"));
+  expect_error(ErrorCode::invalid_argument, [] { (void)quantize_type_from_name("q4_z"); });
+}
+
+TEST_F(QuantizeFile, QuantizesWhatIsPacked) {
+  const GgufContents first = quantized("q8_0");
+  std::filesystem::rename(path("out.gguf"), path("in.gguf"));
+  const GgufContents second = quantized("q4_0");
+  const std::string name = "blk.1.attn_q.weight";
+  EXPECT_EQ(of(second, name).to_doubles(),
+            quantize(dequantize(of(first, name)), DType::q4_0).to_doubles());
+}
+
+TEST_F(QuantizeFile, ReadsImportanceOfBothFormats) {
+  const std::string matrix = "blk.1.attn_q.weight", experts = "blk.1.ffn_up_exps.weight";
+  const Array mean = random_array({256}, DType::f32, 0, 2, 20);
+  const Array of_experts = random_array({2, 256}, DType::f32, 0, 2, 21);
+  save_gguf(path("new.gguf"),
+            {{matrix + ".in_sum2", mul(reshape(mean, {1, 256}), 4)},
+             {matrix + ".counts", full({1, 1}, 4.0f)},
+             {experts + ".in_sum2", mul(of_experts, 2)},
+             {experts + ".counts", full({2, 1}, 2.0f)}},
+            {{"general.type", "imatrix"}});
+  std::ofstream old(path("old.dat"), std::ios::binary);
+  const auto number = [&](std::int32_t value) {
+    old.write(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  const auto entry = [&](const std::string& name, const Array& values) {
+    number(static_cast<std::int32_t>(name.size()));
+    old << name;
+    number(4);
+    const std::vector<float> sums = mul(values, 4).eval().to_vector<float>();
+    number(static_cast<std::int32_t>(sums.size()));
+    old.write(reinterpret_cast<const char*>(sums.data()),
+              static_cast<std::streamsize>(sums.size() * sizeof(float)));
+  };
+  number(2);
+  entry(matrix, mean);
+  entry(experts, reshape(of_experts, {512}));
+  old.close();
+  for (const char* file : {"new.gguf", "old.dat"}) {
+    SCOPED_TRACE(file);
+    QuantizeOptions options;
+    options.importance = read_importance(path(file));
+    const GgufContents out = quantized("iq2_xs", options);
+    EXPECT_EQ(of(out, matrix).to_doubles(),
+              quantize(given(matrix), DType::iq2_xs, mean).to_doubles());
+    const Array each = contiguous(expand(reshape(of_experts, {2, 1, 256}), {2, 4, 256}));
+    EXPECT_EQ(of(out, experts).to_doubles(),
+              quantize(given(experts), DType::iq2_xs, each).to_doubles());
+  }
+  // Cut at any byte, the older format is an error or has fewer entries' bytes than it says.
+  std::ifstream whole(path("old.dat"), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+  for (std::size_t size = 0; size < 120; ++size) {
+    std::ofstream(path("cut.dat"), std::ios::binary) << bytes.substr(0, size);
+    EXPECT_THROW((void)read_importance(path("cut.dat")), Error) << size;
+  }
+  QuantizeOptions wrong;
+  wrong.importance[matrix] = std::vector<float>(7, 1.0f);
+  expect_error(ErrorCode::invalid_argument, [&] { (void)quantized("q4_k", wrong); });
+}
+
+TEST_F(QuantizeFile, LeavesTheOldFileWhereItFails) {
+  expect_error(ErrorCode::invalid_argument,
+               [&] { (void)quantize_file(path("in.gguf"), path("in.gguf"), QuantizeOptions()); });
+  expect_error(ErrorCode::io, [&] {
+    (void)quantize_file(path("none.gguf"), path("out.gguf"), QuantizeOptions());
+  });
+  std::ofstream(path("out.gguf")) << "old";
+  QuantizeOptions options;
+  options.progress = [](const QuantizedTensorReport&, std::size_t done, std::size_t) {
+    if (done == 4) throw std::runtime_error("stop");
+  };
+  EXPECT_THROW((void)quantized("q4_0", options), std::runtime_error);
+  std::ifstream left(path("out.gguf"));
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(left)), {}), "old");
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder_)) ++files;
+  EXPECT_EQ(files, 2u);
+}
+
+}  // namespace
+}  // namespace hearth::models
