@@ -1,8 +1,10 @@
 #include "core/json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace hearth {
 namespace {
@@ -28,35 +30,89 @@ ordered_json to_library(const JsonValue& value) {
       static_cast<const JsonValue::variant&>(value));
 }
 
-JsonValue from_library(const ordered_json& value) {
-  switch (value.type()) {
-    case ordered_json::value_t::boolean:
-      return value.get<bool>();
-    case ordered_json::value_t::number_integer:
-      return value.get<std::int64_t>();
-    case ordered_json::value_t::number_unsigned:
-      // Signed where that holds it, as every smaller integer is.
-      if (value.get<std::uint64_t>() >> 63 == 0) return value.get<std::int64_t>();
-      return value.get<std::uint64_t>();
-    case ordered_json::value_t::number_float:
-      return value.get<double>();
-    case ordered_json::value_t::string:
-      return value.get<std::string>();
-    case ordered_json::value_t::array: {
-      JsonArray list;
-      for (const ordered_json& element : value) list.push_back(from_library(element));
-      return list;
-    }
-    case ordered_json::value_t::object: {
-      JsonObject object;
-      for (const auto& [key, member] : value.items())
-        object.emplace_back(key, from_library(member));
-      return object;
-    }
-    default:
-      return nullptr;
+// Builds the document from the parser's events, since the library's ordered objects look for each
+// key among all before it.
+class DocumentBuilder : public nlohmann::json_sax<ordered_json> {
+ public:
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(std::int64_t{value}); }
+  bool number_unsigned(number_unsigned_t value) override {
+    // Signed where that holds it, as every smaller integer is.
+    return value >> 63 == 0 ? add(static_cast<std::int64_t>(value)) : add(std::uint64_t{value});
   }
-}
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_array(std::size_t) override { return open(JsonArray{}); }
+  bool end_array() override { return close(); }
+  bool start_object(std::size_t) override { return open(JsonObject{}); }
+  bool key(string_t& value) override {
+    std::get<JsonObject>(*open_.back()).emplace_back(std::move(value), nullptr);
+    return true;
+  }
+  bool end_object() override {
+    keep_last(std::get<JsonObject>(*open_.back()));
+    return close();
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+  JsonValue take() { return std::move(root_); }
+
+ private:
+  // Where the next value goes.
+  JsonValue& place() {
+    if (open_.empty()) return root_;
+    if (auto* array = std::get_if<JsonArray>(open_.back())) return array->emplace_back(nullptr);
+    return std::get<JsonObject>(*open_.back()).back().second;
+  }
+  bool add(JsonValue value) {
+    place() = std::move(value);
+    return true;
+  }
+  bool open(JsonValue value) {
+    JsonValue& there = place();
+    there = std::move(value);
+    open_.push_back(&there);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  // Of members with one key the last value stands, in the first one's place.
+  static void keep_last(JsonObject& object) {
+    std::vector<std::size_t> order(object.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const int compared = object[a].first.compare(object[b].first);
+      return compared != 0 ? compared < 0 : a < b;
+    });
+    std::vector<bool> dropped;
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      if (object[order[i]].first != object[order[first]].first) {
+        first = i;
+        continue;
+      }
+      object[order[first]].second = std::move(object[order[i]].second);
+      dropped.resize(object.size());
+      dropped[order[i]] = true;
+    }
+    if (dropped.empty()) return;
+    JsonObject kept;
+    for (std::size_t i = 0; i < object.size(); ++i) {
+      if (!dropped[i]) kept.push_back(std::move(object[i]));
+    }
+    object = std::move(kept);
+  }
+
+  JsonValue root_;
+  std::vector<JsonValue*> open_;  // from the outermost; each grows only while it is the last
+};
 
 // Checked before the parser's stack of values grows.
 bool nests_deeply(std::string_view text) {
@@ -79,13 +135,15 @@ bool nests_deeply(std::string_view text) {
 
 }  // namespace
 
-std::string json_text(const JsonValue& value, int indent) { return to_library(value).dump(indent); }
+std::string json_text(const JsonValue& value, int indent) {
+  return to_library(value).dump(indent, ' ', false, ordered_json::error_handler_t::replace);
+}
 
 std::optional<JsonValue> parse_json(const std::string& text) {
   if (nests_deeply(text)) return std::nullopt;
-  const ordered_json value = ordered_json::parse(text, nullptr, false);
-  if (value.is_discarded()) return std::nullopt;
-  return from_library(value);
+  DocumentBuilder builder;
+  if (!ordered_json::sax_parse(text, &builder)) return std::nullopt;
+  return builder.take();
 }
 
 }  // namespace hearth

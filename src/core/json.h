@@ -27,7 +27,7 @@ struct JsonValue : std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_
   }
 };
 
-// In one line, or with `indent` spaces a level.
+// In one line, or with `indent` spaces a level. Bytes of texts that are no UTF-8 become U+FFFD.
 std::string json_text(const JsonValue& value, int indent = -1);
 
 // Nothing for what is no JSON, or nests deeper than any configuration.

@@ -1,0 +1,375 @@
+#include "models/tokenizer/from_json.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "core/quoted.h"
+#include "models/tokenizer/bpe.h"
+#include "models/tokenizer/byte_level.h"
+#include "models/tokenizer/json_fields.h"
+#include "models/tokenizer/json_parts.h"
+#include "models/tokenizer/parts.h"
+#include "models/tokenizer/unigram.h"
+#include "models/tokenizer/wpm.h"
+
+namespace hearth::models {
+namespace tokens {
+namespace {
+
+constexpr std::int64_t kMaxTokens = 1 << 24;
+
+struct JsonRole {
+  std::int32_t SpecialTokens::* role;
+  std::string_view key;
+};
+constexpr JsonRole kJsonRoles[] = {
+    {&SpecialTokens::bos, "bos_token"},     {&SpecialTokens::eos, "eos_token"},
+    {&SpecialTokens::cls, "cls_token"},     {&SpecialTokens::unknown, "unk_token"},
+    {&SpecialTokens::padding, "pad_token"}, {&SpecialTokens::separator, "sep_token"},
+    {&SpecialTokens::mask, "mask_token"},
+};
+
+class JsonTokenizer {
+ public:
+  JsonTokenizer(const JsonValue& document, const std::string& source)
+      : file_(document, source), model_(file_.object("model")) {}
+
+  Parts read(const JsonValue* config) {
+    const std::string type = model_type();
+    read_vocabulary(type);
+    read_added();
+    add_normalizer(file_.find("normalizer"), file_.name() + ".normalizer", parts_.normalizer);
+    add_pre_tokenizer(file_.find("pre_tokenizer"), file_.name() + ".pre_tokenizer",
+                      parts_.pre_tokenizer, by_bytes_);
+    find_added();
+    read_bytes();
+    if (type == "BPE") read_bpe();
+    if (type == "Unigram") read_unigram();
+    if (type == "WordPiece") read_word_pieces();
+    if (const JsonValue* post = file_.find("post_processor")) {
+      read_post_processor(*post, file_.name() + ".post_processor");
+    }
+    if (config != nullptr) read_config(*config);
+    if (parts_.special.bos < 0 && !parts_.before.empty()) parts_.special.bos = parts_.before[0];
+    find_roles(parts_);
+    return std::move(parts_);
+  }
+
+ private:
+  std::string model_type() const {
+    std::string type = model_.text("type", "");
+    // Files of the first versions do not say.
+    if (type.empty() && model_.find("merges") != nullptr) type = "BPE";
+    if (type != "BPE" && type != "Unigram" && type != "WordPiece") {
+      model_.unsupported("the model is not known; got " + hearth::quoted(type) +
+                         ", expected BPE, Unigram or WordPiece");
+    }
+    return type;
+  }
+
+  struct Entry {
+    std::string_view text;
+    double score = 0;
+    bool is_there = false;
+  };
+
+  std::size_t checked_id(const JsonFields& fields, const JsonValue& value,
+                         std::string_view text) const {
+    const auto* id = std::get_if<std::int64_t>(&value);
+    if (id == nullptr || *id < 0 || *id >= kMaxTokens) {
+      fields.fail("the id of token " + hearth::quoted(text) + " is none; got " + json_text(value));
+    }
+    return static_cast<std::size_t>(*id);
+  }
+
+  void read_vocabulary(const std::string& type) {
+    std::vector<Entry> entries;
+    const auto put = [&](std::size_t id, std::string_view text, double score) {
+      if (id >= entries.size()) entries.resize(id + 1);
+      if (entries[id].is_there) {
+        model_.fail("two tokens have the id " + std::to_string(id) + "; got " +
+                    hearth::quoted(entries[id].text) + " and " + hearth::quoted(text));
+      }
+      entries[id] = {text, score, true};
+    };
+    if (type == "Unigram") {
+      for (const JsonValue& each : model_.array("vocab")) {
+        const auto* pair = std::get_if<JsonArray>(&each);
+        const bool is_pair = pair != nullptr && pair->size() == 2;
+        const auto* text = is_pair ? std::get_if<std::string>(&(*pair)[0]) : nullptr;
+        const auto* score = is_pair ? std::get_if<double>(&(*pair)[1]) : nullptr;
+        const auto* whole = is_pair ? std::get_if<std::int64_t>(&(*pair)[1]) : nullptr;
+        if (text == nullptr || (score == nullptr && whole == nullptr)) {
+          model_.fail("token " + std::to_string(entries.size()) + " is no text with a score");
+        }
+        put(entries.size(), *text, score != nullptr ? *score : static_cast<double>(*whole));
+      }
+    } else {
+      const auto* object = std::get_if<JsonObject>(&model_.at("vocab"));
+      if (object == nullptr) model_.fail("vocab is no object");
+      entries.reserve(object->size());
+      for (const auto& [text, id] : *object) put(checked_id(model_, id, text), text, 0);
+    }
+    model_tokens_ = entries.size();
+    std::vector<bool> is_added;
+    if (file_.find("added_tokens") != nullptr) {
+      for (const JsonValue& value : file_.array("added_tokens")) {
+        const JsonFields added(value, file_.name() + ".added_tokens");
+        const std::string& text = added.text("content");
+        const std::size_t id = checked_id(added, added.at("id"), text);
+        if (id >= entries.size()) entries.resize(id + 1);
+        entries[id].text = text;
+        entries[id].is_there = true;
+      }
+    }
+    Vocabulary& vocabulary = parts_.vocabulary;
+    std::size_t bytes = 0;
+    for (const Entry& entry : entries) bytes += entry.text.size();
+    vocabulary.texts.reserve(entries.size(), bytes);
+    scores_.reserve(entries.size());
+    for (const Entry& entry : entries) {
+      if (entry.is_there) {
+        vocabulary.add(entry.text, TokenType::normal);
+      } else {
+        vocabulary.texts.append("");
+        vocabulary.types.push_back(TokenType::unused);
+      }
+      scores_.push_back(entry.score);
+    }
+    vocabulary.find_byte_tokens();
+    model_tokens_ = std::min(model_tokens_, entries.size());
+  }
+
+  void read_added() {
+    is_added_.assign(parts_.vocabulary.size(), false);
+    if (file_.find("added_tokens") == nullptr) return;
+    for (const JsonValue& value : file_.array("added_tokens")) {
+      const JsonFields added(value, file_.name() + ".added_tokens");
+      const auto id = static_cast<std::size_t>(added.integer("id", 0));
+      is_added_[id] = true;
+      parts_.vocabulary.types[id] =
+          added.flag("special", false) ? TokenType::control : TokenType::user_defined;
+    }
+  }
+
+  // Needs the normalizer.
+  void find_added() {
+    if (file_.find("added_tokens") == nullptr) return;
+    for (const JsonValue& value : file_.array("added_tokens")) {
+      const JsonFields added(value, file_.name() + ".added_tokens");
+      AddedToken token;
+      token.id = static_cast<std::int32_t>(added.integer("id", 0));
+      token.is_control = added.flag("special", false);
+      token.left_strip = added.flag("lstrip", false);
+      token.right_strip = added.flag("rstrip", false);
+      token.single_word = added.flag("single_word", false);
+      const std::string& text = added.text("content");
+      if (added.flag("normalized", !token.is_control)) {
+        parts_.normal_texts.add(normalize(parts_.normalizer, text, true), token);
+      } else {
+        parts_.raw_texts.add(text, token);
+      }
+    }
+  }
+
+  void read_bytes() {
+    JsonDecoder decoder;
+    add_decoder(file_.find("decoder"), file_.name() + ".decoder", decoder);
+    parts_.drops_first_space = decoder.drops_first_space || decoder.none;
+    Vocabulary& vocabulary = parts_.vocabulary;
+    vocabulary.bytes.reserve(vocabulary.size(), 0);
+    for (std::size_t id = 0; id < vocabulary.size(); ++id) {
+      const std::string_view text = vocabulary.texts[static_cast<std::int32_t>(id)];
+      vocabulary.bytes.append(decoder.bytes(text, is_added_[id]));
+      const bool is_byte = decoder.byte_tokens && byte_of_text(text) >= 0;
+      if (is_byte && !is_added_[id]) vocabulary.types[id] = TokenType::byte;
+    }
+  }
+
+  // -1 where the model names none.
+  std::int32_t unknown_token() const {
+    const std::string text = model_.text("unk_token", "");
+    if (text.empty()) return -1;
+    const std::int32_t id = parts_.vocabulary.texts.find(text);
+    if (id < 0) model_.fail("unk_token is no token; got " + hearth::quoted(text));
+    return id;
+  }
+
+  void read_bpe() {
+    for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+      if (!model_.text(key, "").empty()) model_.unsupported(std::string(key) + " is not known");
+    }
+    if (model_.find("dropout") != nullptr) {
+      const auto* rate = std::get_if<double>(model_.find("dropout"));
+      if (rate == nullptr || *rate != 0) model_.unsupported("dropout is for training only");
+    }
+    BpeOptions options;
+    options.by_bytes = by_bytes_;
+    options.whole_first = model_.flag("ignore_merges", false);
+    options.byte_fallback = model_.flag("byte_fallback", false);
+    options.fuse_unknown = model_.flag("fuse_unk", false);
+    options.unknown = parts_.special.unknown = unknown_token();
+    const Vocabulary& vocabulary = parts_.vocabulary;
+    StringTable pieces;
+    pieces.reserve(vocabulary.size(), 0);
+    for (std::size_t id = 0; id < vocabulary.size(); ++id) {
+      const auto index = static_cast<std::int32_t>(id);
+      const std::string_view text = vocabulary.texts[index];
+      const auto bytes = by_bytes_ ? bytes_of_text(text) : std::nullopt;
+      pieces.append(bytes ? std::string_view(*bytes) : text);
+      if (id < model_tokens_ && vocabulary.types[id] != TokenType::unused) pieces.index(index);
+    }
+    std::string pool;
+    const auto merges = read_merges(pool);
+    parts_.model = std::make_unique<Bpe>(std::move(pieces), merges, vocabulary.of_bytes, options);
+  }
+
+  // Views into `pool`. A merge is a text with a space, or a list of two texts.
+  std::vector<Bpe::Merge> read_merges(std::string& pool) const {
+    const JsonArray& list = model_.array("merges");
+    std::vector<std::pair<std::string_view, std::string_view>> pairs;
+    pairs.reserve(list.size());
+    std::size_t bytes = 0;
+    for (const JsonValue& each : list) {
+      std::string_view left, right;
+      if (const auto* text = std::get_if<std::string>(&each)) {
+        const std::size_t space = text->find(' ', 1);
+        if (space != std::string::npos) {
+          left = std::string_view(*text).substr(0, space);
+          right = std::string_view(*text).substr(space + 1);
+        }
+      } else if (const auto* pair = std::get_if<JsonArray>(&each); pair && pair->size() == 2) {
+        const auto* first = std::get_if<std::string>(&(*pair)[0]);
+        const auto* second = std::get_if<std::string>(&(*pair)[1]);
+        if (first != nullptr && second != nullptr) left = *first, right = *second;
+      }
+      if (left.empty() || right.empty()) {
+        model_.fail("merge " + std::to_string(pairs.size()) + " is no pair; got " +
+                    json_text(each));
+      }
+      bytes += left.size() + right.size();
+      pairs.emplace_back(left, right);
+    }
+    pool.reserve(bytes);
+    const auto keep = [&](std::string_view text) {
+      const std::size_t begin = pool.size();
+      const auto plain = by_bytes_ ? bytes_of_text(text) : std::nullopt;
+      pool += plain ? std::string_view(*plain) : text;
+      return std::string_view(pool).substr(begin);
+    };
+    for (auto& [left, right] : pairs) {
+      left = keep(left);
+      right = keep(right);
+    }
+    return pairs;
+  }
+
+  void read_unigram() {
+    if (by_bytes_) model_.unsupported("Unigram after ByteLevel");
+    UnigramOptions options;
+    const std::int64_t unknown = model_.integer("unk_id", -1);
+    if (unknown < -1 || unknown >= static_cast<std::int64_t>(model_tokens_)) {
+      model_.fail("unk_id is no token; got " + std::to_string(unknown));
+    }
+    options.unknown = parts_.special.unknown = static_cast<std::int32_t>(unknown);
+    options.byte_fallback = model_.flag("byte_fallback", false);
+    // All tokens of the model are found, with their own scores, whatever they are added as.
+    Vocabulary found = parts_.vocabulary;
+    for (std::size_t id = 0; id < found.size(); ++id) {
+      found.types[id] = id < model_tokens_ ? TokenType::normal : TokenType::control;
+    }
+    parts_.model = std::make_unique<Unigram>(found, scores_, options);
+  }
+
+  void read_word_pieces() {
+    if (by_bytes_) model_.unsupported("WordPiece after ByteLevel");
+    WpmOptions options;
+    options.next_prefix = model_.text("continuing_subword_prefix", "##");
+    const std::int64_t longest = model_.integer("max_input_chars_per_word", 100);
+    options.longest_word = longest > 0 ? static_cast<std::size_t>(longest) : 1;
+    options.unknown = parts_.special.unknown = unknown_token();
+    parts_.model = std::make_unique<Wpm>(parts_.vocabulary.texts, options);
+  }
+
+  void add_around(const JsonFields& fields, const JsonValue& id, bool is_before) {
+    const std::size_t index = checked_id(fields, id, "of the template");
+    if (index >= parts_.vocabulary.size()) {
+      fields.fail("no such token; got " + std::to_string(index));
+    }
+    auto& list = is_before ? parts_.before : parts_.after;
+    list.push_back(static_cast<std::int32_t>(index));
+  }
+
+  void read_post_processor(const JsonValue& value, const std::string& name) {
+    const JsonFields fields(value, name);
+    const std::string& type = fields.text("type");
+    if (type == "Sequence") {
+      for (const JsonValue& each : fields.array("processors")) {
+        read_post_processor(each, name + ".processors");
+      }
+    } else if (type == "TemplateProcessing") {
+      read_template(fields);
+    } else if (type == "BertProcessing" || type == "RobertaProcessing") {
+      for (const std::string_view key : {"cls", "sep"}) {
+        const JsonArray& pair = fields.array(key);
+        if (pair.size() != 2) fields.fail(std::string(key) + " is no token with its id");
+        add_around(fields, pair[1], key == "cls");
+      }
+    } else if (type != "ByteLevel") {
+      fields.unsupported("the post-processor is not known; got " + hearth::quoted(type));
+    }
+  }
+
+  void read_template(const JsonFields& fields) {
+    bool is_before = true;
+    for (const JsonValue& each : fields.array("single")) {
+      const JsonFields piece(each, fields.name() + ".single");
+      if (piece.find("Sequence") != nullptr) {
+        if (!is_before) piece.unsupported("a text that stands twice");
+        is_before = false;
+        continue;
+      }
+      const std::string id = piece.object("SpecialToken").text("id");
+      const JsonFields token = fields.object("special_tokens").object(id);
+      for (const JsonValue& number : token.array("ids")) add_around(token, number, is_before);
+    }
+  }
+
+  void read_config(const JsonValue& value) {
+    const JsonFields config(value, "tokenizer_config.json");
+    for (const auto& [role, key] : kJsonRoles) {
+      const JsonValue* token = config.find(key);
+      if (token == nullptr) continue;
+      const bool is_object = std::holds_alternative<JsonObject>(*token);
+      const std::string text = is_object ? config.object(key).text("content") : config.text(key);
+      parts_.special.*role = parts_.vocabulary.texts.find(text);
+    }
+  }
+
+  JsonFields file_, model_;
+  Parts parts_;
+  std::vector<double> scores_;
+  std::size_t model_tokens_ = 0;  // those with larger ids are added
+  std::vector<bool> is_added_;
+  bool by_bytes_ = false;
+};
+
+}  // namespace
+}  // namespace tokens
+
+Tokenizer tokenizer_from_json(const std::string& json, const std::string& source,
+                              const std::string& config) {
+  const std::optional<JsonValue> document = parse_json(json);
+  if (!document) {
+    throw Error(ErrorCode::corrupt_file, source + ": not a tokenizer; expected one JSON object");
+  }
+  const std::optional<JsonValue> settings = config.empty() ? std::nullopt : parse_json(config);
+  if (!config.empty() && !settings) {
+    throw Error(ErrorCode::corrupt_file, source + ": its tokenizer_config.json is no JSON");
+  }
+  tokens::JsonTokenizer tokenizer(*document, source);
+  return Tokenizer(tokenizer.read(settings ? &*settings : nullptr));
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,37 @@
+// Typed fields of the objects of a tokenizer.json.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/json.h"
+
+namespace hearth::models::tokens {
+
+// An object with the name that messages give it. The readers throw Error{corrupt_file} with both
+// names for fields of another type.
+class JsonFields {
+ public:
+  JsonFields(const JsonValue& value, std::string name);
+
+  const std::string& name() const noexcept { return name_; }
+  // Null for what is absent or null.
+  const JsonValue* find(std::string_view key) const noexcept;
+  const JsonValue& at(std::string_view key) const;
+  JsonFields object(std::string_view key) const;
+  const JsonArray& array(std::string_view key) const;
+
+  const std::string& text(std::string_view key) const;
+  std::string text(std::string_view key, std::string_view fallback) const;
+  bool flag(std::string_view key, bool fallback) const;
+  std::int64_t integer(std::string_view key, std::int64_t fallback) const;
+
+  [[noreturn]] void fail(const std::string& what) const;         // Error{corrupt_file}
+  [[noreturn]] void unsupported(const std::string& what) const;  // Error{unsupported}
+
+ private:
+  const JsonObject* object_;
+  std::string name_;
+};
+
+}  // namespace hearth::models::tokens

@@ -1,0 +1,245 @@
+#include "models/tokenizer/json_parts.h"
+
+#include <array>
+#include <optional>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "models/tokenizer/byte_level.h"
+#include "models/tokenizer/vocabulary.h"
+
+namespace hearth::models::tokens {
+namespace {
+
+using Behavior = SplitStep::Behavior;
+
+// Calls `on_part` for each part of a list that a Sequence holds.
+template <class OnPart>
+void each_part(const JsonFields& sequence, std::string_view key, OnPart on_part) {
+  const JsonArray& list = sequence.array(key);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string name = std::string(key) + "[" + std::to_string(i) + "]";
+    on_part(list[i], sequence.name() + "." + name);
+  }
+}
+
+std::shared_ptr<const Pattern> pattern_of(std::string_view text, const std::string& name) {
+  return std::make_shared<const Pattern>(text, name);
+}
+
+// {"String": x} or {"Regex": x}.
+std::shared_ptr<const Pattern> read_pattern(const JsonFields& fields) {
+  const JsonFields pattern = fields.object("pattern");
+  if (pattern.find("Regex") != nullptr) return pattern_of(pattern.text("Regex"), pattern.name());
+  const std::string& text = pattern.text("String");
+  if (text.empty()) pattern.unsupported("an empty text to split at");
+  return std::make_shared<const Pattern>(Pattern::literal(text));
+}
+
+Behavior read_behavior(const JsonFields& fields, std::string_view fallback) {
+  const std::string text = fields.text("behavior", fallback);
+  if (text == "Isolated") return Behavior::isolated;
+  if (text == "Removed") return Behavior::removed;
+  if (text == "MergedWithPrevious") return Behavior::merged_with_previous;
+  if (text == "MergedWithNext") return Behavior::merged_with_next;
+  if (text == "Contiguous") return Behavior::contiguous;
+  fields.unsupported("behavior is not known; got " + hearth::quoted(text));
+}
+
+std::string base64_bytes(const JsonFields& fields, std::string_view key) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::array<int, 256> values;
+  values.fill(-1);
+  for (std::size_t i = 0; i < kDigits.size(); ++i) {
+    values[static_cast<std::uint8_t>(kDigits[i])] = static_cast<int>(i);
+  }
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : fields.text(key)) {
+    if (c == '=') break;
+    const int value = values[static_cast<std::uint8_t>(c)];
+    if (value < 0) fields.fail(std::string(key) + " is no base64");
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      out += static_cast<char>(bits >> count & 0xff);
+    }
+  }
+  return out;
+}
+
+// Those that BERT's decoder leaves out spaces before, with what stands in their place.
+constexpr std::pair<std::string_view, std::string_view> kCleanedUp[] = {
+    {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
+    {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
+    {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+};
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  if (from.empty()) return;
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+}  // namespace
+
+void add_normalizer(const JsonValue* value, const std::string& name,
+                    std::vector<NormalizerStep>& steps) {
+  if (value == nullptr) return;
+  const JsonFields fields(*value, name);
+  const std::string& type = fields.text("type");
+  if (type == "Sequence") {
+    each_part(fields, "normalizers", [&](const JsonValue& part, const std::string& part_name) {
+      add_normalizer(&part, part_name, steps);
+    });
+  } else if (type == "NFC") {
+    steps.emplace_back(NormalForm::nfc);
+  } else if (type == "NFD") {
+    steps.emplace_back(NormalForm::nfd);
+  } else if (type == "NFKC") {
+    steps.emplace_back(NormalForm::nfkc);
+  } else if (type == "NFKD") {
+    steps.emplace_back(NormalForm::nfkd);
+  } else if (type == "Lowercase") {
+    steps.emplace_back(LowerCase{});
+  } else if (type == "StripAccents") {
+    steps.emplace_back(StripMarks{});
+  } else if (type == "Strip") {
+    steps.emplace_back(
+        StripSpaces{fields.flag("strip_left", true), fields.flag("strip_right", true)});
+  } else if (type == "Prepend") {
+    steps.emplace_back(Prepend{fields.text("prepend"), false});
+  } else if (type == "Replace") {
+    steps.emplace_back(Replace{read_pattern(fields), "", fields.text("content")});
+  } else if (type == "BertNormalizer") {
+    BertText bert;
+    bert.clean = fields.flag("clean_text", true);
+    bert.split_chinese = fields.flag("handle_chinese_chars", true);
+    bert.lower = fields.flag("lowercase", true);
+    bert.strip_accents = fields.flag("strip_accents", bert.lower);
+    steps.emplace_back(bert);
+  } else if (type == "Precompiled") {
+    steps.emplace_back(Charsmap(base64_bytes(fields, "precompiled_charsmap"), name));
+  } else {
+    fields.unsupported("the normalizer is not known; got " + hearth::quoted(type));
+  }
+}
+
+void add_pre_tokenizer(const JsonValue* value, const std::string& name,
+                       std::vector<PreTokenizerStep>& steps, bool& by_bytes) {
+  if (value == nullptr) return;
+  const JsonFields fields(*value, name);
+  const std::string& type = fields.text("type");
+  if (by_bytes && type != "Sequence") {
+    fields.unsupported("nothing comes after ByteLevel; got " + hearth::quoted(type));
+  }
+  const auto split = [&](std::string_view pattern, Behavior behavior, bool invert = false) {
+    steps.emplace_back(SplitStep{pattern_of(pattern, name), behavior, invert});
+  };
+  if (type == "Sequence") {
+    each_part(fields, "pretokenizers", [&](const JsonValue& part, const std::string& part_name) {
+      add_pre_tokenizer(&part, part_name, steps, by_bytes);
+    });
+  } else if (type == "ByteLevel") {
+    if (fields.flag("add_prefix_space", true)) steps.emplace_back(PrefixSpaceStep{});
+    if (fields.flag("use_regex", true)) split(kGpt2Pattern, Behavior::isolated);
+    by_bytes = true;
+  } else if (type == "Split") {
+    steps.emplace_back(SplitStep{read_pattern(fields), read_behavior(fields, "Isolated"),
+                                 fields.flag("invert", false)});
+  } else if (type == "Metaspace") {
+    MetaspaceStep step;
+    step.replacement = fields.text("replacement", kSpaceMark);
+    if (step.replacement.empty()) fields.fail("replacement is empty");
+    const bool prefix = fields.flag("add_prefix_space", true);
+    const std::string scheme = fields.text("prepend_scheme", prefix ? "always" : "never");
+    if (scheme != "always" && scheme != "first" && scheme != "never") {
+      fields.unsupported("prepend_scheme is not known; got " + hearth::quoted(scheme));
+    }
+    step.prepend = scheme == "always"  ? MetaspaceStep::Prepend::always
+                   : scheme == "first" ? MetaspaceStep::Prepend::first
+                                       : MetaspaceStep::Prepend::never;
+    step.split = fields.flag("split", true);
+    steps.emplace_back(step);
+  } else if (type == "BertPreTokenizer") {
+    add_bert_pre_tokenizer(steps);
+  } else if (type == "Whitespace") {
+    split(R"(\w+|[^\w\s]+)", Behavior::removed, true);
+  } else if (type == "WhitespaceSplit") {
+    split(R"(\s+)", Behavior::removed);
+  } else if (type == "Digits") {
+    const bool each = fields.flag("individual_digits", false);
+    split(R"(\p{N})", each ? Behavior::isolated : Behavior::contiguous);
+  } else if (type == "Punctuation") {
+    split(R"([\p{P}$+<=>^`|~])", read_behavior(fields, "Isolated"));
+  } else if (type == "CharDelimiterSplit") {
+    const std::string& delimiter = fields.text("delimiter");
+    if (delimiter.empty()) fields.fail("delimiter is empty");
+    steps.emplace_back(SplitStep{std::make_shared<const Pattern>(Pattern::literal(delimiter)),
+                                 Behavior::removed, false});
+  } else {
+    fields.unsupported("the pre-tokenizer is not known; got " + hearth::quoted(type));
+  }
+}
+
+void add_decoder(const JsonValue* value, const std::string& name, JsonDecoder& decoder) {
+  if (value == nullptr) return;
+  const JsonFields fields(*value, name);
+  const std::string& type = fields.text("type");
+  decoder.none = false;
+  if (type == "Sequence") {
+    each_part(fields, "decoders", [&](const JsonValue& part, const std::string& part_name) {
+      add_decoder(&part, part_name, decoder);
+    });
+  } else if (type == "ByteLevel") {
+    decoder.by_bytes = true;
+  } else if (type == "ByteFallback") {
+    decoder.byte_tokens = true;
+  } else if (type == "Replace") {
+    decoder.replaced.emplace_back(fields.object("pattern").text("String"), fields.text("content"));
+  } else if (type == "Metaspace") {
+    decoder.replaced.emplace_back(fields.text("replacement", kSpaceMark), " ");
+    const bool prefix = fields.flag("add_prefix_space", true);
+    decoder.drops_first_space =
+        fields.text("prepend_scheme", prefix ? "always" : "never") != "never";
+  } else if (type == "WordPiece") {
+    decoder.word_pieces = true;
+    decoder.prefix = fields.text("prefix", "##");
+    decoder.cleans_up = fields.flag("cleanup", true);
+    decoder.drops_first_space = true;
+  } else if (type == "Strip") {
+    if (fields.text("content", " ") != " " || fields.integer("start", 0) > 1 ||
+        fields.integer("stop", 0) != 0) {
+      fields.unsupported("a decoder that strips more than one space at the start");
+    }
+    decoder.drops_first_space = decoder.drops_first_space || fields.integer("start", 0) == 1;
+  } else if (type != "Fuse") {
+    fields.unsupported("the decoder is not known; got " + hearth::quoted(type));
+  }
+}
+
+std::string JsonDecoder::bytes(std::string_view token, bool is_added) const {
+  if (none) return " " + std::string(token);
+  if (byte_tokens && !is_added) {
+    const int byte = byte_of_text(token);
+    if (byte >= 0) return std::string(1, static_cast<char>(byte));
+  }
+  std::string out(token);
+  if (by_bytes && !is_added) out = bytes_of_text(token).value_or(out);
+  if (word_pieces) {
+    out = token.starts_with(prefix) ? std::string(token.substr(prefix.size()))
+                                    : " " + std::string(token);
+    if (cleans_up) {
+      for (const auto& [from, to] : kCleanedUp) replace_all(out, from, to);
+    }
+  }
+  for (const auto& [from, to] : replaced) replace_all(out, from, to);
+  return out;
+}
+
+}  // namespace hearth::models::tokens

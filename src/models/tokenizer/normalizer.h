@@ -1,0 +1,48 @@
+// What is done to a text before it is cut into pieces.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/tokenizer/charsmap.h"
+#include "models/tokenizer/pattern.h"
+#include "models/tokenizer/unicode.h"
+
+namespace hearth::models::tokens {
+
+struct LowerCase {};
+struct StripMarks {};  // drops code points of category M
+struct Replace {
+  std::shared_ptr<const Pattern> pattern;  // null: `text` is replaced
+  std::string text, content;
+};
+struct Prepend {
+  std::string content;      // before a text that is not empty
+  bool first_only = false;  // only at the start, and behind a special token
+};
+struct StripSpaces {
+  bool left = true, right = true;
+};
+struct BertText {
+  bool clean = true;          // drops controls and U+FFFD, and makes all white space a space
+  bool split_chinese = true;  // puts spaces around CJK ideographs
+  bool strip_accents = true;
+  bool lower = true;
+};
+// Of SentencePiece: spaces become U+2581, one is put before the text, runs are one.
+struct MarkSpaces {
+  bool prefix = true;
+  bool merge = true;  // also drops those at both ends
+};
+
+using NormalizerStep = std::variant<NormalForm, LowerCase, StripMarks, Replace, Prepend,
+                                    StripSpaces, BertText, MarkSpaces, Charsmap>;
+
+// The steps in order. `at_start`: no text stands before it, or a special token does.
+std::string normalize(const std::vector<NormalizerStep>& steps, std::string_view text,
+                      bool at_start);
+
+}  // namespace hearth::models::tokens

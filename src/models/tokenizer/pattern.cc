@@ -1,0 +1,228 @@
+#include "models/tokenizer/pattern.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "models/tokenizer/pattern_syntax.h"
+
+namespace hearth::models::tokens {
+namespace {
+
+constexpr std::size_t kMaxTable = std::size_t{1} << 21;  // entries
+constexpr std::size_t kMaxClasses = 255;
+constexpr std::size_t kMaxWork = std::size_t{1} << 26;    // steps followed while building
+constexpr std::size_t kMaxPlaces = std::size_t{1} << 22;  // of all states together
+constexpr std::size_t kFarBehind = 32;  // bytes behind a match from which ways are remembered
+
+}  // namespace
+
+// Builds the tables of a pattern from its program: each state is the list of the program's places,
+// in the order of their rights, that a prefix of a match leads to.
+class PatternTables {
+ public:
+  PatternTables(std::string_view text, const std::string& source, PatternProgram program)
+      : text_(text), source_(source), program_(std::move(program)) {
+    reached_.resize(program_.steps.size());
+  }
+
+  Pattern build() {
+    classify();
+    explore();
+    return std::move(out_);
+  }
+
+ private:
+  using Places = std::vector<std::uint32_t>;
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorCode::unsupported,
+                source_ + ": a pattern that " + what + "; got " + hearth::quoted(text_, 300));
+  }
+
+  // Code points that are in the same sets are one class.
+  void classify() {
+    std::vector<std::uint32_t> begins = {0};
+    for (const CodeRanges& set : program_.sets) {
+      for (const auto& [first, last] : set) {
+        begins.push_back(first);
+        if (last + 1 < kCodePoints) begins.push_back(last + 1);
+      }
+    }
+    std::sort(begins.begin(), begins.end());
+    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    std::map<std::vector<bool>, std::uint8_t> classes;
+    std::vector<std::size_t> at(program_.sets.size());
+    std::vector<std::uint8_t> all(kCodePoints);
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      std::vector<bool> inside(program_.sets.size());
+      for (std::size_t s = 0; s < inside.size(); ++s) {
+        const CodeRanges& set = program_.sets[s];
+        while (at[s] < set.size() && set[at[s]].second < begins[i]) ++at[s];
+        inside[s] = at[s] < set.size() && set[at[s]].first <= begins[i];
+      }
+      if (classes.size() >= kMaxClasses) fail("has too many sets");
+      const auto [found, is_new] =
+          classes.try_emplace(inside, static_cast<std::uint8_t>(classes.size()));
+      if (is_new) contents_.push_back(inside);
+      const std::uint32_t end = i + 1 < begins.size() ? begins[i + 1] : kCodePoints;
+      std::fill(all.begin() + begins[i], all.begin() + end, found->second);
+    }
+    out_.classes_ = static_cast<std::uint32_t>(classes.size() + 1);
+    std::copy_n(all.begin(), out_.ascii_.size(), out_.ascii_.begin());
+    std::map<std::string, std::uint16_t> blocks;
+    for (std::size_t first = 0; first < all.size(); first += 256) {
+      std::string block(all.begin() + static_cast<std::ptrdiff_t>(first),
+                        all.begin() + static_cast<std::ptrdiff_t>(first + 256));
+      const auto [found, is_new] =
+          blocks.try_emplace(block, static_cast<std::uint16_t>(blocks.size()));
+      if (is_new) out_.blocks_.insert(out_.blocks_.end(), block.begin(), block.end());
+      out_.block_of_.push_back(found->second);
+    }
+  }
+
+  std::uint32_t state_of(const Places& places) {
+    const auto [found, is_new] =
+        states_.try_emplace(places, static_cast<std::uint32_t>(states_.size()));
+    if (is_new) {
+      pending_.push_back(places);
+      stored_ += places.size();
+    }
+    return found->second;
+  }
+
+  void explore() {
+    state_of({});
+    state_of({0});
+    for (std::size_t state = 0; state < pending_.size(); ++state) {
+      const Places places = pending_[state];
+      for (std::uint32_t kind = 0; kind < out_.classes_; ++kind) {
+        if (out_.table_.size() >= kMaxTable || work_ > kMaxWork || stored_ > kMaxPlaces) {
+          fail("needs too many states");
+        }
+        next_.clear();
+        ++round_;
+        matched_ = false;
+        for (const std::uint32_t place : places) {
+          if (!follow(place, kind)) break;
+        }
+        if (matched_ && state == 1) fail("matches where nothing is");
+        out_.table_.push_back(state_of(next_) << 1 | (matched_ ? 1u : 0u));
+      }
+    }
+  }
+
+  // Goes where a place leads before and over a code point of the class; false: a match ends here,
+  // and places with less right are of no matter.
+  bool follow(std::uint32_t from, std::uint32_t kind) {
+    stack_.assign(1, from);
+    const bool at_end = kind + 1 == out_.classes_;
+    while (!stack_.empty()) {
+      const std::uint32_t place = stack_.back();
+      stack_.pop_back();
+      ++work_;
+      if (reached_[place] == round_) continue;
+      reached_[place] = round_;
+      const PatternStep& step = program_.steps[place];
+      const auto holds = [&] { return !at_end && contents_[kind][step.a]; };
+      switch (step.kind) {
+        case PatternStep::Kind::code:
+          if (holds()) next_.push_back(place + 1);
+          break;
+        case PatternStep::Kind::fork:
+          stack_.push_back(step.b);
+          stack_.push_back(step.a);
+          break;
+        case PatternStep::Kind::jump:
+          stack_.push_back(step.a);
+          break;
+        case PatternStep::Kind::next_is:
+          if (holds()) stack_.push_back(place + 1);
+          break;
+        case PatternStep::Kind::next_not:
+          if (!holds()) stack_.push_back(place + 1);
+          break;
+        case PatternStep::Kind::match:
+          matched_ = true;
+          return false;
+      }
+    }
+    return true;
+  }
+
+  std::string_view text_;
+  const std::string& source_;
+  PatternProgram program_;
+  Pattern out_;
+  std::vector<std::vector<bool>> contents_;  // [class, set]
+  std::map<Places, std::uint32_t> states_;
+  std::vector<Places> pending_;
+  std::vector<std::uint64_t> reached_;  // [place]: the last round that got there
+  std::uint64_t round_ = 0;
+  std::size_t work_ = 0, stored_ = 0;
+  Places next_, stack_;
+  bool matched_ = false;
+};
+
+Pattern::Pattern(std::string_view text, const std::string& source)
+    : Pattern(PatternTables(text, source, parse_pattern(text, source)).build()) {}
+
+Pattern Pattern::literal(std::string_view text) {
+  PatternProgram program;
+  for (std::size_t at = 0; at < text.size();) {
+    const Decoded one = decode_one(text, at);
+    at += one.size;
+    program.steps.push_back(
+        {PatternStep::Kind::code, static_cast<std::uint32_t>(program.sets.size()), 0});
+    program.sets.push_back({{one.code, one.code}});
+  }
+  program.steps.push_back({PatternStep::Kind::match, 0, 0});
+  return PatternTables(text, "literal", std::move(program)).build();
+}
+
+std::size_t Pattern::match(std::string_view text, std::size_t at, Overruns& overruns) const {
+  const std::size_t start = at;
+  std::size_t end = start;
+  std::uint32_t state = 1;
+  while (true) {
+    std::uint32_t kind = classes_ - 1;
+    std::uint32_t size = 0;
+    if (at < text.size()) {
+      const auto byte = static_cast<std::uint8_t>(text[at]);
+      if (byte < 0x80) {
+        kind = ascii_[byte];
+        size = 1;
+      } else {
+        const Decoded one = decode_one(text, at);
+        kind = class_of(one.code);
+        size = one.size;
+      }
+    }
+    const std::uint32_t entry = next(state, kind);
+    if ((entry & 1) != 0) end = at;
+    state = entry >> 1;
+    if (state == 0 || size == 0) break;
+    at += size;
+    if (!overruns.known.empty() &&
+        overruns.known.contains(static_cast<std::uint64_t>(at) << 24 | state)) {
+      break;
+    }
+  }
+  if (at - end > kFarBehind) note_overrun(text, start, end, at, overruns);
+  return end;
+}
+
+void Pattern::note_overrun(std::string_view text, std::size_t start, std::size_t from,
+                           std::size_t to, Overruns& overruns) const {
+  std::uint32_t state = 1;
+  for (std::size_t at = start; at < to && state != 0;) {
+    const Decoded one = decode_one(text, at);
+    state = next(state, class_of(one.code)) >> 1;
+    at += one.size;
+    if (at > from) overruns.known.insert(static_cast<std::uint64_t>(at) << 24 | state);
+  }
+}
+
+}  // namespace hearth::models::tokens

@@ -1,0 +1,197 @@
+// Pre-tokenizers by the names that GGUF files give them; names and patterns are those of llama.cpp
+// and, where it approximates them, of the tokenizer.json of the models.
+#include <array>
+#include <span>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "models/tokenizer/pre_tokenizer.h"
+
+namespace hearth::models::tokens {
+
+// clang-format off
+#define HEARTH_SPACES R"(|\s+(?!\S)|\s+)"
+#define HEARTH_LINES R"(|\s*[\r\n]+)" HEARTH_SPACES
+#define HEARTH_CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+#define HEARTH_UPPER R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"
+#define HEARTH_LOWER R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])"
+
+const char kGpt2Pattern[] = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+)" HEARTH_SPACES;
+
+namespace {
+
+constexpr char kLlama3Pattern[] =
+    HEARTH_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)" HEARTH_LINES;
+constexpr char kQwen2Pattern[] =
+    HEARTH_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)" HEARTH_LINES;
+constexpr char kQwen35Pattern[] =
+    HEARTH_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*)" HEARTH_LINES;
+constexpr char kGpt4oPattern[] =
+    R"([^\r\n\p{L}\p{N}]?)" HEARTH_UPPER "*" HEARTH_LOWER "+" HEARTH_CONTRACTIONS "?"
+    R"(|[^\r\n\p{L}\p{N}]?)" HEARTH_UPPER "+" HEARTH_LOWER "*" HEARTH_CONTRACTIONS "?"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" HEARTH_LINES;
+constexpr char kTekkenPattern[] =
+    R"([^\r\n\p{L}\p{N}]?)" HEARTH_UPPER "*" HEARTH_LOWER "+"
+    R"(|[^\r\n\p{L}\p{N}]?)" HEARTH_UPPER "+" HEARTH_LOWER "*"
+    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" HEARTH_LINES;
+constexpr char kDeepseekPattern[] =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)" HEARTH_LINES;
+#undef HEARTH_SPACES
+#undef HEARTH_LINES
+#undef HEARTH_CONTRACTIONS
+#undef HEARTH_UPPER
+#undef HEARTH_LOWER
+// Letters of Latin, Greek, Cyrillic and a few more.
+constexpr char kDeepseekLetters[] =
+    R"(\s?[A-Za-z\x{b5}\x{c0}-\x{d6}\x{d8}-\x{f6}\x{f8}-\x{1ba}\x{1bc}-\x{1bf}\x{1c4}-\x{293})"
+    R"(\x{295}-\x{2af}\x{370}-\x{373}\x{376}\x{377}\x{37b}-\x{37d}\x{37f}\x{386}\x{388}-\x{38a})"
+    R"(\x{38c}\x{38e}-\x{3a1}\x{3a3}-\x{3f5}\x{3f7}-\x{481}\x{48a}-\x{52f}\x{531}-\x{556})"
+    R"(\x{10a0}-\x{10c5}\x{13a0}-\x{13f5}\x{13f8}-\x{13fd}\x{1c90}-\x{1cba}\x{1cbd}-\x{1cbf})"
+    R"(\x{1d00}-\x{1d2b}\x{1d6b}-\x{1d77}\x{1d79}-\x{1d9a}\x{1e00}-\x{1f15}\x{1f18}-\x{1f1d})"
+    R"(\x{1f20}-\x{1f45}\x{1f48}-\x{1f4d}\x{1f50}-\x{1f57}\x{1f59}\x{1f5b}\x{1f5d}\x{1f5f}-)"
+    R"(\x{1f7d}\x{1f80}-\x{1fb4}\x{1fb6}-\x{1fbc}\x{1fbe}\x{1fc2}-\x{1fc4}\x{1fc6}-\x{1fcc})"
+    R"(\x{1fd0}-\x{1fd3}\x{1fd6}-\x{1fdb}\x{1fe0}-\x{1fec}\x{1ff2}-\x{1ff4}\x{1ff6}-\x{1ffc})"
+    R"(\x{2102}\x{2107}\x{210a}-\x{2113}\x{2115}\x{2119}-\x{211d}\x{2124}\x{2126}\x{2128})"
+    R"(\x{212a}-\x{212d}\x{212f}-\x{2134}\x{2139}\x{213c}-\x{213f}\x{2145}-\x{2149}\x{214e})"
+    R"(\x{2183}\x{2184}\x{2c00}-\x{2c7b}\x{2c7e}-\x{2ce4}\x{2ceb}-\x{2cee}\x{2cf2}\x{2cf3})"
+    R"(\x{a640}-\x{a66d}\x{a680}-\x{a69b}\x{a722}-\x{a76f}\x{a771}-\x{a787}\x{a78b}-\x{a78e})"
+    R"(\x{ab70}-\x{abbf}\x{fb00}-\x{fb06}\x{fb13}-\x{fb17}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a})"
+    R"(\x{10400}-\x{1044f}\x{104b0}-\x{104d3}\x{104d8}-\x{104fb}\x{10c80}-\x{10cb2}\x{10cc0}-)"
+    R"(\x{10cf2}\x{118a0}-\x{118df}\x{1e900}-\x{1e943}]+)";
+constexpr char kIdeographsAndKana[] = R"([\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]+)";
+constexpr char kDeepseekMarks[] =
+    R"(\s?[!-/:-~\x{ff01}-\x{ff0f}\x{ff1a}-\x{ff5e}\x{2018}-\x{201f}\x{3000}-\x{3002}]+)";
+constexpr char kDeepseekAsian[] = R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)";
+// All but the stops of Latin, Chinese, Devanagari and Arabic.
+constexpr char kBloomPattern[] =
+    R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{ff0c}\x{3001}\x{964}\x{6d4}\x{60c})]+)";
+
+// clang-format on
+struct Family {
+  std::array<const char*, 6> patterns;  // each splits the pieces of the one before; null: no more
+  bool by_bytes = true, whole_first = false, adds_bos = false;
+};
+
+constexpr Family kGpt2 = {{kGpt2Pattern}};
+constexpr Family kDigitsGpt2 = {{R"(\p{N})", kGpt2Pattern}};
+constexpr Family kLlama3 = {{kLlama3Pattern}, true, true, true};
+constexpr Family kLlama3Merging = {{kLlama3Pattern}};
+constexpr Family kLlama3Whole = {{kLlama3Pattern}, true, true, false};
+constexpr Family kQwen2 = {{kQwen2Pattern}};
+constexpr Family kQwen35 = {{kQwen35Pattern}};
+constexpr Family kGpt4o = {{kGpt4oPattern}};
+constexpr Family kTekken = {{kTekkenPattern}, true, true, true};
+constexpr Family kDeepseekV3 = {{R"(\p{N}{1,3})", kIdeographsAndKana, kDeepseekPattern}};
+constexpr Family kDeepseekLlm = {
+    {R"([\r\n])", kDeepseekLetters, kDeepseekMarks, R"(\s+$)", kDeepseekAsian, R"(\p{N}+)"}};
+constexpr Family kDeepseekCoder = {
+    {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kDeepseekAsian, R"(\p{N})"}};
+constexpr Family kFalcon = {{R"([\p{P}\$\+<=>\^~\|`]+)", kGpt2Pattern, "[0-9][0-9][0-9]"}};
+constexpr Family kDefault = {
+    {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Pattern, R"(\p{N}+)", "[0-9][0-9][0-9]"}};
+constexpr Family kBloom = {{kBloomPattern}};
+constexpr Family kViking = {{kBloomPattern, R"(\p{N})"}};
+constexpr Family kGemma4 = {{R"([^\n]+|[\n]+)"}, false, false, true};
+
+struct NamedFamily {
+  std::string_view name;
+  const Family* family;
+};
+
+constexpr NamedFamily kNamed[] = {
+    {"gpt-2", &kGpt2},
+    {"gpt2", &kGpt2},
+    {"phi-2", &kGpt2},
+    {"olmo", &kGpt2},
+    {"jais", &kGpt2},
+    {"mpt", &kGpt2},
+    {"modern-bert", &kGpt2},
+    {"exaone4", &kGpt2},
+    {"trillion", &kGpt2},
+    {"roberta-bpe", &kGpt2},
+    {"jina-es", &kGpt2},
+    {"jina-de", &kGpt2},
+    {"jina-v1-en", &kGpt2},
+    {"jina-v2-es", &kGpt2},
+    {"jina-v2-de", &kGpt2},
+    {"jina-v2-code", &kGpt2},
+    {"mellum", &kGpt2},
+    {"gigachat", &kGpt2},
+    {"a.x-4.0", &kGpt2},
+    {"starcoder", &kDigitsGpt2},
+    {"refact", &kDigitsGpt2},
+    {"command-r", &kDigitsGpt2},
+    {"smollm", &kDigitsGpt2},
+    {"codeshell", &kDigitsGpt2},
+    {"exaone", &kDigitsGpt2},
+    {"minerva-7b", &kDigitsGpt2},
+    {"mellum2", &kDigitsGpt2},
+    {"llama3", &kLlama3},
+    {"llama-v3", &kLlama3},
+    {"llama-bpe", &kLlama3},
+    {"falcon3", &kLlama3},
+    {"pixtral", &kLlama3},
+    {"lfm2", &kLlama3},
+    {"dbrx", &kLlama3Merging},
+    {"smaug-bpe", &kLlama3Merging},
+    {"chatglm-bpe", &kLlama3Merging},
+    {"glm4", &kLlama3Whole},
+    {"glm5", &kLlama3Whole},
+    {"qwen2", &kQwen2},
+    {"stablelm2", &kQwen2},
+    {"megrez", &kQwen2},
+    {"hunyuan", &kQwen2},
+    {"solar-open", &kQwen2},
+    {"grok-2", &kQwen2},
+    {"deepseek-r1-qwen", &kQwen2},
+    {"qwen35", &kQwen35},
+    {"gpt-4o", &kGpt4o},
+    {"llama4", &kGpt4o},
+    {"kanana2", &kGpt4o},
+    {"minimax-m2", &kGpt4o},
+    {"tekken", &kTekken},
+    {"deepseek-v3", &kDeepseekV3},
+    {"hunyuan-dense", &kDeepseekV3},
+    {"joyai-llm", &kDeepseekV3},
+    {"hy_v4", &kDeepseekV3},
+    {"deepseek-llm", &kDeepseekLlm},
+    {"deepseek-coder", &kDeepseekCoder},
+    {"falcon", &kFalcon},
+    {"default", &kDefault},
+    {"", &kDefault},
+    {"bloom", &kBloom},
+    {"poro-chat", &kBloom},
+    {"gpt3-finnish", &kBloom},
+    {"viking", &kViking},
+    {"gemma4", &kGemma4},
+};
+
+}  // namespace
+
+void add_bert_pre_tokenizer(std::vector<PreTokenizerStep>& steps) {
+  const auto pattern = [](const char* text) {
+    return std::make_shared<const Pattern>(text, "bert");
+  };
+  steps.push_back(SplitStep{pattern(R"(\s+)"), SplitStep::Behavior::removed});
+  steps.push_back(SplitStep{pattern(R"([\p{P}$+<=>^`|~])")});
+}
+
+NamedPreTokenizer named_pre_tokenizer(std::string_view name, const std::string& source) {
+  for (const NamedFamily& each : kNamed) {
+    if (each.name != name) continue;
+    NamedPreTokenizer out;
+    out.by_bytes = each.family->by_bytes;
+    out.whole_first = each.family->whole_first;
+    out.adds_bos = each.family->adds_bos;
+    for (const char* pattern : each.family->patterns) {
+      if (pattern == nullptr) break;
+      out.steps.push_back(SplitStep{std::make_shared<const Pattern>(pattern, source)});
+    }
+    return out;
+  }
+  throw Error(ErrorCode::unsupported,
+              source + ": tokenizer.ggml.pre names a pre-tokenizer that is not known; got " +
+                  hearth::quoted(name));
+}
+
+}  // namespace hearth::models::tokens

@@ -1,0 +1,39 @@
+#include <cstring>
+#include <filesystem>
+
+#include "io/file.h"
+#include "io/gguf.h"
+#include "models/tokenizer/from_gguf.h"
+#include "models/tokenizer/from_json.h"
+#include "models/tokenizer/tokenizer.h"
+
+namespace hearth::models {
+namespace {
+
+constexpr std::uint64_t kMaxTokenizerBytes = std::uint64_t{1} << 28;
+
+std::string text_of_file(const std::string& path) {
+  const auto bytes = io::read_file(path, kMaxTokenizerBytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+Tokenizer read_tokenizer(const std::string& path) {
+  {
+    const io::MappedFile file = io::MappedFile::open(path);
+    const auto bytes = file.bytes();
+    if (bytes.size() >= 4 && std::memcmp(bytes.data(), "GGUF", 4) == 0) {
+      const io::GgufFile model = io::GgufFile::open(path);
+      return tokenizer_from_gguf(model.metadata(), path);
+    }
+  }
+  const std::filesystem::path config =
+      std::filesystem::path(path).parent_path() / "tokenizer_config.json";
+  std::error_code failure;
+  const bool has_config = std::filesystem::is_regular_file(config, failure);
+  return tokenizer_from_json(text_of_file(path), path,
+                             has_config ? text_of_file(config.string()) : "");
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,71 @@
+#include "models/tokenizer/special.h"
+
+#include "models/tokenizer/unicode.h"
+
+namespace hearth::models::tokens {
+namespace {
+
+bool makes_words(std::uint32_t code) {
+  const Category kind = category(code);
+  return kind <= Category::Me || kind == Category::Nd || kind == Category::Nl ||
+         kind == Category::Pc;
+}
+
+// The code point before `at`, which is not the start.
+Decoded decode_before(std::string_view text, std::size_t at) {
+  std::size_t begin = at - 1;
+  while (begin > 0 && at - begin < 4 && (text[begin] & 0xc0) == 0x80) --begin;
+  const Decoded one = decode_one(text, begin);
+  return begin + one.size == at ? one : Decoded{};
+}
+
+}  // namespace
+
+void SpecialTexts::add(std::string_view text, const AddedToken& token) {
+  if (text.empty()) return;
+  trie_.insert(text, static_cast<std::int32_t>(tokens_.size()));
+  tokens_.push_back(token);
+}
+
+void SpecialTexts::split(std::string_view text, bool parse_control,
+                         std::vector<Segment>& out) const {
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const AddedToken* best = nullptr;
+    std::size_t end = at;
+    if (trie_.begins_with(text[at])) {
+      trie_.prefixes(text.substr(at), [&](std::size_t size, std::int32_t place) {
+        const AddedToken& token = tokens_[static_cast<std::size_t>(place)];
+        if (token.is_control && !parse_control) return;
+        if (token.single_word) {
+          const std::size_t behind = at + size;
+          if (at > 0 && makes_words(decode_before(text, at).code)) return;
+          if (behind < text.size() && makes_words(decode_one(text, behind).code)) return;
+        }
+        best = &token;
+        end = at + size;
+      });
+    }
+    if (best == nullptr) {
+      ++at;
+      continue;
+    }
+    std::size_t begin = at;
+    while (best->left_strip && begin > done) {
+      const Decoded one = decode_before(text, begin);
+      if (!one.valid || !is_space(one.code)) break;
+      begin -= one.size;
+    }
+    while (best->right_strip && end < text.size()) {
+      const Decoded one = decode_one(text, end);
+      if (!one.valid || !is_space(one.code)) break;
+      end += one.size;
+    }
+    if (begin > done) out.push_back({-1, text.substr(done, begin - done)});
+    out.push_back({best->id, text.substr(begin, end - begin)});
+    at = done = end;
+  }
+  if (done < text.size()) out.push_back({-1, text.substr(done)});
+}
+
+}  // namespace hearth::models::tokens

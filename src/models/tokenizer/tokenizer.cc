@@ -1,0 +1,166 @@
+#include "models/tokenizer/tokenizer.h"
+
+#include <algorithm>
+
+#include "models/tokenizer/parts.h"
+#include "models/tokenizer/unicode.h"
+
+namespace hearth::models {
+namespace tokens {
+namespace {
+
+// Cuts segments of text, in order, into what `splitter` finds.
+void find_in_text(const SpecialTexts& splitter, std::string_view text, bool parse_control,
+                  std::vector<Segment>& out) {
+  if (splitter.empty()) {
+    if (!text.empty()) out.push_back({-1, text});
+    return;
+  }
+  splitter.split(text, parse_control, out);
+}
+
+void encode_text(const Parts& parts, std::string_view text, bool at_start,
+                 std::vector<std::int32_t>& out) {
+  Pieces pieces;
+  pieces.text = text;
+  pieces.spans = {{0, text.size()}};
+  pre_tokenize(parts.pre_tokenizer, pieces, at_start);
+  const std::string_view all = pieces.text;
+  for (const Span span : pieces.spans) {
+    parts.model->encode(all.substr(span.begin, span.end - span.begin), out);
+  }
+}
+
+}  // namespace
+
+}  // namespace tokens
+
+namespace {
+
+std::size_t checked(const tokens::Parts& parts, std::int32_t id) {
+  if (id < 0 || static_cast<std::size_t>(id) >= parts.vocabulary.size()) {
+    throw Error(ErrorCode::invalid_argument, "tokenizer: no such token; got " + std::to_string(id) +
+                                                 ", expected 0 to " +
+                                                 std::to_string(parts.vocabulary.size()) + " - 1");
+  }
+  return static_cast<std::size_t>(id);
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(tokens::Parts parts)
+    : parts_(std::make_shared<const tokens::Parts>(std::move(parts))) {}
+
+std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
+                                            const EncodeOptions& options) const {
+  std::vector<std::int32_t> out;
+  out.reserve(text.size() / 4 + 4);
+  if (options.add_special) out = parts_->before;
+  std::vector<tokens::Segment> raw, normal;
+  tokens::find_in_text(parts_->raw_texts, text, options.parse_special, raw);
+  bool after_text = false;  // no special token in between
+  for (const tokens::Segment& segment : raw) {
+    if (segment.id >= 0) {
+      out.push_back(segment.id);
+      after_text = false;
+      continue;
+    }
+    std::string changed;
+    std::string_view rest = segment.text;
+    if (!parts_->normalizer.empty()) {
+      changed = tokens::normalize(parts_->normalizer, rest, !after_text);
+      rest = changed;
+    }
+    normal.clear();
+    tokens::find_in_text(parts_->normal_texts, rest, options.parse_special, normal);
+    for (const tokens::Segment& part : normal) {
+      if (part.id >= 0) {
+        out.push_back(part.id);
+        continue;
+      }
+      const bool at_start = segment.text.data() == text.data() && part.text.data() == rest.data();
+      tokens::encode_text(*parts_, part.text, at_start, out);
+    }
+    after_text = true;
+  }
+  if (options.add_special) {
+    out.insert(out.end(), parts_->after.begin(), parts_->after.end());
+  }
+  return out;
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids,
+                              const DecodeOptions& options) const {
+  std::string out;
+  bool at_start = parts_->drops_first_space;
+  for (const std::int32_t id : ids) {
+    const std::size_t index = checked(*parts_, id);
+    const bool hidden = is_control(static_cast<std::int32_t>(index));
+    if (hidden && !options.show_special) continue;
+    std::string_view bytes = parts_->vocabulary.bytes[id];
+    if (at_start && bytes.starts_with(' ')) bytes.remove_prefix(1);
+    at_start = false;
+    out += bytes;
+  }
+  return out;
+}
+
+std::size_t Tokenizer::size() const noexcept { return parts_->vocabulary.size(); }
+
+std::string_view Tokenizer::text(std::int32_t id) const {
+  checked(*parts_, id);
+  return parts_->vocabulary.texts[id];
+}
+
+std::string_view Tokenizer::bytes(std::int32_t id) const {
+  checked(*parts_, id);
+  return parts_->vocabulary.bytes[id];
+}
+
+TokenType Tokenizer::type(std::int32_t id) const {
+  return parts_->vocabulary.types[checked(*parts_, id)];
+}
+
+bool Tokenizer::is_control(std::int32_t id) const {
+  return type(id) == TokenType::control || type(id) == TokenType::unknown;
+}
+
+std::int32_t Tokenizer::find(std::string_view text) const noexcept {
+  return parts_->vocabulary.texts.find(text);
+}
+
+const SpecialTokens& Tokenizer::special() const noexcept { return parts_->special; }
+
+bool Tokenizer::is_end_of_generation(std::int32_t id) const {
+  return parts_->ends_generation[checked(*parts_, id)];
+}
+
+bool Tokenizer::adds_bos() const noexcept { return !parts_->before.empty(); }
+
+bool Tokenizer::drops_first_space() const noexcept { return parts_->drops_first_space; }
+
+TokenStream::TokenStream(Tokenizer tokenizer, const DecodeOptions& options)
+    : tokenizer_(std::move(tokenizer)), options_(options) {}
+
+std::string TokenStream::push(std::int32_t id) {
+  if (tokenizer_.is_control(id) && !options_.show_special) return {};
+  std::string_view bytes = tokenizer_.bytes(id);
+  if (at_start_ && tokenizer_.drops_first_space() && bytes.starts_with(' ')) {
+    bytes.remove_prefix(1);
+  }
+  at_start_ = false;
+  held_ += bytes;
+  const std::size_t held = tokens::incomplete_suffix(held_);
+  std::string out = tokens::valid_utf8(std::string_view(held_).substr(0, held_.size() - held));
+  held_.erase(0, held_.size() - held);
+  return out;
+}
+
+std::string TokenStream::finish() {
+  std::string out = held_.empty() ? "" : std::string(tokens::kReplacementText);
+  held_.clear();
+  at_start_ = true;
+  return out;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,108 @@
+// Texts to tokens and back, for the tokenizers of language models: byte-pair encoding over bytes or
+// code points, SentencePiece's merges by score and its unigram model, BERT's word pieces.
+//
+// read_tokenizer() makes one from a file (from_gguf.h, from_json.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hearth/error.h"
+
+namespace hearth::models {
+
+namespace tokens {
+struct Parts;
+}
+
+// With the numbers that GGUF gives them.
+enum class TokenType : std::uint8_t { normal = 1, unknown, control, user_defined, unused, byte };
+
+// Tokens with a role, as ids; -1 where the vocabulary has none.
+struct SpecialTokens {
+  std::int32_t bos = -1, eos = -1, eot = -1, eom = -1, unknown = -1, padding = -1;
+  std::int32_t separator = -1, cls = -1, mask = -1;
+  std::int32_t fim_prefix = -1, fim_suffix = -1, fim_middle = -1;
+  std::int32_t fim_pad = -1, fim_repository = -1, fim_separator = -1;
+
+  bool operator==(const SpecialTokens&) const = default;
+};
+
+struct EncodeOptions {
+  // Puts the tokens that the model wants around a text, for instance that of its beginning.
+  bool add_special = true;
+  // Takes texts of control tokens, like <|im_end|>, for these tokens. Off for untrusted text, which
+  // could otherwise pose as another speaker.
+  bool parse_special = false;
+};
+
+struct DecodeOptions {
+  bool show_special = false;  // the texts of control and unknown tokens, too
+};
+
+// Immutable; copies share one vocabulary. Calls from several threads at once are fine.
+class Tokenizer {
+ public:
+  explicit Tokenizer(tokens::Parts parts);
+
+  // Any bytes are a text. What a vocabulary over bytes encodes is decoded to the same bytes; others
+  // may have normal forms for texts, and one token for all that they do not know.
+  std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
+
+  // Bytes, which are UTF-8 where no token is cut off. Throws Error{invalid_argument} for ids
+  // outside of the vocabulary, as all that take ids do.
+  std::string decode(std::span<const std::int32_t> ids, const DecodeOptions& options = {}) const;
+
+  std::size_t size() const noexcept;  // ids are below it
+  // As the file has it, for instance with U+2581 for a space.
+  std::string_view text(std::int32_t id) const;
+  // What the token adds to a decoded text. Where decode() drops the space that a text begins with,
+  // this has it.
+  std::string_view bytes(std::int32_t id) const;
+  TokenType type(std::int32_t id) const;
+  bool is_control(std::int32_t id) const;  // what decode() hides
+
+  // The id of the token with this text, as the file has it; -1 where there is none.
+  std::int32_t find(std::string_view text) const noexcept;
+
+  const SpecialTokens& special() const noexcept;
+  // Whether a text that is being generated ends with this token.
+  bool is_end_of_generation(std::int32_t id) const;
+  // Whether encode() with add_special puts special().bos (or cls) before a text: a prompt that
+  // already begins with it takes add_special off.
+  bool adds_bos() const noexcept;
+  // Whether decode() drops the space that the text begins with.
+  bool drops_first_space() const noexcept;
+
+ private:
+  std::shared_ptr<const tokens::Parts> parts_;
+};
+
+// Decodes tokens as they come, and gives out whole code points only. Not for several threads at
+// once.
+class TokenStream {
+ public:
+  explicit TokenStream(Tokenizer tokenizer, const DecodeOptions& options = {});
+
+  // The text that is known now, perhaps none: at most three bytes of a code point are held back.
+  std::string push(std::int32_t id);
+  // The rest: U+FFFD for what was held back. The stream is then as new.
+  std::string finish();
+
+ private:
+  Tokenizer tokenizer_;
+  DecodeOptions options_;
+  std::string held_;
+  bool at_start_ = true;
+};
+
+// From a GGUF file (of a split model, its first part) or a tokenizer.json, by how it begins. Throws
+// Error{io}, Error{corrupt_file} or Error{unsupported} with the key or the token.
+Tokenizer read_tokenizer(const std::string& path);
+
+}  // namespace hearth::models

@@ -1,0 +1,333 @@
+#include "models/tokenizer/unicode.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace hearth::models::tokens {
+namespace {
+
+constexpr std::uint32_t kHangulFirst = 0xac00, kHangulCount = 11172;
+constexpr std::uint32_t kLeadFirst = 0x1100, kLeads = 19;
+constexpr std::uint32_t kVowelFirst = 0x1161, kVowels = 21;
+constexpr std::uint32_t kTailFirst = 0x11a7, kTails = 28;  // the first stands for none
+constexpr std::string_view kCategoryNames =
+    "LuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCoCn";
+constexpr std::uint32_t kDottedCapitalI = 0x130;  // the one whose lower case is two code points
+// A byte that is no UTF-8, among code points: above all of them.
+constexpr std::uint32_t kByteFlag = 0x80000000;
+
+std::span<const std::uint32_t> category_table() { return {kCategoryRuns, kCategoryRunsSize}; }
+
+// The value of the run that `code` is in; runs are first << 8 | value. 0 before the first.
+std::uint32_t value_of_run(std::span<const std::uint32_t> runs, std::uint32_t code) {
+  const auto after = std::upper_bound(runs.begin(), runs.end(), code << 8 | 0xff);
+  return after == runs.begin() ? 0 : *(after - 1) & 0xff;
+}
+
+std::uint32_t mark_class(std::uint32_t code) {
+  if (code < 0x300 || code >= kCodePoints) return 0;
+  return value_of_run({kMarkClassRuns, kMarkClassRunsSize}, code);
+}
+
+void append_decomposed(std::vector<std::uint32_t>& out, std::uint32_t code, bool compatible) {
+  if (code - kHangulFirst < kHangulCount) {
+    const std::uint32_t at = code - kHangulFirst;
+    out.push_back(kLeadFirst + at / (kVowels * kTails));
+    out.push_back(kVowelFirst + at / kTails % kVowels);
+    if (at % kTails != 0) out.push_back(kTailFirst + at % kTails);
+    return;
+  }
+  std::size_t low = 0, high = kDecompositionsSize / 2;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if ((kDecompositions[2 * middle] & ~kByteFlag) < code) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const bool found =
+      low < kDecompositionsSize / 2 && (kDecompositions[2 * low] & ~kByteFlag) == code;
+  if (!found || (!compatible && kDecompositions[2 * low] >> 31 != 0)) {
+    out.push_back(code);
+    return;
+  }
+  const std::uint32_t place = kDecompositions[2 * low + 1];
+  for (std::uint32_t i = 0; i < (place & 0xff); ++i) {
+    append_decomposed(out, kDecompositionPool[(place >> 8) + i], compatible);
+  }
+}
+
+// 0: they compose nothing.
+std::uint32_t composed(std::uint32_t first, std::uint32_t second) {
+  if (first - kLeadFirst < kLeads && second - kVowelFirst < kVowels) {
+    return kHangulFirst + ((first - kLeadFirst) * kVowels + (second - kVowelFirst)) * kTails;
+  }
+  if (first - kHangulFirst < kHangulCount && (first - kHangulFirst) % kTails == 0 &&
+      second - kTailFirst - 1 < kTails - 1) {
+    return first + (second - kTailFirst);
+  }
+  std::size_t low = 0, high = kCompositionsSize / 3;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    const std::pair pair(kCompositions[3 * middle], kCompositions[3 * middle + 1]);
+    if (pair < std::pair(first, second)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == kCompositionsSize / 3 || kCompositions[3 * low] != first ||
+      kCompositions[3 * low + 1] != second) {
+    return 0;
+  }
+  return kCompositions[3 * low + 2];
+}
+
+void order_marks(std::vector<std::uint32_t>& codes) {
+  std::vector<std::uint64_t> keys;
+  for (std::size_t i = 0; i < codes.size();) {
+    if (mark_class(codes[i]) == 0) {
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < codes.size() && mark_class(codes[end]) != 0) ++end;
+    // Class, place and code point in one word, so that equal classes keep their order.
+    keys.clear();
+    for (std::size_t at = i; at < end; ++at) {
+      keys.push_back(std::uint64_t{mark_class(codes[at])} << 56 |
+                     static_cast<std::uint64_t>(at - i) << 21 | codes[at]);
+    }
+    std::sort(keys.begin(), keys.end());
+    for (std::size_t at = i; at < end; ++at) {
+      codes[at] = static_cast<std::uint32_t>(keys[at - i] & 0x1fffff);
+    }
+    i = end;
+  }
+}
+
+void compose(std::vector<std::uint32_t>& codes) {
+  std::size_t size = 0;
+  std::size_t starter = codes.size();  // none
+  std::uint32_t last_class = 0;
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::uint32_t code = codes[i];
+    const std::uint32_t kind = mark_class(code);
+    if (starter < size && (size == starter + 1 || (last_class != 0 && last_class < kind))) {
+      if (const std::uint32_t both = composed(codes[starter], code)) {
+        codes[starter] = both;
+        continue;
+      }
+    }
+    if (kind == 0) starter = size;
+    last_class = kind;
+    codes[size++] = code;
+  }
+  codes.resize(size);
+}
+
+bool is_ascii(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+}
+
+}  // namespace
+
+Decoded decode_one(std::string_view text, std::size_t at) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[at + i]); };
+  const std::size_t left = text.size() - at;
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) return {first, 1, true};
+  const auto continues = [&](std::size_t i) { return i < left && (byte(i) & 0xc0) == 0x80; };
+  if (first >= 0xc2 && first < 0xe0 && continues(1)) {
+    return {(first & 0x1f) << 6 | (byte(1) & 0x3fu), 2, true};
+  }
+  if ((first & 0xf0) == 0xe0 && continues(1) && continues(2)) {
+    const std::uint32_t code = (first & 15) << 12 | (byte(1) & 0x3fu) << 6 | (byte(2) & 0x3fu);
+    if (code >= 0x800 && (code < 0xd800 || code > 0xdfff)) return {code, 3, true};
+  }
+  if (first >= 0xf0 && first < 0xf5 && continues(1) && continues(2) && continues(3)) {
+    const std::uint32_t code =
+        (first & 7) << 18 | (byte(1) & 0x3fu) << 12 | (byte(2) & 0x3fu) << 6 | (byte(3) & 0x3fu);
+    if (code >= 0x10000 && code < kCodePoints) return {code, 4, true};
+  }
+  return {};
+}
+
+void append_utf8(std::string& text, std::uint32_t code) {
+  const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  if (code < 0x80) {
+    add(code);
+  } else if (code < 0x800) {
+    add(0xc0 | code >> 6), add(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    add(0xe0 | code >> 12), add(0x80 | (code >> 6 & 0x3f)), add(0x80 | (code & 0x3f));
+  } else {
+    add(0xf0 | code >> 18), add(0x80 | (code >> 12 & 0x3f));
+    add(0x80 | (code >> 6 & 0x3f)), add(0x80 | (code & 0x3f));
+  }
+}
+
+std::size_t incomplete_suffix(std::string_view text) noexcept {
+  for (std::size_t held = 1; held <= std::min<std::size_t>(3, text.size()); ++held) {
+    const std::size_t at = text.size() - held;
+    const auto first = static_cast<std::uint8_t>(text[at]);
+    if ((first & 0xc0) == 0x80) continue;
+    const std::size_t needed = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1;
+    if (needed <= held || first > 0xf4) return 0;
+    // What the second byte rules out, no more bytes can mend.
+    if (held > 1) {
+      const auto second = static_cast<std::uint8_t>(text[at + 1]);
+      if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+          (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+        return 0;
+      }
+    }
+    return held;
+  }
+  return 0;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const Decoded one = decode_one(text, at);
+    out += one.valid ? text.substr(at, one.size) : kReplacementText;
+    at += one.size;
+  }
+  return out;
+}
+
+Category category(std::uint32_t code) noexcept {
+  return code < kCodePoints ? static_cast<Category>(value_of_run(category_table(), code))
+                            : Category::Cn;
+}
+
+bool is_letter(std::uint32_t code) noexcept { return category(code) <= Category::Lo; }
+
+bool is_mark(std::uint32_t code) noexcept {
+  const Category kind = category(code);
+  return kind >= Category::Mn && kind <= Category::Me;
+}
+
+bool is_number(std::uint32_t code) noexcept {
+  const Category kind = category(code);
+  return kind >= Category::Nd && kind <= Category::No;
+}
+
+bool is_punctuation(std::uint32_t code) noexcept {
+  const Category kind = category(code);
+  return kind >= Category::Pc && kind <= Category::Po;
+}
+
+bool is_space(std::uint32_t code) noexcept {
+  return (code >= 9 && code <= 13) || code == 0x20 || code == 0x85 || code == 0xa0 ||
+         code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||
+         code == 0x202f || code == 0x205f || code == 0x3000;
+}
+
+CodeRanges space_ranges() {
+  return {{9, 13},          {0x20, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},
+          {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
+}
+
+CodeRanges category_ranges(std::string_view name) {
+  std::array<bool, 30> wanted{};
+  bool any = false;
+  if (name.size() == 1 || name.size() == 2) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i] = kCategoryNames.substr(2 * i, name.size()) == name;
+      any = any || wanted[i];
+    }
+  }
+  CodeRanges ranges;
+  if (!any) return ranges;
+  const auto runs = category_table();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!wanted[runs[i] & 0xff]) continue;
+    const std::uint32_t first = runs[i] >> 8;
+    const std::uint32_t last = (i + 1 < runs.size() ? runs[i + 1] >> 8 : kCodePoints) - 1;
+    if (!ranges.empty() && ranges.back().second + 1 == first) {
+      ranges.back().second = last;
+    } else {
+      ranges.emplace_back(first, last);
+    }
+  }
+  return ranges;
+}
+
+std::string normalized(std::string_view text, NormalForm form) {
+  if (is_ascii(text)) return std::string(text);
+  const bool compatible = form == NormalForm::nfkc || form == NormalForm::nfkd;
+  std::vector<std::uint32_t> codes;
+  codes.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Decoded one = decode_one(text, at);
+    if (!one.valid) {
+      codes.push_back(kByteFlag | static_cast<std::uint8_t>(text[at]));
+    } else if (one.code < 0x80) {
+      codes.push_back(one.code);
+    } else {
+      append_decomposed(codes, one.code, compatible);
+    }
+    at += one.size;
+  }
+  order_marks(codes);
+  if (form == NormalForm::nfc || form == NormalForm::nfkc) compose(codes);
+  std::string out;
+  out.reserve(text.size());
+  for (const std::uint32_t code : codes) {
+    if ((code & kByteFlag) != 0) {
+      out += static_cast<char>(code & 0xff);
+    } else {
+      append_utf8(out, code);
+    }
+  }
+  return out;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Decoded one = decode_one(text, at);
+    const std::string_view bytes = text.substr(at, one.size);
+    at += one.size;
+    if (!one.valid) {
+      out += bytes;
+    } else if (one.code < 0x80) {
+      out += static_cast<char>(one.code >= 'A' && one.code <= 'Z' ? one.code + 32 : one.code);
+    } else if (one.code == kDottedCapitalI) {
+      out += "i\xcc\x87";
+    } else {
+      std::size_t low = 0, high = kLowerRunsSize / 3;  // the first run that ends at it or behind
+      while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        if (kLowerRuns[3 * middle + 1] >> 8 < one.code) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      const bool maps = low < kLowerRunsSize / 3 && kLowerRuns[3 * low] <= one.code &&
+                        (one.code - kLowerRuns[3 * low]) % (kLowerRuns[3 * low + 1] & 0xff) == 0;
+      append_utf8(out, maps ? one.code + kLowerRuns[3 * low + 2] : one.code);
+    }
+  }
+  return out;
+}
+
+std::string without_marks(std::string_view text, bool all) {
+  if (is_ascii(text)) return std::string(text);
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const Decoded one = decode_one(text, at);
+    const bool drops = one.valid && (all ? is_mark(one.code) : category(one.code) == Category::Mn);
+    if (!drops) out += text.substr(at, one.size);
+    at += one.size;
+  }
+  return out;
+}
+
+}  // namespace hearth::models::tokens

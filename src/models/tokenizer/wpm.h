@@ -1,0 +1,33 @@
+// BERT's word pieces: a word is the longest token that it begins with, then the longest that the
+// rest begins with, and so on; a word that this fails for is one unknown token.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/tokenizer/model.h"
+#include "models/tokenizer/vocabulary.h"
+
+namespace hearth::models::tokens {
+
+struct WpmOptions {
+  std::string first_prefix;      // what the texts of tokens at the start of a word begin with
+  std::string next_prefix;       // and those of the others
+  std::size_t longest_word = 0;  // in code points; longer words are unknown. 0: no limit
+  std::int32_t unknown = -1;     // -1: words that are unknown are dropped
+};
+
+class Wpm final : public Model {
+ public:
+  Wpm(const StringTable& texts, WpmOptions options) : texts_(texts), options_(std::move(options)) {}
+
+  void encode(std::string_view piece, std::vector<std::int32_t>& out) const override;
+
+ private:
+  StringTable texts_;
+  WpmOptions options_;
+};
+
+}  // namespace hearth::models::tokens

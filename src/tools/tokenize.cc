@@ -1,0 +1,114 @@
+// `hearth tokenize`: texts to tokens and back.
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/quoted.h"
+#include "io/file.h"
+#include "models/tokenizer/tokenizer.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr std::uint64_t kMaxInput = std::uint64_t{1} << 30;
+
+struct TokenizeArguments {
+  std::string file, text;
+  bool as_json = false, decode = false, lines = false, plain = false, parse_special = false;
+};
+
+std::vector<std::int32_t> ids_of(std::string_view text) {
+  std::vector<std::int32_t> ids;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (true) {
+    while (at < end && (*at == ' ' || *at == ',' || *at == '[' || *at == ']' || *at == '\n')) ++at;
+    if (at == end) return ids;
+    std::int32_t id = 0;
+    const auto [next, status] = std::from_chars(at, end, id);
+    if (status != std::errc() || next == at) {
+      throw Error(ErrorCode::invalid_argument,
+                  "tokenize: no list of ids; got " +
+                      hearth::quoted(std::string_view(at, static_cast<std::size_t>(end - at)), 20));
+    }
+    ids.push_back(id);
+    at = next;
+  }
+}
+
+// One line of output.
+std::string converted(const models::Tokenizer& tokenizer, const TokenizeArguments& arguments,
+                      const std::string& text) {
+  if (arguments.decode) {
+    const std::string out =
+        tokenizer.decode(ids_of(text), {.show_special = arguments.parse_special});
+    return arguments.as_json ? json_text(out) : out;
+  }
+  const auto ids = tokenizer.encode(
+      text, {.add_special = !arguments.plain, .parse_special = arguments.parse_special});
+  std::string out;
+  if (!arguments.as_json) {
+    for (const std::int32_t id : ids) out += (out.empty() ? "" : " ") + std::to_string(id);
+    return out;
+  }
+  JsonArray numbers, texts;
+  for (const std::int32_t id : ids) {
+    numbers.emplace_back(std::int64_t{id});
+    texts.emplace_back(std::string(tokenizer.text(id)));
+  }
+  return json_text(JsonObject{{"ids", std::move(numbers)}, {"tokens", std::move(texts)}});
+}
+
+// With --lines a text is written as JSON, so that it may hold line breaks.
+std::string text_of_line(const std::string& line, bool decode) {
+  if (decode) return line;
+  const auto value = parse_json(line);
+  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+  if (text == nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                "tokenize: a line that is no text in JSON; got " + hearth::quoted(line, 40));
+  }
+  return *text;
+}
+
+}  // namespace
+
+void add_tokenize(CommandLine& line) {
+  const auto arguments = std::make_shared<TokenizeArguments>();
+  Command command = line.add_command("tokenize", "Turn texts into tokens, or tokens into texts");
+  command.option("file", arguments->file, "A GGUF file or a tokenizer.json").required();
+  const Option text =
+      command.option("--text", arguments->text, "The text; without it, what stdin has");
+  command.flag("--decode", arguments->decode, "The text is ids of tokens");
+  command.flag("--json", arguments->as_json, "Print JSON, with the tokens' texts");
+  command.flag("--lines", arguments->lines,
+               "Each line is one text, written as JSON, or one list of ids");
+  command.flag("--plain", arguments->plain, "Add no tokens for the beginning and the end");
+  command.flag("--special", arguments->parse_special,
+               "Take texts of control tokens for these tokens, or show them");
+  command.action([arguments, text] {
+    const models::Tokenizer tokenizer = models::read_tokenizer(arguments->file);
+    std::string input = arguments->text;
+    if (!text.given()) {
+      const auto bytes = io::read_file("/dev/stdin", kMaxInput);
+      input.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    if (!arguments->lines) return write_out(converted(tokenizer, *arguments, input) + "\n");
+    std::string out;
+    for (std::size_t begin = 0; begin < input.size();) {
+      const std::size_t end = std::min(input.find('\n', begin), input.size());
+      const std::string each = input.substr(begin, end - begin);
+      out += converted(tokenizer, *arguments, text_of_line(each, arguments->decode)) + "\n";
+      begin = end + 1;
+    }
+    write_out(out);
+  });
+}
+
+}  // namespace hearth::tools

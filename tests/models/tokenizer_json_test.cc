@@ -1,0 +1,160 @@
+#include <gtest/gtest.h>
+
+#include "error_text.h"
+#include "models/tokenizer/from_json.h"
+
+namespace hearth::models {
+namespace {
+
+using check::contains;
+using check::error_of;
+using Ids = std::vector<std::int32_t>;
+
+constexpr EncodeOptions kPlain{.add_special = false};
+
+// A file with these fields besides a model.
+std::string file_of(const std::string& model, const std::string& fields = "") {
+  return "{\"model\": " + model + (fields.empty() ? "" : ", " + fields) + "}";
+}
+
+const std::string kBpe = R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "Ġ": 3, "Ġa": 4},
+                             "merges": ["a b", ["Ġ", "a"]]})";
+const std::string kByteLevel =
+    R"("pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+       "decoder": {"type": "ByteLevel"})";
+
+TEST(TokenizerJson, ByteLevel) {
+  const Tokenizer tokenizer = tokenizer_from_json(file_of(kBpe, kByteLevel), "test");
+  EXPECT_EQ(tokenizer.encode("ab a"), (Ids{2, 4}));
+  EXPECT_EQ(tokenizer.decode(Ids{2, 4}), "ab a");
+  EXPECT_EQ(tokenizer.encode("axb"), (Ids{0, 1}));  // what has no token is dropped
+  EXPECT_EQ(tokenizer.size(), 5u);
+}
+
+TEST(TokenizerJson, AddedTokens) {
+  const std::string added = R"("added_tokens": [
+      {"id": 5, "content": "<s>", "special": true},
+      {"id": 6, "content": "<t>", "special": false, "lstrip": true, "rstrip": true},
+      {"id": 7, "content": "aa", "special": false, "single_word": true}])";
+  const Tokenizer tokenizer = tokenizer_from_json(file_of(kBpe, kByteLevel + ", " + added), "test");
+  const EncodeOptions trusted{.add_special = false, .parse_special = true};
+  EXPECT_EQ(tokenizer.encode("a<s>b", trusted), (Ids{0, 5, 1}));
+  EXPECT_EQ(tokenizer.encode("a<s>b", kPlain), (Ids{0, 1}));
+  EXPECT_EQ(tokenizer.encode("a \n<t> \tb"), (Ids{0, 6, 1}));
+  EXPECT_EQ(tokenizer.encode("aa baa aa"), (Ids{7, 3, 1, 0, 0, 3, 7}));
+  EXPECT_EQ(tokenizer.decode(Ids{0, 5, 6}), "a<t>");
+  EXPECT_EQ(tokenizer.type(6), TokenType::user_defined);
+  EXPECT_TRUE(tokenizer.is_control(5));
+}
+
+TEST(TokenizerJson, WhatStandsAroundATextAndItsRoles) {
+  const std::string post = R"("added_tokens": [{"id": 5, "content": "<s>", "special": true},
+                                               {"id": 6, "content": "</s>", "special": true}],
+    "post_processor": {"type": "Sequence", "processors": [{"type": "ByteLevel"},
+      {"type": "TemplateProcessing",
+       "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A"}},
+                  {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+       "special_tokens": {"<s>": {"ids": [5]}, "</s>": {"ids": [6]}}}]})";
+  const Tokenizer tokenizer =
+      tokenizer_from_json(file_of(kBpe, kByteLevel + ", " + post), "test",
+                          R"({"eos_token": {"content": "</s>"}, "pad_token": "ab"})");
+  EXPECT_EQ(tokenizer.encode("ab"), (Ids{5, 2, 6}));
+  EXPECT_EQ(tokenizer.special().bos, 5);
+  EXPECT_EQ(tokenizer.special().eos, 6);
+  EXPECT_EQ(tokenizer.special().padding, 2);
+  EXPECT_TRUE(tokenizer.is_end_of_generation(6));
+}
+
+TEST(TokenizerJson, SentencePieceAsPairs) {
+  const std::string model = R"({"type": "BPE", "unk_token": "<u>", "byte_fallback": true,
+    "fuse_unk": true, "vocab": {"<u>": 0, "▁": 1, "a": 2, "▁a": 3, "<0xC3>": 4, "<0xA9>": 5},
+    "merges": ["▁ a"]})";
+  const std::string parts = R"("normalizer": {"type": "Sequence", "normalizers": [
+      {"type": "Prepend", "prepend": "▁"},
+      {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+    "decoder": {"type": "Sequence", "decoders": [
+      {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"},
+      {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})";
+  const Tokenizer tokenizer = tokenizer_from_json(file_of(model, parts), "test");
+  EXPECT_EQ(tokenizer.encode("a a\xc3\xa9"), (Ids{3, 3, 4, 5}));
+  EXPECT_EQ(tokenizer.encode("axyz"), (Ids{3, 0}));  // neighbours are one
+  EXPECT_EQ(tokenizer.decode(Ids{3, 3, 4, 5}), "a a\xc3\xa9");
+}
+
+TEST(TokenizerJson, WordPieces) {
+  const std::string model = R"({"type": "WordPiece", "unk_token": "[UNK]",
+    "continuing_subword_prefix": "##", "max_input_chars_per_word": 6,
+    "vocab": {"[UNK]": 0, "un": 1, "##able": 2, "##a": 3, "!": 4, "[C]": 5, "[S]": 6}})";
+  const std::string parts = R"("normalizer": {"type": "BertNormalizer"},
+    "pre_tokenizer": {"type": "BertPreTokenizer"}, "decoder": {"type": "WordPiece"},
+    "post_processor": {"type": "BertProcessing", "sep": ["[S]", 6], "cls": ["[C]", 5]})";
+  const Tokenizer tokenizer = tokenizer_from_json(file_of(model, parts), "test");
+  EXPECT_EQ(tokenizer.encode("UN\xc3\xa1 unable!"), (Ids{5, 1, 3, 1, 2, 4, 6}));
+  EXPECT_EQ(tokenizer.encode("unable unablea", kPlain), (Ids{1, 2, 0}));
+  EXPECT_EQ(tokenizer.decode(Ids{1, 2, 4, 1}), "unable! un");
+}
+
+TEST(TokenizerJson, Unigram) {
+  const std::string model = R"({"type": "Unigram", "unk_id": 0,
+    "vocab": [["<u>", 0], ["▁", -2], ["a", -3], ["▁a", -4], ["aa", -1.5]]})";
+  const std::string parts = R"("pre_tokenizer": {"type": "Metaspace"},
+                               "decoder": {"type": "Metaspace"})";
+  const Tokenizer tokenizer = tokenizer_from_json(file_of(model, parts), "test");
+  EXPECT_EQ(tokenizer.encode("a aa b"), (Ids{3, 1, 4, 1, 0}));
+  EXPECT_EQ(tokenizer.decode(Ids{3, 1, 4}), "a aa");
+}
+
+TEST(TokenizerJson, NormalizersAndSplits) {
+  const std::string parts = R"("normalizer": {"type": "Sequence", "normalizers": [
+      {"type": "NFD"}, {"type": "StripAccents"}, {"type": "Lowercase"},
+      {"type": "Replace", "pattern": {"Regex": "x+"}, "content": "b"}]},
+    "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+      {"type": "Split", "pattern": {"Regex": "\\s+"}, "behavior": "Removed", "invert": false},
+      {"type": "Punctuation"}, {"type": "Digits", "individual_digits": true}]})";
+  const Tokenizer tokenizer = tokenizer_from_json(file_of(kBpe, parts), "test");
+  EXPECT_EQ(tokenizer.encode("\xc3\x81xX B"), (Ids{2, 1}));
+  EXPECT_EQ(tokenizer.encode("a!b a1b"), (Ids{0, 1, 0, 1}));
+  EXPECT_EQ(tokenizer.decode(Ids{2, 1}), "ab b");  // without a decoder, words
+}
+
+TEST(TokenizerJson, RefusesPartsByName) {
+  const auto refused = [](const std::string& text, const std::string& part) {
+    const std::string error =
+        error_of(ErrorCode::unsupported, [&] { tokenizer_from_json(text, "t.json"); });
+    EXPECT_TRUE(contains(error, "t.json") && contains(error, part)) << error;
+  };
+  refused(file_of(R"({"type": "WordLevel", "vocab": {}})"), "WordLevel");
+  refused(file_of(kBpe, R"("normalizer": {"type": "Nmt"})"), "\"Nmt\"");
+  refused(file_of(kBpe, R"("pre_tokenizer": {"type": "UnicodeScripts"})"), "UnicodeScripts");
+  refused(file_of(kBpe, R"("decoder": {"type": "CTC"})"), "\"CTC\"");
+  refused(file_of(kBpe, R"("post_processor": {"type": "Other"})"), "\"Other\"");
+  refused(file_of(kBpe, R"("pre_tokenizer": {"type": "Split", "behavior": "Isolated",
+                            "pattern": {"Regex": "(?<=a)b"}})"),
+          "pattern");
+  refused(file_of(R"({"type": "BPE", "dropout": 0.5, "vocab": {}, "merges": []})"), "dropout");
+  refused(file_of(R"({"type": "BPE", "end_of_word_suffix": "</w>", "vocab": {}, "merges": []})"),
+          "end_of_word_suffix");
+}
+
+TEST(TokenizerJson, CorruptFiles) {
+  for (const std::string& text : std::vector<std::string>{
+           "", "[]", "{}", "{\"model\": 1}", file_of(R"({"type": "BPE"})"),
+           file_of(R"({"type": "BPE", "vocab": {"a": -1}, "merges": []})"),
+           file_of(R"({"type": "BPE", "vocab": {"a": 1e9}, "merges": []})"),
+           file_of(R"({"type": "BPE", "vocab": {"a": 99999999999}, "merges": []})"),
+           file_of(R"({"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []})"),
+           file_of(R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["a"]})"),
+           file_of(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b", "c"]]})"),
+           file_of(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "x"})"),
+           file_of(R"({"type": "Unigram", "vocab": [["a"]]})"),
+           file_of(R"({"type": "Unigram", "vocab": [["a", 1]], "unk_id": 7})"),
+           file_of(kBpe, R"("added_tokens": [{"content": "x"}])"),
+           file_of(kBpe, R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "?"})"),
+           file_of(kBpe, R"("post_processor": {"type": "BertProcessing", "sep": ["x", 99],
+                             "cls": ["x", 99]})")}) {
+    error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_json(text, "t.json"); });
+  }
+}
+
+}  // namespace
+}  // namespace hearth::models
