@@ -23,6 +23,10 @@ void add_generate(CommandLine& line);
 void add_demo(CommandLine& line);
 void add_devices(CommandLine& line);
 void add_ops(CommandLine& line);
+void add_info(CommandLine& line);
+void add_quantize(CommandLine& line);
+void add_tokenize(CommandLine& line);
+void add_render_template(CommandLine& line);
 void add_bench(CommandLine& line);
 void add_check_kernel(CommandLine& line);
 

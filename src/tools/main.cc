@@ -35,6 +35,10 @@ int main(int argc, char** argv) {
     hearth::tools::add_demo(line);
     hearth::tools::add_devices(line);
     hearth::tools::add_ops(line);
+    hearth::tools::add_info(line);
+    hearth::tools::add_quantize(line);
+    hearth::tools::add_tokenize(line);
+    hearth::tools::add_render_template(line);
     hearth::tools::add_bench(line);
     hearth::tools::add_check_kernel(line);
     line.run(argc, argv);

@@ -1,0 +1,111 @@
+// Methods of lists, tuples and dicts. Those that would change their value are refused.
+#include <algorithm>
+
+#include "models/chat_template/arguments.h"
+#include "models/chat_template/interpreter.h"
+
+namespace hearth::models::chat_template {
+namespace {
+
+Value refused_method(Interpreter& interpreter, const Value& value, const Arguments&) {
+  interpreter.context().fail(std::string("a method would change its value; got one of ") +
+                             type_name(value) + ", whose values never change");
+}
+
+Value copy_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  const Bound bound(interpreter.context(), "copy", arguments, {});
+  return value;
+}
+
+Value list_index_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "index", arguments, {"value"}, 1);
+  const Values& items = value.list()->items;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (equals(context, items[i], bound.value(0))) return static_cast<std::int64_t>(i);
+  }
+  context.fail("index: a value is not in the list");
+}
+
+Value list_count_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "count", arguments, {"value"}, 1);
+  const Values& items = value.list()->items;
+  return static_cast<std::int64_t>(
+      std::count_if(items.begin(), items.end(),
+                    [&](const Value& item) { return equals(context, item, bound.value(0)); }));
+}
+
+Value get_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "get", arguments, {"key", "default"}, 1);
+  if (const Value* found = value.dict()->find(context, bound.value(0))) return *found;
+  return bound.has(1) ? bound.value(1) : Value(None{});
+}
+
+Value keys_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "keys", arguments, {});
+  Values items;
+  for (const auto& [key, member] : value.dict()->entries()) items.push_back(key);
+  return make_list(context, std::move(items), ListKind::keys_view);
+}
+
+Value values_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "values", arguments, {});
+  Values items;
+  for (const auto& [key, member] : value.dict()->entries()) items.push_back(member);
+  return make_list(context, std::move(items), ListKind::values_view);
+}
+
+Value items_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "items", arguments, {});
+  Values items;
+  for (const auto& [key, member] : value.dict()->entries()) {
+    items.push_back(make_list(context, {key, member}, ListKind::tuple));
+  }
+  return make_list(context, std::move(items), ListKind::items_view);
+}
+
+struct NamedMethod {
+  std::string_view name;
+  Filter method;
+};
+
+constexpr NamedMethod kListMethods[] = {
+    {"index", list_index_method}, {"count", list_count_method}, {"copy", copy_method},
+    {"append", refused_method},   {"clear", refused_method},    {"pop", refused_method},
+    {"reverse", refused_method},  {"insert", refused_method},   {"sort", refused_method},
+    {"extend", refused_method},   {"remove", refused_method},
+};
+constexpr NamedMethod kTupleMethods[] = {{"index", list_index_method},
+                                         {"count", list_count_method}};
+constexpr NamedMethod kDictMethods[] = {
+    {"get", get_method},        {"keys", keys_method},       {"values", values_method},
+    {"items", items_method},    {"copy", copy_method},       {"clear", refused_method},
+    {"pop", refused_method},    {"popitem", refused_method}, {"setdefault", refused_method},
+    {"update", refused_method},
+};
+
+template <std::size_t count>
+Filter find_named(const NamedMethod (&methods)[count], std::string_view name) {
+  for (const NamedMethod& each : methods) {
+    if (each.name == name) return each.method;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Filter find_container_method(const Value& value, std::string_view name) {
+  if (value.dict() != nullptr) return find_named(kDictMethods, name);
+  const List* list = value.list();
+  if (list == nullptr) return nullptr;
+  if (list->kind == ListKind::list) return find_named(kListMethods, name);
+  if (list->kind == ListKind::generator) return nullptr;
+  return find_named(kTupleMethods, name);
+}
+
+}  // namespace hearth::models::chat_template

@@ -1,0 +1,145 @@
+// What may follow `is`.
+#include <cmath>
+
+#include "models/chat_template/arguments.h"
+#include "models/chat_template/interpreter.h"
+#include "models/chat_template/unicode.h"
+
+namespace hearth::models::chat_template {
+namespace {
+
+Value only_argument(Interpreter& interpreter, const char* name, const Arguments& arguments) {
+  return Bound(interpreter.context(), name, arguments, {"other"}, 1).value(0);
+}
+
+std::int64_t integer_of(Interpreter& interpreter, const Value& value, const char* test) {
+  if (value.is_integer()) return value.integer();
+  interpreter.context().fail(std::string(test) + ": a value is no integer; got " +
+                             type_name(value));
+}
+
+bool is_sequence(const Value& value) {
+  if (value.list() != nullptr) return value.list()->kind <= ListKind::range;
+  return value.is_undefined() || value.text() != nullptr || value.dict() != nullptr;
+}
+
+bool is_iterable(const Value& value) {
+  return value.is_undefined() || value.text() != nullptr || value.dict() != nullptr ||
+         value.list() != nullptr || value.loop() != nullptr;
+}
+
+// The same value, as far as it can be told.
+bool is_same(Context& context, const Value& left, const Value& right) {
+  if (left.index() != right.index()) return false;
+  if (left.list() != nullptr) return left.list() == right.list();
+  if (left.dict() != nullptr) return left.dict() == right.dict();
+  return equals(context, left, right);
+}
+
+bool is_all_of_case(const Value& value, bool (*holds)(char32_t), bool (*excludes)(char32_t)) {
+  if (value.text() == nullptr) return false;
+  bool is_any = false;
+  const std::string_view view = value.text()->view();
+  for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
+    const char32_t code = character_at(view, at).code;
+    if (excludes(code)) return false;
+    is_any = is_any || holds(code);
+  }
+  return is_any;
+}
+
+struct NamedTest {
+  std::string_view name;
+  Test test;
+};
+
+#define HEARTH_KIND_TEST(condition) \
+  [](Interpreter&, const Value& value, const Arguments&) -> bool { return condition; }
+#define HEARTH_ORDER_TEST(name, condition)                                               \
+  [](Interpreter& interpreter, const Value& value, const Arguments& arguments) -> bool { \
+    const Value other = only_argument(interpreter, name, arguments);                     \
+    Context& context = interpreter.context();                                            \
+    return condition;                                                                    \
+  }
+
+constexpr Test kEqual = HEARTH_ORDER_TEST("equalto", equals(context, value, other));
+constexpr Test kUnequal = HEARTH_ORDER_TEST("ne", !equals(context, value, other));
+constexpr Test kLess = HEARTH_ORDER_TEST("lt", compare(context, value, other) < 0);
+constexpr Test kLessOrEqual = HEARTH_ORDER_TEST("le", compare(context, value, other) <= 0);
+constexpr Test kGreater = HEARTH_ORDER_TEST("gt", compare(context, value, other) > 0);
+constexpr Test kGreaterOrEqual = HEARTH_ORDER_TEST("ge", compare(context, value, other) >= 0);
+
+constexpr NamedTest kTests[] = {
+    {"defined", HEARTH_KIND_TEST(!value.is_undefined())},
+    {"undefined", HEARTH_KIND_TEST(value.is_undefined())},
+    {"none", HEARTH_KIND_TEST(value.is_none())},
+    {"boolean", HEARTH_KIND_TEST(value.boolean() != nullptr)},
+    {"true", HEARTH_KIND_TEST(value.boolean() != nullptr && *value.boolean())},
+    {"false", HEARTH_KIND_TEST(value.boolean() != nullptr && !*value.boolean())},
+    {"integer", HEARTH_KIND_TEST(value.is_integer() && value.boolean() == nullptr)},
+    {"float", HEARTH_KIND_TEST(value.floating() != nullptr)},
+    {"number", HEARTH_KIND_TEST(value.is_number())},
+    {"string", HEARTH_KIND_TEST(value.text() != nullptr)},
+    {"mapping", HEARTH_KIND_TEST(value.dict() != nullptr)},
+    {"sequence", HEARTH_KIND_TEST(is_sequence(value))},
+    {"iterable", HEARTH_KIND_TEST(is_iterable(value))},
+    {"callable", HEARTH_KIND_TEST(value.callable() != nullptr)},
+    {"escaped", HEARTH_KIND_TEST(value.text() != nullptr && value.text()->is_markup)},
+    {"lower", HEARTH_KIND_TEST(is_all_of_case(value, is_lower, is_upper))},
+    {"upper", HEARTH_KIND_TEST(is_all_of_case(value, is_upper, is_lower))},
+    {"sameas", HEARTH_ORDER_TEST("sameas", is_same(context, value, other))},
+    {"in", HEARTH_ORDER_TEST("in", contains(context, other, value))},
+    {"odd", [](Interpreter& interpreter, const Value& value,
+               const Arguments&) { return integer_of(interpreter, value, "odd") % 2 != 0; }},
+    {"even", [](Interpreter& interpreter, const Value& value,
+                const Arguments&) { return integer_of(interpreter, value, "even") % 2 == 0; }},
+    {"divisibleby",
+     [](Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+       const std::int64_t by = integer_of(
+           interpreter, only_argument(interpreter, "divisibleby", arguments), "divisibleby");
+       if (by == 0) interpreter.context().fail("divisibleby: a division by zero");
+       return by == -1 || integer_of(interpreter, value, "divisibleby") % by == 0;
+     }},
+    {"eq", kEqual},
+    {"==", kEqual},
+    {"equalto", kEqual},
+    {"ne", kUnequal},
+    {"!=", kUnequal},
+    {"lt", kLess},
+    {"<", kLess},
+    {"lessthan", kLess},
+    {"le", kLessOrEqual},
+    {"<=", kLessOrEqual},
+    {"gt", kGreater},
+    {">", kGreater},
+    {"greaterthan", kGreater},
+    {"ge", kGreaterOrEqual},
+    {">=", kGreaterOrEqual},
+};
+
+#undef HEARTH_KIND_TEST
+#undef HEARTH_ORDER_TEST
+
+}  // namespace
+
+Test find_test(std::string_view name) {
+  for (const NamedTest& each : kTests) {
+    if (each.name == name) return each.test;
+  }
+  if (name == "filter" || name == "test") {
+    static constexpr Test kKnown[] = {
+        [](Interpreter&, const Value& value, const Arguments&) {
+          if (value.text() == nullptr) return false;
+          const std::string_view wanted = value.text()->view();
+          return find_value_filter(wanted) != nullptr || find_text_filter(wanted) != nullptr ||
+                 find_list_filter(wanted) != nullptr;
+        },
+        [](Interpreter&, const Value& value, const Arguments&) {
+          return value.text() != nullptr && find_test(value.text()->view()) != nullptr;
+        }};
+    return kKnown[name == "filter" ? 0 : 1];
+  }
+  return nullptr;
+}
+
+}  // namespace hearth::models::chat_template

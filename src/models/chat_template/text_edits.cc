@@ -1,0 +1,224 @@
+#include "models/chat_template/text_edits.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "models/chat_template/unicode.h"
+
+namespace hearth::models::chat_template {
+namespace {
+
+// Bytes at the ends that are among `characters`.
+std::size_t leading_among(std::string_view text, const std::set<char32_t>& characters) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const Character each = character_at(text, at);
+    if (!characters.contains(each.code)) break;
+    at += each.size;
+  }
+  return at;
+}
+
+std::size_t trailing_among(std::string_view text, const std::set<char32_t>& characters) {
+  std::size_t end = text.size();
+  while (end > 0) {
+    const std::size_t size = last_character_size(text.substr(0, end));
+    if (!characters.contains(character_at(text, end - size).code)) break;
+    end -= size;
+  }
+  return text.size() - end;
+}
+
+std::vector<MarkedText> split_at_spaces(const MarkedText& text, std::size_t limit) {
+  std::vector<MarkedText> out;
+  const std::string_view view = text.view();
+  std::size_t at = leading_space(view);
+  while (at < view.size()) {
+    if (out.size() == limit) {
+      out.push_back(text.part(at, view.size() - at));
+      break;
+    }
+    std::size_t end = at;
+    while (end < view.size() && !is_space(character_at(view, end).code)) {
+      end += character_at(view, end).size;
+    }
+    out.push_back(text.part(at, end - at));
+    at = end + leading_space(view.substr(end));
+    if (at == end && at < view.size()) at += character_at(view, at).size;
+  }
+  return out;
+}
+
+std::vector<MarkedText> split_at_spaces_from_right(const MarkedText& text, std::size_t limit) {
+  std::vector<MarkedText> out;
+  const std::string_view view = text.view();
+  std::size_t end = view.size() - trailing_space(view);
+  while (end > 0) {
+    if (out.size() == limit) {
+      out.push_back(text.part(0, end));
+      break;
+    }
+    std::size_t begin = end;
+    while (begin > 0) {
+      const std::size_t size = last_character_size(view.substr(0, begin));
+      if (is_space(character_at(view, begin - size).code)) break;
+      begin -= size;
+    }
+    out.push_back(text.part(begin, end - begin));
+    const std::size_t space = trailing_space(view.substr(0, begin));
+    end = begin - (space == 0 && begin == end ? 1 : space);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+bool ends_line(char32_t code) {
+  return code == '\n' || code == '\r' || code == '\v' || code == '\f' ||
+         (code >= 0x1c && code <= 0x1e) || code == 0x85 || code == 0x2028 || code == 0x2029;
+}
+
+}  // namespace
+
+MarkedText stripped(const MarkedText& text, const std::optional<MarkedText>& characters,
+                    Side side) {
+  std::set<char32_t> among;
+  if (characters) {
+    for (std::size_t at = 0; at < characters->size();) {
+      const Character each = character_at(characters->view(), at);
+      among.insert(each.code);
+      at += each.size;
+    }
+  }
+  const std::string_view view = text.view();
+  std::size_t begin = 0;
+  if (side != Side::right) begin = characters ? leading_among(view, among) : leading_space(view);
+  const std::string_view rest = view.substr(begin);
+  std::size_t behind = 0;
+  if (side != Side::left) behind = characters ? trailing_among(rest, among) : trailing_space(rest);
+  return text.part(begin, rest.size() - behind);
+}
+
+std::vector<MarkedText> split(Context& context, const MarkedText& text,
+                              const std::optional<MarkedText>& separator, std::int64_t limit,
+                              bool from_right) {
+  context.charge_bytes(text.weight());
+  context.charge_steps(text.size() / 8);
+  const std::size_t most =
+      limit < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(limit);
+  if (!separator) {
+    return from_right ? split_at_spaces_from_right(text, most) : split_at_spaces(text, most);
+  }
+  if (separator->empty()) context.fail("split: the separator is empty");
+  const std::string_view view = text.view(), mark = separator->view();
+  std::vector<MarkedText> out;
+  if (from_right) {
+    std::size_t end = view.size();
+    while (out.size() < most && end >= mark.size()) {
+      const std::size_t at = view.rfind(mark, end - mark.size());
+      if (at == std::string_view::npos) break;
+      out.push_back(text.part(at + mark.size(), end - at - mark.size()));
+      end = at;
+    }
+    out.push_back(text.part(0, end));
+    std::reverse(out.begin(), out.end());
+  } else {
+    std::size_t begin = 0;
+    while (out.size() < most) {
+      const std::size_t at = view.find(mark, begin);
+      if (at == std::string_view::npos) break;
+      out.push_back(text.part(begin, at - begin));
+      begin = at + mark.size();
+    }
+    out.push_back(text.part(begin, view.size() - begin));
+  }
+  return out;
+}
+
+std::vector<MarkedText> split_lines(Context& context, const MarkedText& text, bool keeps_ends) {
+  context.charge_bytes(text.weight());
+  context.charge_steps(text.size() / 8);
+  std::vector<MarkedText> out;
+  const std::string_view view = text.view();
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < view.size();) {
+    const Character each = character_at(view, at);
+    const std::size_t end = at;
+    at += each.size;
+    if (!ends_line(each.code) || (each.size == 1 && each.code >= 0x80)) continue;
+    if (each.code == '\r' && at < view.size() && view[at] == '\n') ++at;
+    out.push_back(text.part(begin, (keeps_ends ? at : end) - begin));
+    begin = at;
+  }
+  if (begin < view.size()) out.push_back(text.part(begin, view.size() - begin));
+  return out;
+}
+
+MarkedText replaced(Context& context, const MarkedText& text, std::string_view from,
+                    const MarkedText& to, std::int64_t limit) {
+  const std::string_view view = text.view();
+  context.charge_bytes(text.weight());
+  context.charge_steps(text.size() / 32);
+  MarkedText out;
+  std::size_t at = 0;
+  while (limit != 0) {
+    // Nothing is found before each character and at the end.
+    const std::size_t found = from.empty() ? at : view.find(from, at);
+    if (found == std::string_view::npos) break;
+    context.charge_bytes(to.weight());
+    out.append_part(text, at, found - at);
+    out.append(to);
+    at = found + from.size();
+    if (limit > 0) --limit;
+    if (!from.empty()) continue;
+    if (at == view.size()) break;
+    const std::size_t size = character_at(view, at).size;
+    out.append_part(text, at, size);
+    at += size;
+  }
+  out.append_part(text, at, view.size() - at);
+  return out;
+}
+
+MarkedText changed(const MarkedText& text, std::string (*change)(std::string_view)) {
+  MarkedText out;
+  std::size_t begin = 0;
+  for (const MarkedText::Run& run : text.runs()) {
+    out.append(change(text.view().substr(begin, run.end - begin)), run.is_input);
+    begin = run.end;
+  }
+  return out;
+}
+
+MarkedText capitalized(const MarkedText& text) {
+  if (text.empty()) return text;
+  const std::size_t first = character_at(text.view(), 0).size;
+  MarkedText out = changed(text.part(0, first), upper);
+  out.append(changed(text.part(first, text.size() - first), lower));
+  return out;
+}
+
+MarkedText padded(Context& context, const MarkedText& text, std::int64_t width,
+                  const MarkedText& fill, Side side) {
+  if (count_characters(fill.view()) != 1) context.fail("a fill is no single character");
+  const auto size = static_cast<std::int64_t>(count_characters(text.view()));
+  const std::int64_t missing = std::max<std::int64_t>(0, width - size);
+  context.charge_bytes(
+      static_cast<std::size_t>(std::min<std::int64_t>(missing, std::int64_t{1} << 48) * 4));
+  // As str.center() shares an odd one.
+  std::int64_t before = side == Side::left ? missing : 0;
+  if (side == Side::both) before = missing / 2 + (missing & width & 1);
+  MarkedText out;
+  for (std::int64_t i = 0; i < before; ++i) out.append(fill);
+  out.append(text);
+  for (std::int64_t i = before; i < missing; ++i) out.append(fill);
+  return out;
+}
+
+Values text_values(Context& context, std::vector<MarkedText> texts) {
+  Values out;
+  for (MarkedText& text : texts) out.push_back(make_text(context, std::move(text)));
+  return out;
+}
+
+}  // namespace hearth::models::chat_template

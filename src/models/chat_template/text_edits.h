@@ -1,0 +1,41 @@
+// What Python does with texts, for methods and filters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "models/chat_template/value.h"
+
+namespace hearth::models::chat_template {
+
+enum class Side { left, right, both };
+
+// Without white space, or without the characters of `characters`.
+MarkedText stripped(const MarkedText& text, const std::optional<MarkedText>& characters, Side side);
+
+// At white space, or at each `separator`, which must not be empty; at most `limit` times unless
+// that is negative, from the right where `from_right`.
+std::vector<MarkedText> split(Context& context, const MarkedText& text,
+                              const std::optional<MarkedText>& separator, std::int64_t limit,
+                              bool from_right);
+
+// At \n, \r, \r\n, \v, \f, \x1c to \x1e, \x85, U+2028 and U+2029.
+std::vector<MarkedText> split_lines(Context& context, const MarkedText& text, bool keeps_ends);
+
+MarkedText replaced(Context& context, const MarkedText& text, std::string_view from,
+                    const MarkedText& to, std::int64_t limit);
+
+// The text of each run by `change`, with the run's mark.
+MarkedText changed(const MarkedText& text, std::string (*change)(std::string_view));
+
+MarkedText capitalized(const MarkedText& text);
+
+// In the middle or at one side of `width` characters.
+MarkedText padded(Context& context, const MarkedText& text, std::int64_t width,
+                  const MarkedText& fill, Side side);
+
+Values text_values(Context& context, std::vector<MarkedText> texts);
+
+}  // namespace hearth::models::chat_template

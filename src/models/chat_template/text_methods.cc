@@ -1,0 +1,298 @@
+// Methods of texts.
+#include <algorithm>
+#include <string>
+
+#include "models/chat_template/arguments.h"
+#include "models/chat_template/formats.h"
+#include "models/chat_template/interpreter.h"
+#include "models/chat_template/text_edits.h"
+#include "models/chat_template/unicode.h"
+#include "models/chat_template/value_text.h"
+
+namespace hearth::models::chat_template {
+namespace {
+
+template <Side side>
+Value strip_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "strip", arguments, {"chars"});
+  return make_text(context, stripped(*value.text(), bound.optional_text(0), side));
+}
+
+template <bool from_right>
+Value split_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "split", arguments, {"sep", "maxsplit"});
+  return make_list(context,
+                   text_values(context, split(context, *value.text(), bound.optional_text(0),
+                                              bound.integer(1, -1), from_right)));
+}
+
+Value splitlines_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "splitlines", arguments, {"keepends"});
+  return make_list(
+      context, text_values(context, split_lines(context, *value.text(), bound.truth(0, false))));
+}
+
+template <bool from_right>
+Value partition_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "partition", arguments, {"sep"}, 1);
+  const MarkedText separator = bound.text(0, "");
+  if (separator.empty()) context.fail("partition: the separator is empty");
+  const MarkedText& text = *value.text();
+  const std::size_t at =
+      from_right ? text.view().rfind(separator.view()) : text.view().find(separator.view());
+  std::vector<MarkedText> parts(3);
+  if (at == std::string_view::npos) {
+    parts[from_right ? 2 : 0] = text;
+  } else {
+    parts = {text.part(0, at), separator,
+             text.part(at + separator.size(), text.size() - at - separator.size())};
+  }
+  return make_list(context, text_values(context, std::move(parts)), ListKind::tuple);
+}
+
+// startswith and endswith: of a text or of any of a tuple, in a part of the value.
+template <bool at_end>
+Value affix_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, at_end ? "endswith" : "startswith", arguments,
+                    {"affix", "start", "end"}, 1);
+  std::string_view view = value.text()->view();
+  const auto size = static_cast<std::int64_t>(count_characters(view));
+  const auto placed = [&](std::int64_t at) {
+    const std::int64_t index = std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
+    return byte_of_character(view, static_cast<std::size_t>(index));
+  };
+  if (bound.has(1) || bound.has(2)) {
+    const std::size_t begin = placed(bound.integer(1, 0)), end = placed(bound.integer(2, size));
+    if (begin > end) return false;
+    view = view.substr(begin, end - begin);
+  }
+  const Value affix = bound.value(0);
+  const auto fits = [&](const Value& each) {
+    if (each.text() == nullptr) {
+      context.fail(std::string("startswith: an argument is no text; got ") + type_name(each));
+    }
+    return at_end ? view.ends_with(each.text()->view()) : view.starts_with(each.text()->view());
+  };
+  if (affix.list() == nullptr || affix.list()->kind != ListKind::tuple) return fits(affix);
+  return std::any_of(affix.list()->items.begin(), affix.list()->items.end(), fits);
+}
+
+template <bool at_end>
+Value remove_affix_method(Interpreter& interpreter, const Value& value,
+                          const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, at_end ? "removesuffix" : "removeprefix", arguments, {"affix"}, 1);
+  const MarkedText affix = bound.text(0, "");
+  const MarkedText& text = *value.text();
+  const bool fits =
+      at_end ? text.view().ends_with(affix.view()) : text.view().starts_with(affix.view());
+  if (!fits) return value;
+  return make_text(context, text.part(at_end ? 0 : affix.size(), text.size() - affix.size()));
+}
+
+Value replace_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "replace", arguments, {"old", "new", "count"}, 2);
+  return make_text(context, replaced(context, *value.text(), bound.text(0, "").view(),
+                                     bound.text(1, ""), bound.integer(2, -1)));
+}
+
+template <bool from_right, bool must_be_there>
+Value find_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "find", arguments, {"sub", "start", "end"}, 1);
+  const std::string_view whole = value.text()->view();
+  const auto size = static_cast<std::int64_t>(count_characters(whole));
+  context.charge_steps(whole.size() / 32);
+  const auto placed = [&](std::int64_t at) {
+    const std::int64_t index = std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
+    return byte_of_character(whole, static_cast<std::size_t>(index));
+  };
+  const std::size_t begin = placed(bound.integer(1, 0)), end = placed(bound.integer(2, size));
+  const MarkedText wanted = bound.text(0, "");
+  std::size_t at = std::string_view::npos;
+  if (begin <= end && bound.integer(1, 0) <= size) {
+    const std::string_view view = whole.substr(begin, end - begin);
+    at = from_right ? view.rfind(wanted.view()) : view.find(wanted.view());
+  }
+  if (at != std::string_view::npos) {
+    return static_cast<std::int64_t>(count_characters(whole.substr(0, begin + at)));
+  }
+  if (must_be_there) context.fail("index: a text is not within the other");
+  return std::int64_t{-1};
+}
+
+Value count_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "count", arguments, {"sub"}, 1);
+  const MarkedText wanted = bound.text(0, "");
+  const std::string_view view = value.text()->view();
+  context.charge_steps(view.size() / 32);
+  if (wanted.empty()) return static_cast<std::int64_t>(count_characters(view)) + 1;
+  std::int64_t count = 0;
+  for (std::size_t at = 0; (at = view.find(wanted.view(), at)) != std::string_view::npos;) {
+    ++count;
+    at += wanted.size();
+  }
+  return count;
+}
+
+template <std::string (*change)(std::string_view)>
+Value change_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "upper", arguments, {});
+  return make_text(context, changed(*value.text(), change));
+}
+
+Value capitalize_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "capitalize", arguments, {});
+  return make_text(context, capitalized(*value.text()));
+}
+
+// The first letter of each word as upper, the others as lower; anything else parts words.
+Value title_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "title", arguments, {});
+  const MarkedText& text = *value.text();
+  MarkedText out;
+  bool is_within = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character each = character_at(text.view(), at);
+    out.append(changed(text.part(at, each.size), is_within ? lower : upper));
+    is_within = is_letter(each.code);
+    at += each.size;
+  }
+  return make_text(context, std::move(out));
+}
+
+template <Side side>
+Value pad_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "center", arguments, {"width", "fillchar"}, 1);
+  return make_text(context,
+                   padded(context, *value.text(), bound.integer(0, 0), bound.text(1, " "), side));
+}
+
+Value zfill_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "zfill", arguments, {"width"}, 1);
+  const MarkedText& text = *value.text();
+  const bool has_sign = text.view().starts_with("-") || text.view().starts_with("+");
+  const std::size_t sign = has_sign ? 1 : 0;
+  MarkedText out = text.part(0, sign);
+  out.append(padded(context, text.part(sign, text.size() - sign),
+                    bound.integer(0, 0) - static_cast<std::int64_t>(sign), MarkedText("0", false),
+                    Side::left));
+  return make_text(context, std::move(out));
+}
+
+Value join_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "join", arguments, {"iterable"}, 1);
+  MarkedText out;
+  bool is_first = true;
+  const auto list = elements(context, bound.value(0));
+  for (const Value& item : list->items) {
+    if (item.text() == nullptr) {
+      context.fail(std::string("join: an element is no text; got ") + type_name(item));
+    }
+    context.charge_bytes(value.text()->weight() + item.text()->weight());
+    if (!is_first) out.append(*value.text());
+    is_first = false;
+    out.append(*item.text());
+  }
+  return make_text(context, std::move(out));
+}
+
+Value format_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  return brace_formatted(interpreter.context(), *value.text(), arguments);
+}
+
+// Whether all characters are so, and there is one.
+template <bool (*holds)(char32_t)>
+Value is_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  const Bound bound(interpreter.context(), "isdigit", arguments, {});
+  const std::string_view view = value.text()->view();
+  for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
+    if (!holds(character_at(view, at).code)) return false;
+  }
+  return !view.empty();
+}
+
+bool is_letter_or_digit(char32_t code) { return is_letter(code) || is_digit(code); }
+
+// Whether the letters, of which there must be one, are all of one case.
+template <bool (*holds)(char32_t), bool (*excludes)(char32_t)>
+Value is_case_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  const Bound bound(interpreter.context(), "isupper", arguments, {});
+  const std::string_view view = value.text()->view();
+  bool is_any = false;
+  for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
+    const char32_t code = character_at(view, at).code;
+    if (excludes(code)) return false;
+    is_any = is_any || holds(code);
+  }
+  return is_any;
+}
+
+struct Named {
+  std::string_view name;
+  Filter method;
+};
+
+constexpr Named kTextMethods[] = {
+    {"strip", strip_method<Side::both>},
+    {"lstrip", strip_method<Side::left>},
+    {"rstrip", strip_method<Side::right>},
+    {"split", split_method<false>},
+    {"rsplit", split_method<true>},
+    {"splitlines", splitlines_method},
+    {"partition", partition_method<false>},
+    {"rpartition", partition_method<true>},
+    {"startswith", affix_method<false>},
+    {"endswith", affix_method<true>},
+    {"removeprefix", remove_affix_method<false>},
+    {"removesuffix", remove_affix_method<true>},
+    {"replace", replace_method},
+    {"find", find_method<false, false>},
+    {"rfind", find_method<true, false>},
+    {"index", find_method<false, true>},
+    {"rindex", find_method<true, true>},
+    {"count", count_method},
+    {"upper", change_method<upper>},
+    {"lower", change_method<lower>},
+    {"casefold", change_method<lower>},
+    {"capitalize", capitalize_method},
+    {"title", title_method},
+    {"center", pad_method<Side::both>},
+    {"ljust", pad_method<Side::right>},
+    {"rjust", pad_method<Side::left>},
+    {"zfill", zfill_method},
+    {"join", join_method},
+    {"format", format_method},
+    {"isdigit", is_method<is_digit>},
+    {"isdecimal", is_method<is_digit>},
+    {"isnumeric", is_method<is_digit>},
+    {"isalpha", is_method<is_letter>},
+    {"isalnum", is_method<is_letter_or_digit>},
+    {"isspace", is_method<is_space>},
+    {"isupper", is_case_method<is_upper, is_lower>},
+    {"islower", is_case_method<is_lower, is_upper>},
+};
+
+}  // namespace
+
+Filter find_text_method(std::string_view name) {
+  for (const Named& each : kTextMethods) {
+    if (each.name == name) return each.method;
+  }
+  return nullptr;
+}
+
+}  // namespace hearth::models::chat_template

@@ -1,0 +1,218 @@
+// Filters of numbers, of any value, and those of JSON.
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "core/quoted.h"
+#include "models/chat_template/arguments.h"
+#include "models/chat_template/interpreter.h"
+#include "models/chat_template/text_edits.h"
+#include "models/chat_template/value_text.h"
+
+namespace hearth::models::chat_template {
+namespace {
+
+Value default_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "default", arguments, {"default_value", "boolean"});
+  if (!value.is_undefined() && !(bound.truth(1, false) && !is_true(value))) return value;
+  return bound.has(0) ? bound.value(0) : make_text(context, "");
+}
+
+std::string without_spaces(const MarkedText& text) {
+  return std::string(stripped(text, std::nullopt, Side::both).view());
+}
+
+// Digits with underscores between them, as int() and float() read them; empty for what is none.
+std::string plain_number(std::string text) {
+  for (std::size_t at = text.find('_'); at != std::string::npos; at = text.find('_', at)) {
+    const auto is_digit_at = [&](std::size_t i) {
+      return i < text.size() && std::isxdigit(static_cast<unsigned char>(text[i])) != 0;
+    };
+    if (at == 0 || !is_digit_at(at - 1) || !is_digit_at(at + 1)) return "";
+    text.erase(at, 1);
+  }
+  if (!text.empty() && text[0] == '+') text.erase(0, 1);
+  if (text.starts_with("+") || text.starts_with("--") || text.starts_with("-+")) return "";
+  return text;
+}
+
+std::optional<double> read_float(const MarkedText& given) {
+  const std::string text = plain_number(without_spaces(given));
+  double value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || read.ptr != text.data() + text.size()) return std::nullopt;
+  if (text.find('(') != std::string::npos) return std::nullopt;
+  if (read.ec == std::errc::result_out_of_range) {
+    const bool is_small =
+        text.find("e-") != std::string::npos || text.find("E-") != std::string::npos;
+    return is_small ? 0.0 : std::numeric_limits<double>::infinity();
+  }
+  return value;
+}
+
+std::optional<std::int64_t> truncated(double value) {
+  if (!(std::abs(value) < 9.2e18)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+std::optional<std::int64_t> read_integer(const MarkedText& given, int base) {
+  std::string text = plain_number(without_spaces(given));
+  const bool is_negative = text.starts_with("-");
+  if (is_negative) text.erase(0, 1);
+  const auto skip = [&](const char* low, const char* high) {
+    if (text.starts_with(low) || text.starts_with(high)) text.erase(0, 2);
+  };
+  if (base == 16) skip("0x", "0X");
+  if (base == 8) skip("0o", "0O");
+  if (base == 2) skip("0b", "0B");
+  std::int64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (!text.empty() && text[0] != '-' && read.ec == std::errc() &&
+      read.ptr == text.data() + text.size()) {
+    return is_negative ? -value : value;
+  }
+  if (const auto number = read_float(given)) return truncated(*number);
+  return std::nullopt;
+}
+
+Value int_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "int", arguments, {"default", "base"});
+  const std::int64_t base = bound.integer(1, 10);
+  if (base < 2 || base > 36)
+    context.fail("int: base out of range; got " + std::to_string(base) + ", expected 2 to 36");
+  std::optional<std::int64_t> number;
+  if (value.is_undefined()) context.fail("int: a value is undefined");
+  if (value.is_integer()) number = value.integer();
+  if (const double* given = value.floating()) number = truncated(*given);
+  if (const MarkedText* text = value.text()) number = read_integer(*text, static_cast<int>(base));
+  if (number) return *number;
+  return bound.has(0) ? bound.value(0) : Value(std::int64_t{0});
+}
+
+Value float_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "float", arguments, {"default"});
+  if (value.is_undefined()) context.fail("float: a value is undefined");
+  if (value.is_number()) return value.number();
+  if (const MarkedText* text = value.text()) {
+    if (const auto number = read_float(*text)) return *number;
+  }
+  return bound.has(0) ? bound.value(0) : Value(0.0);
+}
+
+// To the nearest of `precision` decimals, as Python rounds the exact value.
+double rounded(double value, std::int64_t precision) {
+  if (!std::isfinite(value) || precision > 320) return value;
+  if (precision < 0) {
+    const double scale = std::pow(10.0, static_cast<double>(-precision));
+    return std::isinf(scale) ? 0.0 : std::nearbyint(value / scale) * scale;
+  }
+  char buffer[1024];
+  const auto end = std::to_chars(buffer, std::end(buffer), value, std::chars_format::fixed,
+                                 static_cast<int>(precision));
+  double out = value;
+  std::from_chars(buffer, end.ptr, out);
+  return out;
+}
+
+Value round_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "round", arguments, {"precision", "method"});
+  if (!value.is_number()) {
+    context.fail(std::string("round: a value is no number; got ") + type_name(value));
+  }
+  const std::int64_t precision = bound.integer(0, 0);
+  const MarkedText method = bound.text(1, "common");
+  if (method.view() == "common") {
+    if (value.is_integer() && precision >= 0) return value.integer();
+    return rounded(value.number(), precision);
+  }
+  const double scale = std::pow(10.0, static_cast<double>(precision));
+  if (method.view() == "ceil") return std::ceil(value.number() * scale) / scale;
+  if (method.view() == "floor") return std::floor(value.number() * scale) / scale;
+  context.fail("round: an unknown method; got " + hearth::quoted(method.view(), 40) +
+               ", expected common, ceil or floor");
+}
+
+Value abs_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "abs", arguments, {});
+  if (const double* number = value.floating()) return std::abs(*number);
+  if (!value.is_integer()) {
+    context.fail(std::string("abs: a value is no number; got ") + type_name(value));
+  }
+  if (value.integer() >= 0) return value.integer();
+  return interpreter.binary("-", std::int64_t{0}, value);
+}
+
+Value attr_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  const Bound bound(interpreter.context(), "attr", arguments, {"name"}, 1);
+  if (value.dict() != nullptr &&
+      find_container_method(value, bound.text(0, "").view()) == nullptr) {
+    return make_undefined("a dict has no such attribute");
+  }
+  return interpreter.attribute(value, bound.text(0, "").view());
+}
+
+Value tojson_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "tojson", arguments,
+                    {"ensure_ascii", "indent", "separators", "sort_keys"});
+  JsonLayout layout;
+  layout.ensure_ascii = bound.truth(0, false);
+  layout.sort_keys = bound.truth(3, false);
+  if (const Value indent = bound.value(1); indent.is_integer()) {
+    if (indent.integer() > 1000) context.fail("tojson: an indent is out of range");
+    layout.indent =
+        std::string(static_cast<std::size_t>(std::max<std::int64_t>(0, indent.integer())), ' ');
+  } else if (indent.text() != nullptr) {
+    layout.indent = indent.text()->view();
+  }
+  if (const Value separators = bound.value(2); bound.has(2) && !separators.is_none()) {
+    const auto pair = elements(context, separators);
+    if (pair->items.size() != 2 || pair->items[0].text() == nullptr ||
+        pair->items[1].text() == nullptr) {
+      context.fail("tojson: separators are no two texts");
+    }
+    layout.item_separator = pair->items[0].text()->view();
+    layout.key_separator = pair->items[1].text()->view();
+  }
+  return make_text(context, json_of(context, value, layout));
+}
+
+Value from_json_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "from_json", arguments, {});
+  if (value.text() == nullptr) {
+    context.fail(std::string("from_json: a value is no text; got ") + type_name(value));
+  }
+  context.charge_bytes(value.text()->size() * 8);
+  const auto json = parse_json(std::string(value.text()->view()));
+  if (!json) context.fail("from_json: a text is no JSON");
+  const bool is_input = !value.text()->runs().empty() && value.text()->runs().back().is_input;
+  return value_of_json(context, *json, is_input || value.text()->runs().size() > 1);
+}
+
+struct NamedValueFilter {
+  std::string_view name;
+  Filter filter;
+};
+
+constexpr NamedValueFilter kValueFilters[] = {
+    {"default", default_filter}, {"d", default_filter},     {"int", int_filter},
+    {"float", float_filter},     {"round", round_filter},   {"abs", abs_filter},
+    {"attr", attr_filter},       {"tojson", tojson_filter}, {"from_json", from_json_filter},
+};
+
+}  // namespace
+
+Filter find_value_filter(std::string_view name) {
+  for (const NamedValueFilter& each : kValueFilters) {
+    if (each.name == name) return each.filter;
+  }
+  return nullptr;
+}
+
+}  // namespace hearth::models::chat_template

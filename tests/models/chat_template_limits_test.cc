@@ -1,0 +1,134 @@
+// Templates that nobody vouches for end in an Error, whatever they try.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "hearth/error.h"
+#include "models/chat_template/chat_template.h"
+
+namespace hearth::models {
+namespace {
+
+// The message of the Error; empty where there is none.
+std::string limit_reached(const std::string& source, const chat_template::Limits& limits = {}) {
+  try {
+    ChatTemplate(source).render({}, limits);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    return error.what();
+  }
+  return "";
+}
+
+std::string repeated_text(const std::string& text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+// Less than the defaults of what takes long to reach.
+void expect_limit(const std::string& source, const std::string& name) {
+  chat_template::Limits limits;
+  limits.steps = 2'000'000;
+  limits.bytes = 64u << 20;
+  const std::string text = limit_reached(source, limits);
+  EXPECT_NE(text.find("limit of " + name), std::string::npos) << text;
+  EXPECT_NE(text.find(", at line "), std::string::npos) << text;
+}
+
+TEST(ChatTemplateLimits, Steps) {
+  const std::string loop = "{% for a in range(100000) %}\n";
+  expect_limit(loop + loop + loop + repeated_text("{% endfor %}", 3), "steps");
+}
+
+TEST(ChatTemplateLimits, DepthOfMacros) {
+  expect_limit("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "depth");
+  expect_limit(
+      "{% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{% call c() %}{{ a() }}"
+      "{% endcall %}{% endmacro %}{% macro c() %}{{ caller() }}{% endmacro %}{{ a() }}",
+      "depth");
+}
+
+TEST(ChatTemplateLimits, Bytes) {
+  expect_limit("{{ 'x' * 1000000000000 }}", "bytes");
+  expect_limit("{{ 'x' * 9223372036854775807 }}", "bytes");
+  expect_limit("{{ [1, 2] * 1000000000 }}", "bytes");
+  expect_limit("{{ 'x'.center(1000000000000) }}", "bytes");
+  expect_limit("{{ '%1000000000000d' % 1 }}", "bytes");
+  expect_limit("{{ '{:1000000000000}'.format(1) }}", "bytes");
+  expect_limit("{{ 'x'|indent(1000000000000, true) }}", "bytes");
+  expect_limit(
+      "{% set n = namespace(x='xy') %}{% for a in range(99) %}{% set n.x = n.x + n.x %}"
+      "{% endfor %}",
+      "bytes");
+  expect_limit(
+      "{% set n = namespace(x=[1]) %}{% for a in range(99) %}{% set n.x = n.x + n.x %}"
+      "{% endfor %}",
+      "bytes");
+  expect_limit("{% set x = 'x' * 1000000 %}{{ x.replace('', x) }}", "bytes");
+}
+
+TEST(ChatTemplateLimits, Output) {
+  chat_template::Limits limits;
+  limits.output_bytes = 1000;
+  const std::string source = "{% for a in range(101) %}{{ 'x' * 10 }}{% endfor %}";
+  EXPECT_EQ(
+      limit_reached(source, limits),
+      "chat template: the limit of output bytes is reached; expected at most 1000, at line 1");
+  limits.output_bytes = 1010;
+  EXPECT_EQ(limit_reached(source, limits), "");
+}
+
+TEST(ChatTemplateLimits, Range) {
+  EXPECT_EQ(limit_reached("\n{{ range(1000000000) }}"),
+            "chat template: range: the limit of elements is reached; got 1000000000, expected at "
+            "most 100000, at line 2");
+  EXPECT_EQ(limit_reached("{{ range(100000)|length }}"), "");
+}
+
+TEST(ChatTemplateLimits, Nesting) {
+  expect_limit(
+      "{% set n = namespace(x=[]) %}{% for a in range(200) %}{% set n.x = [n.x] %}"
+      "{% endfor %}",
+      "nesting");
+  expect_limit(
+      "{% set n = namespace(x={}) %}{% for a in range(200) %}{% set n.x = {1: n.x} %}"
+      "{% endfor %}",
+      "nesting");
+  expect_limit(
+      "{% set n = namespace(x=[]) %}{% for a in range(200) %}{% set n.x = [n.x].index %}"
+      "{% endfor %}",
+      "nesting");
+}
+
+// None of these is a limit: they are freed link by link.
+TEST(ChatTemplateLimits, ChainsAndCirclesAreFreed) {
+  const std::string loop = "{% set n = namespace() %}{% for a in range(100000) %}";
+  EXPECT_EQ(limit_reached(loop + "{% set n = namespace(x=n) %}{% endfor %}"), "");
+  EXPECT_EQ(limit_reached("{% set o = namespace(n=1) %}{% for a in range(100000) %}"
+                          "{% set o.n = namespace(x=o.n) %}{% endfor %}"),
+            "");
+  EXPECT_EQ(limit_reached("{% macro make(prev) %}{% macro inner() %}{{ prev }}{% endmacro %}"
+                          "{% set o.m = inner %}{% endmacro %}{% set o = namespace(m=1) %}"
+                          "{% for a in range(20000) %}{{ make(o.m) }}{% endfor %}"),
+            "");
+  EXPECT_EQ(limit_reached("{% set n = namespace() %}{% set n.n = n %}{% set n.l = [n] %}"
+                          "{% macro m() %}{{ n }}{% endmacro %}{% set n.m = m %}"),
+            "");
+  expect_limit("{% set n = namespace() %}{% set n.n = n %}{{ n }}", "depth");
+}
+
+TEST(ChatTemplateLimits, DeepSources) {
+  for (const char* open : {"(", "[", "{1:", "-", "not ", "x[", "x(", "1 if x else ", "x is in "}) {
+    EXPECT_NE(limit_reached("{{ " + repeated_text(open, 100000)), "") << open;
+  }
+  for (const char* link : {"+1", ".a", "|e", "(1)", "[0]", " or 1", " is defined", " if 1"}) {
+    EXPECT_NE(limit_reached("{{ x" + repeated_text(link, 100000) + " }}"), "") << link;
+  }
+  EXPECT_NE(limit_reached(repeated_text("{% if 1 %}", 100000)), "");
+  EXPECT_NE(limit_reached("{% set " + repeated_text("(", 100000)), "");
+  EXPECT_EQ(limit_reached("{{ '" + repeated_text("a", 1000000) + "' }}"), "");
+}
+
+}  // namespace
+}  // namespace hearth::models

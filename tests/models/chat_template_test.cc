@@ -1,0 +1,211 @@
+// What each construct of chat templates makes, and how Errors name the line. The breadth is
+// compared with jinja2 in tests/python.
+#include "models/chat_template/chat_template.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/json.h"
+#include "error_text.h"
+#include "models/chat_template/date_text.h"
+#include "models/chat_template/value_text.h"
+
+namespace hearth::models {
+namespace {
+
+std::string rendered(const std::string& source, const std::string& arguments = "{}") {
+  ChatTemplateInput input;
+  input.arguments = std::get<JsonObject>(parse_json(arguments).value());
+  if (!input.arguments.empty() && input.arguments[0].first == "messages") {
+    input.messages = input.arguments[0].second;
+  }
+  return ChatTemplate(source).render(input).text();
+}
+
+std::string fault(const std::string& source, const std::string& arguments = "{}") {
+  return check::error_of(ErrorCode::invalid_argument, [&] { rendered(source, arguments); });
+}
+
+TEST(ChatTemplate, TextAndWhiteSpace) {
+  EXPECT_EQ(rendered("plain { text } %}"), "plain { text } %}");
+  EXPECT_EQ(rendered("a\n"), "a");
+  EXPECT_EQ(rendered("a\r\nb\rc\n\n"), "a\nb\nc\n");
+  EXPECT_EQ(rendered("  {% if true %}  \nx\n  {% endif %}\ny"), "  \nx\ny");
+  EXPECT_EQ(rendered("a \n {%- if true -%} \n b {%- endif %} c"), "ab c");
+  EXPECT_EQ(rendered("{%+ if true +%}\nx{% endif %}"), "\nx");
+  EXPECT_EQ(rendered("a{# {{ nothing }} #}\nb {#- c -#} d"), "abd");
+  EXPECT_EQ(rendered("{{ 1 }}\n  {{ 2 }}"), "1\n  2");
+}
+
+TEST(ChatTemplate, Literals) {
+  EXPECT_EQ(rendered("{{ 'a\\n\\u00e9\\'' 'b' }}"), "a\n\xc3\xa9'b");
+  EXPECT_EQ(rendered("{{ 0x1f }} {{ 1_000 }} {{ 1.5e-7 }} {{ 0b11 }}"), "31 1000 1.5e-07 3");
+  EXPECT_EQ(rendered("{{ [1, 'a', (2,), {'k': none}, true, 1.0] }}"),
+            "[1, 'a', (2,), {'k': None}, True, 1.0]");
+  EXPECT_EQ(rendered("{{ {'a': {'b': '}}'}} }}"), "{'a': {'b': '}}'}}");
+}
+
+TEST(ChatTemplate, Operators) {
+  EXPECT_EQ(
+      rendered("{{ 1 + 2 * 3 ** 2 }}|{{ 2 ** 3 ** 2 }}|{{ -7 // 2 }}|{{ -7 % 3 }}|{{ 7 / 2 }}"),
+      "19|64|-4|2|3.5");
+  EXPECT_EQ(rendered("{{ 'a' ~ 1 ~ none }}|{{ 'ab' * 2 }}|{{ [1] + [2] }}"), "a1None|abab|[1, 2]");
+  EXPECT_EQ(rendered("{{ 1 < 2 < 3 }}|{{ 1 in [1] }}|{{ 'x' not in 'abc' }}|{{ 1 == 1.0 }}"),
+            "True|True|True|True");
+  EXPECT_EQ(rendered("{{ 0 or 'x' }}|{{ 1 and 2 }}|{{ not none }}|{{ 'a' if false else 'b' }}"),
+            "x|2|True|b");
+}
+
+TEST(ChatTemplate, ItemsAndSlices) {
+  const std::string values = R"({"l": [1, 2, 3], "d": {"k": {"v": 5}}, "s": "h\u00e9llo"})";
+  EXPECT_EQ(rendered("{{ l[-1] }}{{ l[1:] }}{{ l[::-1] }}{{ l.0 }}", values), "3[2, 3][3, 2, 1]1");
+  EXPECT_EQ(rendered("{{ d.k.v }}{{ d['k']['v'] }}[{{ d.none }}][{{ l[9] }}]", values), "55[][]");
+  EXPECT_EQ(rendered("{{ s[1] }}{{ s[:-3] }}{{ s[::2] }}", values), "\xc3\xa9h\xc3\xa9hlo");
+}
+
+TEST(ChatTemplate, Loops) {
+  EXPECT_EQ(rendered("{% for a in [1, 2, 3] if a != 2 %}{{ loop.index0 }}{{ a }}"
+                     "{{ ',' if not loop.last }}{% endfor %}"),
+            "01,13");
+  EXPECT_EQ(rendered("{% for k, v in {'a': 1}.items() %}{{ k }}{{ v }}{% endfor %}"), "a1");
+  EXPECT_EQ(rendered("{% for a in nothing %}x{% else %}none{% endfor %}"), "none");
+  EXPECT_EQ(rendered("{% for a in range(9) %}{% if a == 1 %}{% continue %}{% elif a == 3 %}"
+                     "{% break %}{% endif %}{{ a }}{% endfor %}"),
+            "02");
+  EXPECT_EQ(rendered("{% for a in 'ab' %}{{ loop.previtem }}{{ loop.nextitem }}"
+                     "{{ loop.cycle(1, 2) }}{% endfor %}"),
+            "b1a2");
+}
+
+TEST(ChatTemplate, VariablesEndWithTheirBlock) {
+  EXPECT_EQ(rendered("{% set x = 1 %}{% for a in [1] %}{% set x = 2 %}{% endfor %}{{ x }}"), "1");
+  EXPECT_EQ(rendered("{% if true %}{% set x = 2 %}{% endif %}{{ x }}"), "2");
+  EXPECT_EQ(rendered("{% set n = namespace(x=1) %}{% for a in [1] %}{% set n.x = 2 %}{% endfor %}"
+                     "{{ n.x }}"),
+            "2");
+  EXPECT_EQ(rendered("{% set a, b = 1, 2 %}{{ b }}{% set t | upper %}x{{ a }}{% endset %}{{ t }}"),
+            "2X1");
+}
+
+TEST(ChatTemplate, MacrosAndBlocks) {
+  EXPECT_EQ(
+      rendered("{% macro m(a, b=a) %}[{{ a }}{{ b }}]{% endmacro %}{{ m(1) }}{{ m(1, b=2) }}"),
+      "[11][12]");
+  EXPECT_EQ(rendered("{% macro m(a) %}<{{ caller(a) }}>{% endmacro %}"
+                     "{% call(x) m(1) %}{{ x + 1 }}{% endcall %}"),
+            "<2>");
+  EXPECT_EQ(rendered("{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(1, *[2], x=3) }}"),
+            "(1, 2){'x': 3}");
+  EXPECT_EQ(rendered("{% filter upper %}a{{ 'b' }}{% endfilter %}"), "AB");
+  EXPECT_EQ(rendered("{% generation %}a{% endgeneration %}b"), "ab");
+}
+
+TEST(ChatTemplate, FiltersTestsAndMethods) {
+  EXPECT_EQ(rendered("{{ [3, 1]|sort|join('-') }}{{ ' a '|trim }}{{ x|default('d') }}"), "1-3ad");
+  EXPECT_EQ(rendered("{{ [{'r': 'u'}, {'r': 'a'}]|selectattr('r', 'equalto', 'a')|list }}"),
+            "[{'r': 'a'}]");
+  EXPECT_EQ(rendered("{{ 'a b'.split() }}{{ 'xay'.strip('xy') }}{{ 'ab'.endswith('b') }}"),
+            "['a', 'b']aTrue");
+  EXPECT_EQ(rendered("{{ 1 is number }}{{ 'a' is not string }}{{ x is defined }}"),
+            "TrueFalseFalse");
+  EXPECT_EQ(rendered("{{ '%s=%d' % ('a', 2) }}{{ '{:>3}{x!r}'.format(1, x='q') }}"), "a=2  1'q'");
+}
+
+TEST(ChatTemplate, Json) {
+  const std::string values = R"({"d": {"b": [1, 2.0, null], "a": "\u00e9<&>\"'\n"}})";
+  EXPECT_EQ(rendered("{{ d|tojson }}", values),
+            "{\"b\": [1, 2.0, null], \"a\": \"\xc3\xa9<&>\\\"'\\n\"}");
+  EXPECT_EQ(
+      rendered("{{ d|tojson(ensure_ascii=true, sort_keys=true, separators=(',', ':')) }}", values),
+      R"({"a":"\u00e9<&>\"'\n","b":[1,2.0,null]})");
+  EXPECT_EQ(rendered("{{ {'a': [1, []]}|tojson(indent=1) }}"), "{\n \"a\": [\n  1,\n  []\n ]\n}");
+  EXPECT_EQ(rendered("{{ ('{\"a\": [1]}'|from_json).a[0] }}"), "1");
+}
+
+TEST(ChatTemplate, FloatsPrintAsInPython) {
+  using chat_template::float_text;
+  EXPECT_EQ(float_text(1), "1.0");
+  EXPECT_EQ(float_text(-0.0), "-0.0");
+  EXPECT_EQ(float_text(1e15), "1000000000000000.0");
+  EXPECT_EQ(float_text(1e16), "1e+16");
+  EXPECT_EQ(float_text(0.0001), "0.0001");
+  EXPECT_EQ(float_text(1.5e-5), "1.5e-05");
+  EXPECT_EQ(float_text(1e300), "1e+300");
+}
+
+TEST(ChatTemplate, Dates) {
+  const std::chrono::local_seconds time(std::chrono::seconds(1720278309));  // 2024-07-06 15:05:09
+  EXPECT_EQ(chat_template::date_text(time, "%d %b %Y|%B %A %a|%H:%M:%S %I%p|%j %y %e %%"),
+            "06 Jul 2024|July Saturday Sat|15:05:09 03PM|188 24  6 %");
+  ChatTemplateInput input;
+  input.now = time;
+  EXPECT_EQ(ChatTemplate("{{ strftime_now('%Y-%m-%d') }}").render(input).text(), "2024-07-06");
+}
+
+TEST(ChatTemplate, WhatTheTemplateIsGiven) {
+  ChatTemplateInput input;
+  input.messages = JsonArray{JsonObject{{"role", "user"}}};
+  input.bos_token = "<s>";
+  input.add_generation_prompt = true;
+  input.arguments = {{"enable_thinking", false}, {"bos_token", "no"}};
+  const ChatTemplate all(
+      "{{ bos_token }}{{ eos_token is defined }}{{ tools is none }}{{ documents is none }}"
+      "{{ messages[0].role }}{{ add_generation_prompt }}{{ enable_thinking }}");
+  EXPECT_EQ(all.render(input).text(), "<s>FalseTrueTrueuserTrueFalse");
+}
+
+TEST(ChatTemplate, ErrorsNameTheLine) {
+  EXPECT_EQ(fault("a\n{{ raise_exception('Roles must alternate') }}"),
+            "chat template: Roles must alternate, at line 2");
+  EXPECT_EQ(fault("\n\n{{ x.y.z }}"),
+            "chat template: \"x\" is undefined; it was asked for its attribute \"y\", at line 3");
+  EXPECT_EQ(fault("{% if x %}\n{{ 1 + 'a' }}{% endif %}\n{{ 1 + none }}"),
+            "chat template: values cannot be joined by +; got an integer and none, at line 3");
+  EXPECT_EQ(fault("\n{% raw %}"),
+            "chat template: an unknown block; got \"raw\", expected if, for, set, macro, call, "
+            "filter, generation, break or continue, at line 2");
+  EXPECT_EQ(
+      fault("a\n{{ 1 + }}"),
+      "chat template: unexpected syntax; got the end of the variable, expected an expression, "
+      "at line 2");
+  EXPECT_EQ(fault("a\n{% if a %}\n"),
+            "chat template: a block has no end; got if, expected endif, at line 2");
+  EXPECT_EQ(fault("{{ 'a }}"), "chat template: a text has no end; expected its quote, at line 1");
+  EXPECT_EQ(fault("{{ l.append(1) }}", R"({"l": []})"),
+            "chat template: a method would change its value; got one of a list, whose values never "
+            "change, at line 1");
+  EXPECT_EQ(fault("{{ 1|nothing }}"),
+            "chat template: an unknown filter; got \"nothing\", at line 1");
+  EXPECT_EQ(
+      fault("{{ x }}", R"({"x": 18446744073709551615})"),
+      "chat template: an integer of JSON is too large; got 18446744073709551615, expected less "
+      "than 2^63, at line 1");
+}
+
+TEST(ChatTemplate, NothingOutsideOfValuesIsReached) {
+  for (const char* source : {"{{ ''.__class__ }}", "{{ [].__len__ }}", "{{ range.__globals__ }}",
+                             "{{ self }}", "{{ namespace.__init__ }}"}) {
+    EXPECT_EQ(rendered(source), "") << source;
+  }
+  EXPECT_NE(fault("{{ '{0.x}'.format(1) }}"), "");
+}
+
+TEST(ChatTemplate, RendersOnSeveralThreads) {
+  const ChatTemplate shared("{% for m in messages %}{{ m.role ~ loop.index }}{% endfor %}");
+  ChatTemplateInput input;
+  input.messages = JsonArray(50, JsonObject{{"role", "user"}});
+  const std::string wanted = shared.render(input).text();
+  std::vector<std::thread> threads;
+  std::vector<std::string> texts(4);
+  for (std::string& text : texts) {
+    threads.emplace_back([&] { text = shared.render(input).text(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& text : texts) EXPECT_EQ(text, wanted);
+}
+
+}  // namespace
+}  // namespace hearth::models
