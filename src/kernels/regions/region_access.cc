@@ -10,7 +10,7 @@ namespace hearth::gpu {
 namespace {
 
 using runtime::KernelParameter;
-using Kind = KernelParameter::Kind;
+using ParameterKind = KernelParameter::Kind;
 
 // Vectors of one element each hold less, so that a thread takes more of them.
 constexpr int kBytesInFlight = 96;
@@ -245,7 +245,9 @@ void RegionAccess::describe(BuiltKernel* built, const KernelParameter* result) c
     if (roles_[at] == Role::unused) continue;
     const RegionOperand& operand = layout_.operands[at];
     const bool shared = (aliased_ >> std::min(k, 63) & 1u) != 0;
-    const Kind kind = shared ? Kind::read_write : is_input(k) ? Kind::read : Kind::write;
+    const ParameterKind kind = shared        ? ParameterKind::read_write
+                               : is_input(k) ? ParameterKind::read
+                                             : ParameterKind::write;
     built->source.parameters.push_back({kind, dialect_type(dtype(k)), operand_name(k)});
     const std::int64_t size = size_of(dtype(k));
     const bool packet = roles_[at] == Role::packet || roles_[at] == Role::tiled;
@@ -253,11 +255,12 @@ void RegionAccess::describe(BuiltKernel* built, const KernelParameter* result) c
         {k, operand.lowest * size, operand.span * size, packet ? packet_bytes(k) : 1});
   }
   if (result != nullptr) built->source.parameters.push_back(*result);
-  built->source.parameters.push_back({Kind::constant, "RegionParams", "p"});
+  built->source.parameters.push_back({ParameterKind::constant, "RegionParams", "p"});
   for (std::size_t i = 0; i < region_.scalars.size(); ++i) {
     built->dynamics = built->dynamics || values_.reads_scalar(static_cast<int>(i));
   }
-  if (built->dynamics) built->source.parameters.push_back({Kind::read, "ulong", "dynamics"});
+  if (built->dynamics)
+    built->source.parameters.push_back({ParameterKind::read, "ulong", "dynamics"});
   built->constants = constants_.bytes();
   built->has_f64 = values_.has_f64();
 }
