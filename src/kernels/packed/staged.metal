@@ -3,8 +3,6 @@
 #include "kernels/blocks/elements.h"
 #include "kernels/formulas/packed/block.h"
 
-namespace packed_formats {
-
 // A block that begins at a byte of words. kAlignment: what all first bytes are multiples of, a
 // power of two up to 16.
 template <int kAlignment>
@@ -37,8 +35,6 @@ HEARTH_INLINE uint pair_at(StagedBlock<kAlignment> block, uint at) {
   }
   return byte_at(block, at) | (byte_at(block, at + 1u) << 8);
 }
-
-}  // namespace packed_formats
 
 #include "kernels/formulas/packed/formats.h"
 #include "kernels/packed/params.h"
