@@ -221,6 +221,7 @@ HEARTH_LANES std::int32_t sum_of_16(__m128i bytes) {
 
 HEARTH_LANES_TARGET inline void code_line(const float* x, std::int64_t groups,
                                           const PackedTraits& traits, std::byte* line) {
+  if (groups == 0) return;  // there is no memory
   const LineShape shape{traits.group, PackedGroups{groups}.stretches()};
   auto* codes = reinterpret_cast<std::int8_t*>(line);
   auto* scales = reinterpret_cast<float*>(line + shape.scales_at());
