@@ -83,6 +83,7 @@ void multiply_lines(const LineProduct& p) {
 }
 
 void code_line(const float* x, std::int64_t groups, const PackedTraits& traits, std::byte* line) {
+  if (groups == 0) return;  // there is no memory
   const LineShape shape{traits.group, PackedGroups{groups}.stretches()};
   std::memset(line, 0, static_cast<std::size_t>(shape.bytes()));
   auto* codes = reinterpret_cast<std::int8_t*>(line);
