@@ -47,15 +47,20 @@ void check_names(std::vector<HeaderTensor>& tensors, const FileErrors& errors) {
 
 }  // namespace
 
-SafetensorsFile SafetensorsFile::open(const std::string& path) {
+std::string_view safetensors_name(Float8 type) noexcept {
+  constexpr std::string_view kNames[] = {"", "F8_E4M3", "F8_E5M2", "F8_E8M0"};
+  return kNames[static_cast<int>(type)];
+}
+
+SafetensorsFile SafetensorsFile::open(const std::string& path, Float8Tensors float8) {
   MappedFile mapped = MappedFile::open(path);
-  SafetensorsFile file = parse(mapped.bytes(), "\"" + path + "\"");
+  SafetensorsFile file = parse(mapped.bytes(), "\"" + path + "\"", float8);
   file.file_ = std::move(mapped);
   return file;
 }
 
-SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes,
-                                       const std::string& source) {
+SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const std::string& source,
+                                       Float8Tensors float8) {
   const FileErrors errors("safetensors", source);
   if (bytes.size() < kLengthBytes) {
     errors.corrupt(bytes.size(), "too short; got " + std::to_string(bytes.size()) +
@@ -78,7 +83,7 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes,
   const auto data = bytes.subspan(kLengthBytes + header.size());
   try {
     auto [tensors, metadata] = read_header(
-        {reinterpret_cast<const char*>(header.data()), header.size()}, data.size(), errors);
+        {reinterpret_cast<const char*>(header.data()), header.size()}, data.size(), errors, float8);
     check_coverage(tensors, data.size(), kLengthBytes + header.size(), errors);
     check_names(tensors, errors);
     SafetensorsFile file;
@@ -87,7 +92,8 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes,
     for (HeaderTensor& tensor : tensors) {
       file.tensors_.push_back({std::move(tensor.name), tensor.dtype, tensor.shape,
                                data.subspan(static_cast<std::size_t>(tensor.begin),
-                                            static_cast<std::size_t>(tensor.end - tensor.begin))});
+                                            static_cast<std::size_t>(tensor.end - tensor.begin)),
+                               tensor.float8});
     }
     return file;
   } catch (const std::bad_alloc&) {

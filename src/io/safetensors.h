@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -28,6 +29,15 @@ inline constexpr std::size_t kMaxSafetensorsHeader = 100'000'000;
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
+// Element types of one byte that the format has and Hearth lacks.
+enum class Float8 : std::uint8_t { none, e4m3, e5m2, e8m0 };
+
+// "F8_E4M3"; empty for none.
+std::string_view safetensors_name(Float8 type) noexcept;
+
+// What reading does with tensors of them.
+enum class Float8Tensors { refuse, as_bytes };
+
 // One tensor of an open file. Elements are row-major and little-endian; their address may have any
 // alignment.
 struct SafetensorsView {
@@ -35,16 +45,19 @@ struct SafetensorsView {
   DType dtype;
   Shape shape;
   std::span<const std::byte> bytes;
+  Float8 float8 = Float8::none;  // of another, `dtype` is u8 and `bytes` are such floats
 };
 
 // A parsed file. Views live as long as the object (for parse(), as long as the bytes given).
 class SafetensorsFile {
  public:
   // Maps the file. Throws Error{io}, Error{corrupt_file} or Error{unsupported}.
-  static SafetensorsFile open(const std::string& path);
+  static SafetensorsFile open(const std::string& path,
+                              Float8Tensors float8 = Float8Tensors::refuse);
   // Parses bytes that the caller keeps. `source` is the name used in messages.
   static SafetensorsFile parse(std::span<const std::byte> bytes,
-                               const std::string& source = "bytes");
+                               const std::string& source = "bytes",
+                               Float8Tensors float8 = Float8Tensors::refuse);
 
   // In the order of their names.
   const std::vector<SafetensorsView>& tensors() const& noexcept { return tensors_; }

@@ -42,8 +42,9 @@ class CountedBytes {
 // return false to stop the parser, after failure_ has been set.
 class HeaderEvents {
  public:
-  HeaderEvents(std::string_view text, std::uint64_t data_bytes, const FileErrors& errors)
-      : text_(text), data_bytes_(data_bytes), errors_(errors) {}
+  HeaderEvents(std::string_view text, std::uint64_t data_bytes, const FileErrors& errors,
+               Float8Tensors float8)
+      : text_(text), data_bytes_(data_bytes), errors_(errors), float8_(float8) {}
 
   // Parses all of the text. Throws Error{corrupt_file} or Error{unsupported}.
   void read() {
@@ -263,6 +264,12 @@ class HeaderEvents {
         return true;
       }
     }
+    for (const Float8 type : {Float8::e4m3, Float8::e5m2, Float8::e8m0}) {
+      if (float8_ == Float8Tensors::refuse || value != safetensors_name(type)) continue;
+      tensor().dtype = DType::u8;
+      tensor().float8 = type;
+      return true;
+    }
     const std::string what = who() + " has the dtype " + printable(value);
     if (std::find(std::begin(kForeignDTypes), std::end(kForeignDTypes), value) !=
         std::end(kForeignDTypes)) {
@@ -299,7 +306,7 @@ class HeaderEvents {
     if (!has_dtype_ || !has_shape_ || !has_offsets_) {
       return corrupt(who() + " is incomplete, expected \"dtype\", \"shape\" and \"data_offsets\"");
     }
-    const auto& [name, dtype, shape, begin, end, position] = tensor();
+    const auto& [name, dtype, shape, begin, end, position, float8] = tensor();
     if (begin > end || end > data_bytes_) {
       return corrupt(who() + " lies outside the data; got [" + std::to_string(begin) + ", " +
                      std::to_string(end) + "), expected offsets within " +
@@ -318,6 +325,7 @@ class HeaderEvents {
   std::string_view text_;
   std::uint64_t data_bytes_;
   const FileErrors& errors_;
+  Float8Tensors float8_;
   std::optional<Error> failure_;
 
   // Positions in text_: how much the parser has read, and where the last token begins and ends.
@@ -348,8 +356,8 @@ std::string printable(std::string_view name) {
 }
 
 SafetensorsHeader read_header(std::string_view text, std::uint64_t data_bytes,
-                              const FileErrors& errors) {
-  HeaderEvents events(text, data_bytes, errors);
+                              const FileErrors& errors, Float8Tensors float8) {
+  HeaderEvents events(text, data_bytes, errors, float8);
   events.read();
   return {events.take_tensors(), events.take_metadata()};
 }

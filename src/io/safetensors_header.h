@@ -30,6 +30,7 @@ struct HeaderTensor {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::size_t position = 0;  // in the file, where its description begins
+  Float8 float8 = Float8::none;
 };
 
 struct SafetensorsHeader {
@@ -40,6 +41,6 @@ struct SafetensorsHeader {
 // Parses all of the text, whose tensors lie in `data_bytes` bytes. Throws Error{corrupt_file} for
 // what the format does not allow, Error{unsupported} for dtypes and ranks that Hearth lacks.
 SafetensorsHeader read_header(std::string_view text, std::uint64_t data_bytes,
-                              const FileErrors& errors);
+                              const FileErrors& errors, Float8Tensors float8);
 
 }  // namespace hearth::io

@@ -82,7 +82,8 @@ std::string safetensors_header(std::vector<SafetensorsView>& tensors,
     }
     if (json.size() > 1) json += ',';
     json += encoded(tensor.name) + ":{\"dtype\":\"";
-    json += info(tensor.dtype).safetensors;
+    json += tensor.float8 == Float8::none ? info(tensor.dtype).safetensors
+                                          : safetensors_name(tensor.float8);
     json += "\",\"shape\":[";
     for (int axis = 0; axis < tensor.shape.rank(); ++axis) {
       if (axis > 0) json += ',';

@@ -1,4 +1,4 @@
-// `hearth info`: what is in a file of tensors.
+// `hearth info`: what is in a file or folder of tensors.
 #include <memory>
 #include <string>
 
@@ -16,9 +16,11 @@ void add_info(CommandLine& line) {
     bool json = false;
     InfoOptions options;
   };
-  Command command = line.add_command("info", "Show what is in a file of GGUF or safetensors");
+  Command command = line.add_command(
+      "info", "Show what is in a file of GGUF or safetensors, or a folder of a model");
   const auto arguments = std::make_shared<Arguments>();
-  command.option("file", arguments->file, "Of a split model any of its files").required();
+  command.option("file", arguments->file, "Of a split model any of its files, or its folder")
+      .required();
   command.flag("--tensors", arguments->options.tensors, "List the tensors");
   command.flag("--all", arguments->options.all,
                "Print long arrays and texts of the metadata whole");

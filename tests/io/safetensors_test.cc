@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -294,6 +295,28 @@ TEST(SafetensorsReader, RefusesOverlapsHolesAndDuplicates) {
   const SafetensorsFile file =
       parse(file_of("{" + tensor("b", 4, 8) + "," + tensor("a", 0, 4) + "}", data));
   EXPECT_EQ(file.tensors().size(), 2u);
+}
+
+TEST(SafetensorsReader, GivesEightBitFloatsAsBytesToThoseWhoAsk) {
+  const std::string data = "abcd";
+  std::vector<SafetensorsView> views = {
+      {"a", DType::u8, {2}, bytes_of(data).first(2), Float8::e4m3},
+      {"b", DType::u8, {1, 1}, bytes_of(data).subspan(2, 1), Float8::e5m2},
+      {"c", DType::u8, {}, bytes_of(data).subspan(3), Float8::e8m0}};
+  const std::string file = safetensors_header(views, {}) + data;
+  const auto read = SafetensorsFile::parse(bytes_of(file), "test", Float8Tensors::as_bytes);
+  ASSERT_EQ(read.tensors().size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const SafetensorsView& tensor = read.tensors()[i];
+    EXPECT_EQ(tensor.dtype, DType::u8);
+    EXPECT_EQ(tensor.float8, views[i].float8);
+    EXPECT_EQ(tensor.shape, views[i].shape);
+    EXPECT_TRUE(std::equal(tensor.bytes.begin(), tensor.bytes.end(), views[i].bytes.begin(),
+                           views[i].bytes.end()));
+  }
+  expect_error(file, "\"F8_E4M3\", which has no counterpart", ErrorCode::unsupported);
+  const std::string four = file_of(R"({"t":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})", "x");
+  EXPECT_THROW(SafetensorsFile::parse(bytes_of(four), "test", Float8Tensors::as_bytes), Error);
 }
 
 TEST(SafetensorsReader, NamesWhatHearthLacks) {

@@ -10,6 +10,7 @@
 #include "io/gguf_bytes.h"
 #include "io/gguf_writer.h"
 #include "io/safetensors.h"
+#include "source_dir.h"
 #include "tools/info/describe.h"
 #include "tools/json_check.h"
 #include "tools/tool_folder.h"
@@ -144,6 +145,31 @@ TEST_F(Info, ShowsASafetensorsFile) {
   const JsonValue document = info_document(file, {});
   EXPECT_EQ(*member(document, "version"), JsonValue(nullptr));
   EXPECT_EQ(*member(document, "alignment"), JsonValue(nullptr));
+}
+
+TEST_F(Info, ShowsAFolderOfAModel) {
+  const std::string folder = path("model");
+  std::filesystem::copy(check::source_dir() / "tests/golden/folders/float8", folder);
+  std::ofstream(folder + "/tokenizer.json") << "{}";
+  const ModelFile file = read_model_file(folder);
+  EXPECT_EQ(file.files, 2);
+  const std::string shown = info_text(file, {.tensors = true});
+  for (const char* part :
+       {"format        safetensors folder, 2 files\n", "architecture  qwen3\n",
+        "with          tokenizer.json\n", "f8_e4m3        5         855    855",
+        "f8_e8m0        1           4      4",
+        "\nblocks.weight            f8_e4m3  [10, 20]     200\n",
+        "\nmodel_type           string  \"qwen3\"\n", "\nquantization_config  string  "}) {
+    EXPECT_TRUE(contains(shown, part)) << part << "\nin\n" << shown;
+  }
+  const JsonValue document = *parse_json(json_text(info_document(file, {})));
+  EXPECT_EQ(text(document, "architecture"), "qwen3");
+  EXPECT_EQ(list(document, "with"), JsonArray{"tokenizer.json"});
+  std::ofstream(folder + "/config.json") << "[]";
+  error_of(ErrorCode::corrupt_file, [&] { read_model_file(folder); });
+  std::filesystem::remove(folder + "/config.json");
+  EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { read_model_file(folder); }),
+                       "info: a folder of no model"));
 }
 
 TEST_F(Info, KnowsFilesByTheirStart) {

@@ -156,7 +156,7 @@ std::string dtype_table(const std::vector<DTypeTotal>& totals) {
     table.add({std::move(name), std::to_string(total.tensors), std::to_string(total.elements),
                std::to_string(total.bytes), decimal(bits_per_weight(total), 2)});
   };
-  for (const DTypeTotal& total : totals) add(std::string(name(total.dtype)), total);
+  for (const DTypeTotal& total : totals) add(total.dtype, total);
   if (totals.size() != 1) add("all", total_of(totals));
   return table.text();
 }
@@ -168,11 +168,11 @@ std::string info_text(const ModelFile& file, const InfoOptions& options) {
   head.add({"format", file.format +
                           (file.version == 0 ? "" : " version " + std::to_string(file.version)) +
                           (file.files == 1 ? "" : ", " + std::to_string(file.files) + " files")});
-  for (const auto& [label, key] :
-       {std::pair{"architecture", "general.architecture"}, {"name", "general.name"}}) {
-    if (const std::string text = file.text(key); !text.empty())
-      head.add({label, printable_text(text)});
+  for (const auto& [label, text] :
+       {std::pair{"architecture", &file.architecture}, {"name", &file.name}}) {
+    if (!text->empty()) head.add({label, printable_text(*text)});
   }
+  for (const std::string& other : file.others) head.add({"with", other});
   if (file.alignment != 0) head.add({"alignment", std::to_string(file.alignment)});
   std::string out = head.text() + "\n" + dtype_table(file.totals());
   if (!file.metadata.empty()) {
@@ -185,7 +185,7 @@ std::string info_text(const ModelFile& file, const InfoOptions& options) {
   if (options.tensors && !file.tensors.empty()) {
     Table tensors(3);
     for (const TensorFacts& each : file.tensors) {
-      tensors.add({printable_text(each.name), std::string(name(each.dtype)), to_string(each.shape),
+      tensors.add({printable_text(each.name), each.dtype, to_string(each.shape),
                    std::to_string(each.bytes)});
     }
     out += "\n" + tensors.text();
@@ -198,7 +198,7 @@ JsonObject info_document(const ModelFile& file, const InfoOptions& options) {
   const DTypeTotal all = total_of(totals);
   JsonArray dtypes;
   for (const DTypeTotal& total : totals) {
-    dtypes.push_back(JsonObject{{"dtype", std::string(name(total.dtype))},
+    dtypes.push_back(JsonObject{{"dtype", total.dtype},
                                 {"tensors", total.tensors},
                                 {"parameters", total.elements},
                                 {"bytes", total.bytes},
@@ -215,17 +215,20 @@ JsonObject info_document(const ModelFile& file, const InfoOptions& options) {
                          {"version", or_null(std::int64_t{file.version})},
                          {"files", std::int64_t{file.files}},
                          {"alignment", or_null(file.alignment)},
-                         {"architecture", or_null(file.text("general.architecture"))},
-                         {"name", or_null(file.text("general.name"))},
+                         {"architecture", or_null(file.architecture)},
+                         {"name", or_null(file.name)},
                          {"parameters", all.elements},
                          {"bytes", all.bytes},
                          {"dtypes", std::move(dtypes)},
                          {"metadata", std::move(metadata)}};
+  if (!file.others.empty()) {
+    document.emplace_back("with", JsonArray(file.others.begin(), file.others.end()));
+  }
   if (options.tensors) {
     JsonArray tensors;
     for (const TensorFacts& each : file.tensors) {
       tensors.push_back(JsonObject{{"name", each.name},
-                                   {"dtype", std::string(name(each.dtype))},
+                                   {"dtype", each.dtype},
                                    {"shape", JsonArray(each.shape.begin(), each.shape.end())},
                                    {"bytes", each.bytes}});
     }

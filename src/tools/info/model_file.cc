@@ -1,40 +1,114 @@
 #include "tools/info/model_file.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 
+#include "core/json.h"
 #include "core/quoted.h"
 #include "io/file.h"
 #include "io/gguf.h"
 #include "io/safetensors.h"
+#include "models/files/folder_tensors.h"
 
 namespace hearth::tools {
 namespace {
 
-template <class Views>
-std::vector<TensorFacts> facts_of(const Views& views) {
+std::string dtype_text(const io::GgufView& view) { return std::string(name(view.dtype)); }
+
+std::string dtype_text(const io::SafetensorsView& view) {
+  if (view.float8 == io::Float8::none) return std::string(name(view.dtype));
+  std::string text(safetensors_name(view.float8));
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+template <class View>
+TensorFacts facts_of(const View& view) {
+  return {view.name, dtype_text(view), view.shape, static_cast<std::int64_t>(view.bytes.size())};
+}
+
+template <class View>
+std::vector<TensorFacts> facts_of(const std::vector<View>& views) {
   std::vector<TensorFacts> facts;
   facts.reserve(views.size());
-  for (const auto& view : views) {
-    facts.push_back(
-        {view.name, view.dtype, view.shape, static_cast<std::int64_t>(view.bytes.size())});
-  }
+  for (const View& view : views) facts.push_back(facts_of(view));
   return facts;
+}
+
+std::string text_of(const GgufMetadata& metadata, const char* key) {
+  const GgufValue* value = metadata.find(key);
+  return value != nullptr && value->type() == GgufType::string ? value->as_text() : "";
 }
 
 ModelFile read_gguf_file(const std::string& path) {
   const io::GgufFile file = io::GgufFile::open(path);
-  return {"gguf",           file.version(),  file.part_count(),
-          file.alignment(), file.metadata(), facts_of(file.tensors())};
+  ModelFile out;
+  out.format = "gguf";
+  out.version = file.version();
+  out.files = file.part_count();
+  out.alignment = file.alignment();
+  out.architecture = text_of(file.metadata(), "general.architecture");
+  out.name = text_of(file.metadata(), "general.name");
+  out.metadata = file.metadata();
+  out.tensors = facts_of(file.tensors());
+  return out;
 }
 
 ModelFile read_safetensors_file(const std::string& path) {
-  const io::SafetensorsFile file = io::SafetensorsFile::open(path);
+  const io::SafetensorsFile file = io::SafetensorsFile::open(path, io::Float8Tensors::as_bytes);
   ModelFile out;
   out.format = "safetensors";
   for (const auto& [key, value] : file.metadata()) out.metadata.insert(key, value);
   out.tensors = facts_of(file.tensors());
+  return out;
+}
+
+// Members as metadata: numbers, texts and flags as they are, others as JSON; nulls are left out.
+void add_members(const JsonObject& config, GgufMetadata& metadata) {
+  for (const auto& [key, value] : config) {
+    std::visit(
+        [&, &name = key, &member = value]<class T>(const T& held) {
+          if constexpr (std::is_same_v<T, JsonArray> || std::is_same_v<T, JsonObject>) {
+            metadata.set(name, json_text(member));
+          } else if constexpr (!std::is_same_v<T, std::nullptr_t>) {
+            metadata.set(name, held);
+          }
+        },
+        static_cast<const JsonValue::variant&>(value));
+  }
+}
+
+ModelFile read_folder(const std::string& path) {
+  namespace folders = models::folders;
+  const std::string config_path = folders::existing_file(path, "config.json");
+  if (config_path.empty()) {
+    throw Error(ErrorCode::unsupported, "info: a folder of no model; got " + hearth::quoted(path) +
+                                            ", expected one with config.json");
+  }
+  const auto config = parse_json(folders::read_folder_text(config_path));
+  if (!config || !std::holds_alternative<JsonObject>(*config)) {
+    throw Error(ErrorCode::corrupt_file, "info: " + hearth::quoted(config_path) +
+                                             ": not a configuration; expected one JSON object");
+  }
+  const folders::FolderTensors stored = folders::FolderTensors::open(path);
+  ModelFile out;
+  out.format = "safetensors folder";
+  out.files = static_cast<int>(stored.files().size());
+  add_members(std::get<JsonObject>(*config), out.metadata);
+  out.architecture = text_of(out.metadata, "model_type");
+  for (const char* file : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
+                           "generation_config.json"}) {
+    if (folders::existing_file(path, file).empty()) continue;
+    out.others.emplace_back(file);
+  }
+  for (const folders::StoredTensor& each : stored.tensors()) {
+    out.tensors.push_back(facts_of(*each.view));
+  }
   return out;
 }
 
@@ -47,17 +121,12 @@ bool begins_as_gguf(const std::string& path) {
 
 }  // namespace
 
-std::string ModelFile::text(const char* key) const {
-  const GgufValue* value = metadata.find(key);
-  return value != nullptr && value->type() == GgufType::string ? value->as_text() : "";
-}
-
 std::vector<DTypeTotal> ModelFile::totals() const {
   std::vector<DTypeTotal> totals;
   for (const TensorFacts& tensor : tensors) {
     auto at = std::find_if(totals.begin(), totals.end(),
                            [&](const DTypeTotal& total) { return total.dtype == tensor.dtype; });
-    if (at == totals.end()) at = totals.insert(at, {.dtype = tensor.dtype});
+    if (at == totals.end()) at = totals.insert(at, DTypeTotal{.dtype = tensor.dtype});
     ++at->tensors;
     at->elements += element_count(tensor.shape);
     at->bytes += tensor.bytes;
@@ -69,10 +138,13 @@ std::vector<DTypeTotal> ModelFile::totals() const {
 }
 
 ModelFile read_model_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return read_folder(path);
   if (path.ends_with(".safetensors")) return read_safetensors_file(path);
   if (path.ends_with(".gguf") || begins_as_gguf(path)) return read_gguf_file(path);
   throw Error(ErrorCode::unsupported, "info: no format that is known; got " + hearth::quoted(path) +
-                                          ", expected a file of GGUF or called x.safetensors");
+                                          ", expected a file of GGUF, one called x.safetensors "
+                                          "or a folder of a model");
 }
 
 double bits_per_weight(const DTypeTotal& total) {
