@@ -23,6 +23,7 @@
 #include "hearth/ops/deform_conv.h"
 #include "hearth/ops/einsum.h"
 #include "hearth/ops/elementwise.h"
+#include "hearth/ops/experts.h"
 #include "hearth/ops/image.h"
 #include "hearth/ops/indexing.h"
 #include "hearth/ops/linalg.h"

@@ -15,6 +15,18 @@ std::span<const char* const> names_of<Connectivity>() {
 }
 
 template <>
+std::span<const char* const> names_of<ExpertGate>() {
+  static constexpr const char* kNames[] = {"softmax", "sigmoid", "none", "sqrt_softplus"};
+  return kNames;
+}
+
+template <>
+std::span<const char* const> names_of<ExpertGroupScore>() {
+  static constexpr const char* kNames[] = {"best_two", "best"};
+  return kNames;
+}
+
+template <>
 std::span<const char* const> names_of<GridIndexing>() {
   static constexpr const char* kNames[] = {"matrix", "cartesian"};
   return kNames;
@@ -190,6 +202,19 @@ void read(Call& c, RopeScaling& to) {
   c.read("beta_fast", to.beta_fast);
   c.read("beta_slow", to.beta_slow);
   c.read("truncate", to.truncate);
+}
+
+void read(Call& c, RouteOptions& to) {
+  c.read("gate", to.gate);
+  c.read("choice_bias", to.choice_bias);
+  c.read("groups", to.groups);
+  c.read("used_groups", to.used_groups);
+  c.read("group_score", to.group_score);
+  c.read("softmax_chosen", to.softmax_chosen);
+  c.read("renormalize", to.renormalize);
+  c.read("least_sum", to.least_sum);
+  c.read("epsilon", to.epsilon);
+  c.read("scale", to.scale);
 }
 
 void read(Call& c, StftOptions& to) {
@@ -1085,6 +1110,15 @@ void call_expand(Call& c) {
   c.require("shape", shape);
   c.done();
   c.give(hearth::expand(x, shape));
+}
+
+void call_expert_linear(Call& c) {
+  const Array& x = c.input();
+  const Array& weight = c.input();
+  const Array& experts = c.input();
+  const Array& bias = c.input_or_none();
+  c.done();
+  c.give(hearth::expert_linear(x, weight, experts, bias));
 }
 
 void call_expm1(Call& c) {
@@ -2482,6 +2516,16 @@ void call_round(Call& c) {
   c.give(hearth::round(x));
 }
 
+void call_route_experts(Call& c) {
+  const Array& scores = c.input();
+  std::int64_t used{};
+  c.require("used", used);
+  RouteOptions options;
+  read(c, options);
+  c.done();
+  c.give(hearth::route_experts(scores, used, options));
+}
+
 void call_rsqrt(Call& c) {
   const Array& x = c.input();
   c.done();
@@ -3409,6 +3453,7 @@ constexpr Function kFunctions[] = {
     {"exp", "exp(x) -> 1", call_exp, nullptr},
     {"exp2", "exp2(x) -> 1", call_exp2, nullptr},
     {"expand", "expand(x; shape: i64_list) -> 1", call_expand, move_expand},
+    {"expert_linear", "expert_linear(x, weight, experts, bias?) -> 1", call_expert_linear, nullptr},
     {"expm1", "expm1(x) -> 1", call_expm1, nullptr},
     {"eye", "eye(; size: i64, dtype: dtype = f32, device: device = none) -> 1", call_eye, nullptr},
     {"fft", "fft(re, im; axis: i64 = -1, n: i64 = none) -> 2", call_fft, nullptr},
@@ -3687,6 +3732,12 @@ constexpr Function kFunctions[] = {
     {"rot90", "rot90(x; times: i64 = 1, first: i64 = 0, second: i64 = 1) -> 1", call_rot90,
      nullptr},
     {"round", "round(x) -> 1", call_round, nullptr},
+    {"route_experts",
+     "route_experts(scores; used: i64, gate: softmax|sigmoid|none|sqrt_softplus = softmax, "
+     "choice_bias: array = none, groups: i64 = 1, used_groups: i64 = 0, group_score: best_two|best "
+     "= best_two, softmax_chosen: bool = false, renormalize: bool = false, least_sum: f64 = "
+     "6.103515625e-05, epsilon: f64 = 0.0, scale: f64 = 1.0) -> 2",
+     call_route_experts, nullptr},
     {"rsqrt", "rsqrt(x) -> 1", call_rsqrt, nullptr},
     {"scatter", "scatter(x, indices, values; axis: i64, update: assign|add|mul|min|max) -> 1",
      call_scatter, nullptr},

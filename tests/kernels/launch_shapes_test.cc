@@ -174,6 +174,29 @@ TEST(LaunchShapes, Matvec) {
                                }));
 }
 
+// A row of packed experts: threadgroups of a pair share out its outputs, as many as run at a time.
+TEST(LaunchShapes, PackedExperts) {
+  const Params params = Params().i64(static_cast<std::int64_t>(DType::q4_k));
+  const auto of_rows = [&](std::int64_t rows) {
+    Signature signature;
+    signature.op = &defs::packed_expert_linear_op;
+    signature.statics = params.statics().span();
+    signature.inputs = {dense(DType::f16, {rows, 2048}), dense(DType::u8, {128, 7680, 1152}),
+                        dense(DType::i32, {rows, 8})};
+    signature.output = dense(DType::f16, {rows, 8, 7680});
+    return of_all(signature);
+  };
+  EXPECT_EQ(of_rows(1), (Shapes{
+                            {"M2", "matvec 1,1,1x256 5,8,1x256"},
+                            {"M2 Max", "matvec 1,1,1x256 19,8,1x256"},
+                            {"RTX 4060", "matvec 1,1,1x256 18,8,1x256"},
+                            {"L4", "matvec 1,1,1x256 44,8,1x256"},
+                            {"H200", "matvec 1,1,1x256 132,8,1x256"},
+                        }));
+  // Tiles of 64 outputs by 32 pairs, one more for each expert at most, and for pairs without one.
+  EXPECT_EQ(of_rows(512)["H200"], "tiles 33,1,1x128 120,257,1x256");
+}
+
 TEST(LaunchShapes, SimdgroupProducts) {
   Signature signature;
   signature.op = &defs::matmul_op;

@@ -171,6 +171,7 @@ const std::vector<Call>& calls() {
       CALL(dilate, (x, b)), CALL(dilate_rectangle, (x, 3, 3)),
       CALL(connected_components, (b)), CALL(connected_components_with_stats, (b)),
       CALL(nms, (x, line)),
+      CALL(expert_linear, (x, Tensor<3>(), i)), CALL(route_experts, (x, 2)),
   };
   return all;
 }

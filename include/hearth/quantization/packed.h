@@ -7,8 +7,8 @@
 //
 // Blocks lie along the last axis, whose extent is a multiple of block_of(dtype). A packed array can
 // be reshaped, permuted, sliced, joined and selected from as long as blocks stay whole, copied
-// between devices, printed, and given to linear() and embedding(); every other op asks for
-// dequantize() first. It has no gradient of its own: linear() gives that of x.
+// between devices, printed, and given to linear(), expert_linear() and embedding(); every other op
+// asks for dequantize() first. It has no gradient of its own: linear() gives that of x.
 #pragma once
 
 #include "hearth/array.h"

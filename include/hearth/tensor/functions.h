@@ -21,6 +21,7 @@
 #include "hearth/tensor.h"
 #include "hearth/tensor/decompositions.h"
 #include "hearth/tensor/einsum.h"
+#include "hearth/tensor/experts.h"
 #include "hearth/tensor/linalg.h"
 #include "hearth/tensor/loss.h"
 #include "hearth/tensor/norm.h"

@@ -34,14 +34,6 @@ std::int64_t matvec_rows(const Signature& signature) {
   return element_count(signature.output.shape) / outputs;
 }
 
-// Bytes of threadgroup memory in which a simdgroup stages what it reads: Staging::vectors.
-std::int64_t staged_vectors(DType format) {
-  const std::int64_t many = bytes_of(format, std::int64_t{kManyUnits} * kUnit);
-  const std::int64_t bytes =
-      many <= kStagedBytes ? many : bytes_of(format, std::int64_t{kFewUnits} * kUnit);
-  return (bytes + 2 * (kVectorBytes - 1)) / kVectorBytes + 1;
-}
-
 struct MatvecShape {
   explicit MatvecShape(const Signature& signature)
       : format(matvec_format(signature)),
@@ -64,9 +56,35 @@ struct MatvecShape {
   std::int64_t simdgroups;
 };
 
-std::string boolean(bool value) { return value ? "true" : "false"; }
-
 }  // namespace
+
+std::int64_t staged_vectors(DType format) {
+  const std::int64_t many = bytes_of(format, std::int64_t{kManyUnits} * kUnit);
+  const std::int64_t bytes =
+      many <= kStagedBytes ? many : bytes_of(format, std::int64_t{kFewUnits} * kUnit);
+  return (bytes + 2 * (kVectorBytes - 1)) / kVectorBytes + 1;
+}
+
+CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x) {
+  const StridedOperand from = strided_operand(x, 0);
+  Shape lines = x.shape;
+  Strides steps = x.strides;
+  lines.erase(lines.rank() - 1);
+  steps.erase(steps.rank() - 1);
+  const std::int64_t rows = element_count(lines), units = x.shape.back() / kUnit;
+  merge_kernel_axes(&lines, {&steps});
+  const CodedRows coded = {workspace(plan, rows * units * 2 * kVectorBytes),
+                           workspace(plan, rows * units * kScaleBytes)};
+  plan.add_step(KernelCall("packed/codes.metal", "code_rows",
+                           {dtype_struct(x.dtype), std::to_string(lines.rank())})
+                    .read(dialect_type(x.dtype), "x", from.argument)
+                    .write("uint4", "codes", coded.codes)
+                    .write("uint2", "scales", coded.scales)
+                    .constants(CodeRowsParams<kRuntimeRank>{
+                        .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
+                    .step(plan, {static_cast<std::uint32_t>(rows)}, {kThreads}, kThreads));
+  return coded;
+}
 
 bool fits_packed_matvec(const Signature& signature) {
   const std::int64_t units = signature.inputs[0].shape.back() / kUnit;
@@ -91,19 +109,8 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const char* const type = dialect_type(x.dtype);
   const Axes<kRuntimeRank> axes{from.base, &lines, &steps};
 
-  StepArgument codes, scales;
-  if (!shape.codes_here) {
-    codes = workspace(*plan, shape.rows * shape.units * 2 * kVectorBytes);
-    scales = workspace(*plan, shape.rows * shape.units * kScaleBytes);
-    plan->add_step(
-        KernelCall("packed/codes.metal", "code_rows", {dtype, rank})
-            .read(type, "x", from.argument)
-            .write("uint4", "codes", codes)
-            .write("uint2", "scales", scales)
-            .constants(
-                CodeRowsParams<kRuntimeRank>{.rows = shape.rows, .units = shape.units, .x = axes})
-            .step(*plan, {static_cast<std::uint32_t>(shape.rows)}, {kThreads}, kThreads));
-  }
+  CodedRows coded;
+  if (!shape.codes_here) coded = add_coded_rows(*plan, x);
 
   const std::int64_t row_bytes = weight.shape.back();
   const std::int64_t stride = shape.outputs == 1 ? row_bytes : weight.strides[0];
@@ -125,8 +132,8 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   plan->add_step(true, [&](bool whole, bool rare) {
     std::vector<std::string> arguments = {format_struct(shape.format), dtype};
     if (!shape.codes_here) arguments.push_back(std::to_string(together));
-    for (std::string each :
-         {boolean(has_bias), boolean(whole), std::to_string(whole ? step : 1), rank}) {
+    for (std::string each : {std::string(truth(has_bias)), std::string(truth(whole)),
+                             std::to_string(whole ? step : 1), rank}) {
       arguments.push_back(std::move(each));
     }
     KernelCall call("packed/matvec.metal",
@@ -134,7 +141,7 @@ Prepared prepare_packed_matvec(const Signature& signature) {
     if (shape.codes_here) {
       call.read(type, "x", from.argument);
     } else {
-      call.read("uint4", "codes", codes).read("uint2", "scales", scales);
+      call.read("uint4", "codes", coded.codes).read("uint2", "scales", coded.scales);
     }
     call.read("uchar", "weight", whole ? aligned(bytes.argument, kVectorBytes) : bytes.argument)
         .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)

@@ -58,12 +58,14 @@ HEARTH_INLINE void add_unit(thread float* sums, Block block, uint g, uint unit, 
   }
 }
 
-template <typename F, typename D, int kRows, bool kBias, bool kWhole, int kAlignment, int kRank,
-          typename Codes, typename Scales>
-HEARTH_INLINE void multiply_rows(device const uchar* weight, device const typename D::memory* bias,
-                                 device typename D::memory* y,
-                                 constant PackedMatvecParams<kRank>& p, Codes codes, Scales scales,
-                                 threadgroup uint4* staged, Ctx ctx) {
+// The rows of a weight that begins at byte `base`, and is laid out as p says, with p.rows rows of
+// codes. Threadgroups along x share out the rows of the weight.
+template <typename F, typename D, int kRows, bool kBias, bool kWhole, int kAlignment,
+          typename Params, typename Codes, typename Scales>
+HEARTH_INLINE void multiply_rows(device const uchar* weight, long base,
+                                 device const typename D::memory* bias,
+                                 device typename D::memory* y, constant Params& p, Codes codes,
+                                 Scales scales, threadgroup uint4* staged, Ctx ctx) {
   typedef Staging<F, kWhole, kAlignment> Stage;
   const uint kOfBlock = F::elements / kUnit;
   threadgroup uint4* own = staged + ctx.sg * uint(Stage::vectors);
@@ -72,7 +74,7 @@ HEARTH_INLINE void multiply_rows(device const uchar* weight, device const typena
   long output = long(ctx.tg.x) * ctx.nsg + ctx.sg;
   if (output >= p.outputs) return;
   Stage stage;
-  stage.load(weight, p.base + output * p.stride, units, p.end, ctx.lane);
+  stage.load(weight, base + output * p.stride, units, p.end, ctx.lane);
   uint first = 0u;  // unit of the row
   float sums[kRows];
 #pragma unroll
@@ -86,7 +88,7 @@ HEARTH_INLINE void multiply_rows(device const uchar* weight, device const typena
     long next = ends ? output + step : output;
     uint from = ends ? 0u : first + count;
     if (next < p.outputs) {
-      stage.load(weight, p.base + next * p.stride + long(from / kOfBlock) * F::bytes, units - from,
+      stage.load(weight, base + next * p.stride + long(from / kOfBlock) * F::bytes, units - from,
                  p.end, ctx.lane);
     }
     // Whole pieces without a branch, so that the loads of several units overlap.
@@ -130,8 +132,8 @@ void packed_matvec_row(device const typename D::memory* x, device const uchar* w
   code_row<D>(x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales, ctx.tid.x,
               ctx.ntid.x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  multiply_rows<F, D, 1, kBias, kWhole, kAlignment, kRank>(weight, bias, y, p, codes, scales,
-                                                           staged, ctx);
+  multiply_rows<F, D, 1, kBias, kWhole, kAlignment>(weight, p.base, bias, y, p, codes, scales,
+                                                    staged, ctx);
 }
 
 // Several rows, which code_rows() has coded.
@@ -140,6 +142,6 @@ void packed_matvec_rows(device const uint4* codes, device const uint2* scales,
                         device const uchar* weight, device const typename D::memory* bias,
                         device typename D::memory* y, constant PackedMatvecParams<kRank>& p,
                         threadgroup uint4* staged, Ctx ctx) {
-  multiply_rows<F, D, kRows, kBias, kWhole, kAlignment, kRank>(weight, bias, y, p, codes, scales,
-                                                               staged, ctx);
+  multiply_rows<F, D, kRows, kBias, kWhole, kAlignment>(weight, p.base, bias, y, p, codes, scales,
+                                                        staged, ctx);
 }

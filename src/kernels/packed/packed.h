@@ -1,12 +1,24 @@
-// Products with packed weights: what the family's list names.
+// Products with packed weights: what the family's list names, and what products with those of
+// experts share.
 #pragma once
 
+#include <cstdint>
+
 #include "graph/implementation.h"
+#include "kernels/launch/step_plan.h"
 
 namespace hearth::gpu {
 
 // Of few rows of x: kernels/packed/matvec.metal.
 bool fits_packed_matvec(const Signature& signature);
 Prepared prepare_packed_matvec(const Signature& signature);
+
+// x [.., in], input 0, in codes of 8 bits: kernels/packed/codes.metal, a step of the plan.
+struct CodedRows {
+  StepArgument codes, scales;  // of all rows, one after the other
+};
+CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x);
+// Vectors of 16 bytes of threadgroup memory in which a simdgroup stages a weight: Staging::vectors.
+std::int64_t staged_vectors(DType format);
 
 }  // namespace hearth::gpu

@@ -17,7 +17,7 @@ namespace {
 
 // Keys that a threadgroup sorts together: more are sorted by whole lines.
 constexpr std::int64_t kMaxKept = 256;
-constexpr std::int64_t kMinThreads = 64, kMaxThreads = 512;
+constexpr std::int64_t kLeastTopkThreads = 64, kMostTopkThreads = 512;
 constexpr std::int64_t kElementsOfThread = 16;
 // What a threadgroup reads is read again, and should be in a cache then; of each part there are far
 // fewer results than elements.
@@ -37,7 +37,8 @@ struct Stage {
     const std::int64_t parts = length <= 2 * part ? 1 : ceil_div(length, part);
     part = ceil_div(length, parts);
     const std::int64_t together = std::max<std::int64_t>(ceil_power_of_two(2 * k), kSimdWidth);
-    threads = std::clamp(floor_power_of_two(part / kElementsOfThread), kMinThreads, kMaxThreads);
+    threads = std::clamp(floor_power_of_two(part / kElementsOfThread), kLeastTopkThreads,
+                         kMostTopkThreads);
     threads = std::max(threads, together);
     room = together <= kFewGroups ? kRoom : kLargeRoom;
     params = {.order = order,
@@ -52,9 +53,9 @@ struct Stage {
     plan.add_step(call.threadgroup(key, "keys", room)
                       .threadgroup("uint", "places", room)
                       .threadgroup("atomic_uint", "counters", kTopkCounters)
-                      .threadgroup("uint", "sums", kMaxThreads / kSimdWidth)
+                      .threadgroup("uint", "sums", kMostTopkThreads / kSimdWidth)
                       .step(plan, {static_cast<std::uint32_t>(groups)},
-                            {static_cast<std::uint32_t>(threads)}, kMaxThreads));
+                            {static_cast<std::uint32_t>(threads)}, kMostTopkThreads));
   }
 
   LeastParams params{};
@@ -67,7 +68,7 @@ bool accepts_topk(const Signature& signature) {
   const TensorSpec& input = signature.inputs[0];
   const std::int64_t k = ParamReader(signature.statics).i64();
   const std::int64_t length = input.shape.back();
-  return k <= kMaxKept && length >= 2 * k && length >= kMinThreads && length < kLongestRow;
+  return k <= kMaxKept && length >= 2 * k && length >= kLeastTopkThreads && length < kLongestRow;
 }
 
 Prepared prepare_topk(const Signature& signature) {

@@ -15,7 +15,7 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kMaxThreads = 1024;
+constexpr std::int64_t kMostUserThreads = 1024;
 
 std::string text_of(const OperandTypes& types) {
   std::string all;
@@ -143,10 +143,10 @@ KernelLaunch UserKernel::launch_for(const OperandTypes& types) const {
   if (spec_.launch != nullptr) launch = spec_.launch(types.inputs, types.outputs);
   const runtime::Size3 group = launch.threads;
   const std::int64_t threads = group.product();
-  if (threads < 32 || threads > kMaxThreads || threads % 32 != 0) {
+  if (threads < 32 || threads > kMostUserThreads || threads % 32 != 0) {
     refuse("threadgroup of a wrong size; got " + std::to_string(group.x) + " x " +
            std::to_string(group.y) + " x " + std::to_string(group.z) +
-           " threads, expected a multiple of 32 up to " + std::to_string(kMaxThreads));
+           " threads, expected a multiple of 32 up to " + std::to_string(kMostUserThreads));
   }
   if (!launch.grid) {
     const std::int64_t count = element_count(types.outputs.front().shape);
@@ -158,7 +158,7 @@ KernelLaunch UserKernel::launch_for(const OperandTypes& types) const {
              " of the first, expected KernelLaunch::grid");
     }
     // A launch is of whole threadgroups, whose threads are counted with 32 bits.
-    if (count > std::numeric_limits<std::uint32_t>::max() - kMaxThreads) {
+    if (count > std::numeric_limits<std::uint32_t>::max() - kMostUserThreads) {
       refuse("too many threads; got " + std::to_string(count) +
              " elements, expected KernelLaunch::grid to say how threads share them");
     }

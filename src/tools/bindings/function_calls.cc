@@ -581,6 +581,11 @@ const std::vector<FunctionCall>& function_calls() {
        "[...]",
        {{.shape = {2, 3}, .dtype = kBool}},
        CALL_OF_ALL(connected_components_with_stats(in[0], Connectivity::eight, dtype))},
+      {"route_experts",
+       "scores [rows, expert_count], choice_bias [expert_count] -> experts and weights [rows, "
+       "used]",
+       {table, vector},
+       CALL_OF_ALL(route_experts(in[0], 2, {.choice_bias = in[1]}))},
       {"nms",
        "boxes [n, 4], scores [n] -> [count]",
        {{.shape = {2, 4}}, {.shape = {2}}},

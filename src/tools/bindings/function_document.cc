@@ -226,19 +226,26 @@ JsonObject described(const Overloads& overloads) {
           {"cpp", std::move(declarations)}};
 }
 
-// The op of the function that has a parameter of the type.
-const OpDef* op_with(const Declarations& declared, const std::string& type) {
+// The function that has a parameter of the type; null where there is none.
+const Function* function_with(const Declarations& declared, const std::string& type) {
   for (const Function& function : declared.functions) {
     for (const Parameter& parameter : function.parameters) {
-      if (neutral(parameter.type) == type) return find_op(function.name);
+      if (neutral(parameter.type) == type) return &function;
     }
   }
   return nullptr;
 }
 
-JsonObject described(const Type& type, const OpDef* op) {
-  const std::vector<std::string> inputs =
-      op == nullptr ? std::vector<std::string>() : input_names(shape_rule(*op));
+// The names of the arrays that its rules are of.
+std::vector<std::string> names_of_arrays(const Function* function) {
+  if (function == nullptr) return {};
+  if (const FunctionCall* const call = find_call(function->name)) return input_names(call->shapes);
+  const OpDef* const op = find_op(function->name);
+  return op == nullptr ? std::vector<std::string>() : input_names(shape_rule(*op));
+}
+
+JsonObject described(const Type& type, const Function* function) {
+  const std::vector<std::string> inputs = names_of_arrays(function);
   JsonArray fields;
   for (const Parameter& field : type.fields) {
     if (type.is_enum) {
@@ -249,7 +256,7 @@ JsonObject described(const Type& type, const OpDef* op) {
     if (is_array(neutral(field.type))) {
       const auto at = static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), field.name) -
                                                inputs.begin());
-      append_rule(entry, at < inputs.size() ? dtype_rules(*op).inputs.at(at) : std::nullopt);
+      append_rule(entry, at < inputs.size() ? rules_of(*function).inputs.at(at) : std::nullopt);
     }
     fields.emplace_back(std::move(entry));
   }
@@ -343,7 +350,7 @@ JsonArray type_entries(const Declarations& declared) {
   JsonArray entries;
   for (const Type& type : declared.types) {
     if (type_words().contains(type.name)) continue;
-    entries.emplace_back(described(type, op_with(declared, type.name)));
+    entries.emplace_back(described(type, function_with(declared, type.name)));
   }
   return entries;
 }

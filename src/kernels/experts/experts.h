@@ -1,0 +1,35 @@
+// Products with the weights of chosen experts: what the family's list names.
+#pragma once
+
+#include "graph/implementation.h"
+
+namespace hearth::gpu {
+
+// Few pairs of a row and an expert: kernels/experts/matvec.metal, packed_matvec.metal.
+bool fits_expert_matvec(const Signature& signature);
+Prepared prepare_expert_matvec(const Signature& signature);
+bool fits_packed_expert_matvec(const Signature& signature);
+Prepared prepare_packed_expert_matvec(const Signature& signature);
+
+// Any number of them, below 2^31: kernels/experts/tiles.metal.
+bool fits_expert_tiles(const Signature& signature);
+Prepared prepare_expert_tiles(const Signature& signature);
+Prepared prepare_packed_expert_tiles(const Signature& signature);
+
+// The gradient of the weight: kernels/experts/weight_gradient.metal.
+bool fits_expert_gradient(const Signature& signature);
+Prepared prepare_expert_gradient(const Signature& signature);
+
+// What all of them know of a signature: x, input 0, and experts [rows, used], input 2.
+struct ExpertPairs {
+  ExpertPairs(const Signature& signature, std::int64_t expert_count);
+
+  std::int64_t used, pairs, experts, in, out;
+  std::int64_t x_row, x_step, x_column;  // strides of x; x_step is 0 where rows go to all experts
+  bool has_bias;
+  std::int64_t given_rows;  // of x
+};
+// Whether 31 bits count pairs, experts, outputs and the elements of a row.
+bool are_counted(const ExpertPairs& of);
+
+}  // namespace hearth::gpu

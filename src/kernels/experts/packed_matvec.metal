@@ -1,0 +1,31 @@
+// packed_expert_linear of few pairs of rows and experts. Text of the kernel dialect.
+//
+// As packed_matvec_rows() with one row, for each pair: of the rows of x in codes of 8 bits that of
+// the pair, and the weight of its expert. Threadgroups along x share out a pair's outputs, along y
+// the pairs. Bound by reading the weights of the experts that are chosen, once for each pair.
+
+#include "kernels/experts/groups.metal"
+#include "kernels/packed/matvec.metal"
+
+template <typename F, typename D, bool kBias, bool kWhole, int kAlignment>
+void expert_matvec_packed(device const uint4* codes, device const uint2* scales,
+                          device const uchar* weight, device const int* experts,
+                          device const typename D::memory* bias, device typename D::memory* y,
+                          constant ExpertPackedParams& p, threadgroup uint4* staged, Ctx ctx) {
+  for (long pair = long(ctx.tg.y); pair < p.pairs; pair += long(ctx.ntg.y)) {
+    uint expert = expert_of(experts, uint(pair), p);
+    device typename D::memory* to = y + pair * p.outputs;
+    if (long(expert) == p.experts) {
+      long step = long(ctx.ntg.x) * ctx.ntid.x;
+      for (long i = long(ctx.tg.x) * ctx.ntid.x + ctx.tid.x; i < p.outputs; i += step) {
+        to[i] = D::store(typename D::value(0));
+      }
+      continue;
+    }
+    long line = pair / p.lines;
+    multiply_rows<F, D, 1, kBias, kWhole, kAlignment>(
+        weight, p.base + long(expert) * p.w_expert,
+        bias + (kBias ? p.b_base + long(expert) * p.b_expert : 0), to, p,
+        codes + line * p.units * 2, scales + line * p.units, staged, ctx);
+  }
+}
