@@ -172,6 +172,13 @@ void read(Call& c, NmsOptions& to) {
   c.read("inclusive", to.inclusive);
 }
 
+void read(Call& c, PagedAttentionOptions& to) {
+  c.read("scale", to.scale);
+  c.read("softcap", to.softcap);
+  c.read("window", to.window);
+  c.read("sinks", to.sinks);
+}
+
 void read(Call& c, PoolOptions& to) {
   c.read("stride", to.stride);
   c.read("padding", to.padding);
@@ -2175,6 +2182,21 @@ void call_pad(Call& c) {
   c.give(hearth::pad(x, before, after, mode, value));
 }
 
+void call_paged_attention(Call& c) {
+  const Array& q = c.input();
+  const Array& keys = c.input();
+  const Array& values = c.input();
+  const Array& pages = c.input();
+  const Array& starts = c.input();
+  const Array& lengths = c.input();
+  std::int64_t page_size{};
+  c.require("page_size", page_size);
+  PagedAttentionOptions options;
+  read(c, options);
+  c.done();
+  c.give(hearth::paged_attention(q, keys, values, pages, starts, lengths, page_size, options));
+}
+
 void call_permute(Call& c) {
   const Array& x = c.input();
   Dims axes{};
@@ -3660,6 +3682,10 @@ constexpr Function kFunctions[] = {
      "pad(x, value?; before: i64_list, after: i64_list, mode: constant|reflect|edge|wrap = "
      "constant) -> 1",
      call_pad, nullptr},
+    {"paged_attention",
+     "paged_attention(q, keys, values, pages, starts, lengths; page_size: i64, scale: f64 = none, "
+     "softcap: f64 = 0.0, window: i64 = 0, sinks: array = none) -> 1",
+     call_paged_attention, nullptr},
     {"permute", "permute(x; axes: i64_list) -> 1", call_permute, move_permute},
     {"pinv", "pinv(x; relative: f64 = none) -> 1", call_pinv, nullptr},
     {"pixel_shuffle", "pixel_shuffle(x; factor: i64) -> 1", call_pixel_shuffle, nullptr},

@@ -15,6 +15,7 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/regions/reduction_text.h"
 #include "kernels/regions/region_samples.h"
+#include "ops/attention/paged.h"
 #include "ops/attention/rope_settings.h"
 #include "ops/definition/defs.h"
 
@@ -104,6 +105,36 @@ TEST(LaunchShapes, FlashDecoding) {
                                    {"L4", "flash_decoding 21,8,1x128 8,1,1x128"},
                                    {"H200", "flash_decoding 49,8,1x128 8,1,1x128"},
                                }));
+}
+
+// Decoding over pages: pieces of a row's keys are shared out where rows are few. Rows of prompts,
+// of which shapes do not tell, have a tile for each 64 of them and for each sequence.
+TEST(LaunchShapes, PagedAttention) {
+  const auto shapes = [&](std::int64_t sequences) {
+    const Params params = paged::params_of({0.1, 16, 0, 0});
+    Signature signature;
+    signature.op = &defs::paged_attention_op;
+    signature.statics = params.statics().span();
+    const Shape cache = {16 * 1024, 8, 128};
+    signature.inputs = {dense(DType::f16, {sequences, 32, 128}),
+                        dense(DType::f16, cache),
+                        dense(DType::f16, cache),
+                        dense(DType::i32, {sequences, 256}),
+                        dense(DType::i32, {sequences + 1}),
+                        dense(DType::i32, {sequences})};
+    signature.output = signature.inputs[0];
+    return of_all(signature);
+  };
+  const std::string one = "tiles 1,1,1x32 1,8,16x128 1,32,1x128 4,32,1x128";
+  EXPECT_EQ(shapes(1),
+            (Shapes{{"M2", one}, {"M2 Max", one}, {"RTX 4060", one}, {"L4", one}, {"H200", one}}));
+  EXPECT_EQ(shapes(64), (Shapes{
+                            {"M2", "tiles 1,1,1x32 64,8,1x128 64,32,1x128 67,32,1x128"},
+                            {"M2 Max", "tiles 1,1,1x32 64,8,3x128 64,32,1x128 67,32,1x128"},
+                            {"RTX 4060", "tiles 1,1,1x32 64,8,3x128 64,32,1x128 67,32,1x128"},
+                            {"L4", "tiles 1,1,1x32 64,8,6x128 64,32,1x128 67,32,1x128"},
+                            {"H200", "tiles 1,1,1x32 64,8,16x128 64,32,1x128 67,32,1x128"},
+                        }));
 }
 
 // By tensor cores: splits fill the threadgroups for which a processor has registers, one of wide

@@ -277,6 +277,7 @@ const std::vector<Function>& functions() {
       OF_THREE(attention),
       OF_THREE(attention_with_lse),
       OF_THREE(attention_with_weights),
+      FUNCTION("paged_attention", paged_attention(a, b, c, a, b, c, n)),
       OF_THREE(conv),
       FUNCTION("conv", conv(a, b, Array(), {.stride = {n}})),
       FUNCTION("conv", conv(a, b, Array(), {.padding = {n, n, n}, .groups = n})),

@@ -114,6 +114,7 @@ const std::vector<Call>& calls() {
       CALL(rope, (x)), CALL(attention, (wide, wide, wide)),
       CALL(attention_with_lse, (wide, wide, wide)),
       CALL(attention_with_weights, (wide, wide, wide)),
+      CALL(paged_attention, (Tensor<3>(), Tensor<3>(), Tensor<3>(), i, list, list, 4)),
       CALL(conv, (wide, wide)), CALL(conv_transpose, (wide, wide)), CALL(cross_entropy, (x, list)),
       CALL(batch_norm, (x, line, line)), CALL(batch_norm_train, (x)), CALL(group_norm, (x, 1)),
       CALL(instance_norm, (x)), CALL(local_response_norm, (x, 3)),

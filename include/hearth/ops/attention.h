@@ -95,5 +95,34 @@ HEARTH_API std::pair<Array, Array> attention_with_weights(const Array& q, const 
                                                           const AttentionOptions& options = {},
                                                           double dropout = 0);
 
+// ---- Attention over pages
+
+struct PagedAttentionOptions {
+  std::optional<double> scale = std::nullopt;  // default 1 / sqrt(d)
+  double softcap = 0;                          // > 0: scores become softcap * tanh(score / softcap)
+  std::int64_t window = 0;  // > 0: a row sees `window` keys at most, its own among them
+  Array sinks = {};  // [heads], q's dtype: scores that take part in the softmax and weigh nothing
+};
+// attention() of sequences of any lengths, whose keys and values lie in pages of caches: q [rows,
+// heads, d], keys [slots, kv_heads, d], values [slots, kv_heads, dv] -> [rows, heads, dv]. heads is
+// a multiple of kv_heads, slots one of page_size; the caches share a float dtype, which may be
+// another than q's. Sums are f32, of an f64 q f64.
+//
+// pages, starts and lengths are integers, i32 or i64, which may change without a new plan. pages
+// [sequences, most] are the pages of each sequence in order, starts [sequences + 1] the first row
+// of each, lengths [sequences] how many keys it has: those of its own rows among them, which have
+// been written before. Of a sequence of n = starts[s + 1] - starts[s] rows, row i is at position p
+// = lengths[s] - n + i and sees keys j <= p, with a window the last `window` of these; key j lies
+// in slot pages[s, j / page_size] * page_size + j % page_size. A row that sees no key gives 0, and
+// so do rows before starts[0] and from starts[sequences] on. What no row sees may be anything.
+//
+// No value reads outside the arrays: starts count as clamped to [0, rows], and as no less than
+// those before them, lengths as clamped to [0, most * page_size]; keys of a page that is not there
+// are hidden. Sums over keys are cut at fixed positions: a sequence's rows have the same bits
+// whatever else is in the batch. There is no gradient: attention() has.
+HEARTH_API Array paged_attention(const Array& q, const Array& keys, const Array& values,
+                                 const Array& pages, const Array& starts, const Array& lengths,
+                                 std::int64_t page_size, const PagedAttentionOptions& options = {});
+
 }  // namespace v0
 }  // namespace hearth

@@ -684,6 +684,16 @@ inline std::pair<Tensor<4>, Tensor<4>> attention_with_weights(
     return std::pair(Tensor<4>(std::move(both.first)), Tensor<4>(std::move(both.second)));
   });
 }
+inline Tensor<3> paged_attention(const Tensor<3>& q, const Tensor<3>& keys, const Tensor<3>& values,
+                                 const Tensor<2, Int>& pages, const Tensor<1, Int>& starts,
+                                 const Tensor<1, Int>& lengths, std::int64_t page_size,
+                                 const PagedAttentionOptions& options = {},
+                                 CallSite site = CallSite::here()) {
+  return located(site, [&] {
+    return Tensor<3>(hearth::paged_attention(q.array(), keys.array(), values.array(), pages.array(),
+                                             starts.array(), lengths.array(), page_size, options));
+  });
+}
 template <int R>
   requires(R >= 3 && R <= 5)
 Tensor<R> conv(const Tensor<R>& x, const Tensor<R>& weight,

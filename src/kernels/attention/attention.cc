@@ -83,6 +83,16 @@ constexpr Implementation kAttentionFamily[] = {
      .layout = LayoutNeed::aligned_rows,
      .prepare = prepare_library_attention_backward,
      .launch = launch_steps},
+    {.name = "tiles",
+     .op = &defs::paged_attention_op,
+     .accepts = accepts_paged_tiles,
+     .prepare = prepare_paged_tiles,
+     .launch = launch_steps},
+    {.name = "pieces",
+     .op = &defs::paged_attention_op,
+     .accepts = accepts_paged_pieces,
+     .prepare = prepare_paged_pieces,
+     .launch = launch_steps},
 };
 
 }  // namespace

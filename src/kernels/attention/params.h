@@ -42,3 +42,29 @@ struct LibraryAttentionParams {
   long items, heads;  // of what is written
   long step;
 };
+
+// Where [slot or row, head, column] of an operand of paged_attention lies.
+struct PagedOperand {
+  long base, row, head, column;
+};
+
+// Where integers lie, in words of 32 bits, of which each has `words`.
+struct PagedNumbers {
+  long words, base, row, column;
+};
+
+struct PagedAttentionParams {
+  long rows, heads, kv_heads, group, d, dv;
+  long sequences, most, page_size, page_count;
+  long window;   // 0: none
+  long scale;    // as AttentionParams
+  long softcap;  // times log2(e); 0: none
+  long log2e;
+  PagedOperand q, keys, values;
+  PagedNumbers pages, starts, lengths;
+  long sinks, sink_base, sink_step;  // whether there are some, and where they lie
+  long few;                          // up to so many rows of a sequence are units, else in tiles
+  long units, tiles;                 // there are, at most
+  long pieces;                       // of the keys of a unit, at most
+  long blocks;  // threadgroups that share the heads of a group, or the columns of a row of tiles
+};

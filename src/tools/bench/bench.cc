@@ -225,6 +225,7 @@ Bench run_bench(const BenchOptions& options) {
     bench_elementwise(bench);
     bench_matmul(bench);
     bench_packed(bench);
+    bench_paged(bench);
     bench_rows(bench);
     bench_conv(bench);
     bench_pool(bench);

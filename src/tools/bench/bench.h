@@ -152,6 +152,7 @@ void bench_engine(Bench& bench);
 void bench_elementwise(Bench& bench);
 void bench_matmul(Bench& bench);
 void bench_packed(Bench& bench);
+void bench_paged(Bench& bench);
 void bench_rows(Bench& bench);
 void bench_conv(Bench& bench);
 void bench_pool(Bench& bench);

@@ -42,15 +42,53 @@ void add_rows(std::int64_t n, const T* x, const S* b, std::int64_t stride, T* HW
   }
 }
 
+// The same for M rows of x at once, for which a row of B is converted once.
+template <int M, int U, class S, class T>
+void add_rows_to(std::int64_t n, const T* x, std::int64_t x_stride, const S* b, std::int64_t stride,
+                 T* HWY_RESTRICT y, std::int64_t y_stride) {
+  const Full<T> d;
+  using V = hn::Vec<Full<T>>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    V sum[M];
+    HEARTH_UNROLL
+    for (int i = 0; i < M; ++i) sum[i] = hn::LoadU(d, y + i * y_stride + j);
+    HEARTH_UNROLL
+    for (int u = 0; u < U; ++u) {
+      const V row = load_as(d, b + u * stride + j);
+      HEARTH_UNROLL
+      for (int i = 0; i < M; ++i) {
+        sum[i] = hn::MulAdd(hn::Set(d, x[i * x_stride + u]), row, sum[i]);
+      }
+    }
+    HEARTH_UNROLL
+    for (int i = 0; i < M; ++i) hn::StoreU(sum[i], d, y + i * y_stride + j);
+  }
+  for (; j < n; ++j) {
+    for (int i = 0; i < M; ++i) {
+      T& to = y[i * y_stride + j];
+      for (int u = 0; u < U; ++u) {
+        to = std::fma(x[i * x_stride + u], static_cast<T>(b[u * stride + j]), to);
+      }
+    }
+  }
+}
+
 template <class S, class T>
 void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64_t x_stride,
           const S* b, std::int64_t b_row_stride, T* y, std::int64_t y_stride) {
-  constexpr int kRows = 8;
+  constexpr int kRows = 8, kTogether = 4;
   std::int64_t p = 0;
   for (; p + kRows <= k; p += kRows) {
-    for (std::int64_t i = 0; i < m; ++i) {
-      add_rows<kRows>(n, x + i * x_stride + p, b + p * b_row_stride, b_row_stride,
-                      y + i * y_stride);
+    const S* const block = b + p * b_row_stride;
+    std::int64_t i = 0;
+    for (; i + kTogether <= m; i += kTogether) {
+      add_rows_to<kTogether, kRows>(n, x + i * x_stride + p, x_stride, block, b_row_stride,
+                                    y + i * y_stride, y_stride);
+    }
+    for (; i < m; ++i) {
+      add_rows<kRows>(n, x + i * x_stride + p, block, b_row_stride, y + i * y_stride);
     }
   }
   for (; p < k; ++p) {

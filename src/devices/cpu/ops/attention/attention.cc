@@ -16,7 +16,9 @@
 
 #include "core/integer_math.h"
 #include "devices/cpu/ops/attention/backward.h"
+#include "devices/cpu/ops/attention/paged.h"
 #include "devices/cpu/ops/attention/products.h"
+#include "devices/cpu/ops/attention/running.h"
 #include "graph/implementation.h"
 #include "ops/definition/defs.h"
 
@@ -28,32 +30,6 @@ constexpr std::int64_t kLeastChunkRows = 48;
 constexpr std::int64_t kBlockKeys = 512;
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kSplitKeys = 256;
-
-// The softmax of a row so far: weights are e^(score - max), `sum` adds them up.
-template <class T>
-struct Running {
-  T max = -std::numeric_limits<T>::infinity();
-  T sum = 0;
-
-  static Running of_sink(const AttentionArgs& args, std::int64_t head) {
-    const T sink = static_cast<T>(args.sink(head));
-    if (sink == -std::numeric_limits<T>::infinity()) return {};
-    return {sink, T(1)};
-  }
-
-  // Takes in n more scores, which become weights. Returns by how much older weights shrink.
-  T update(const RowMath<T>& math, T* scores, std::int64_t n) {
-    constexpr T kNone = -std::numeric_limits<T>::infinity();
-    const T block = math.max(scores, n);
-    const T next = block > max ? block : max;
-    const T shift = next == kNone ? T(0) : next;
-    const T shrink = max == kNone ? T(0) : std::exp(max - shift);
-    sum = sum * shrink + math.exp_sum(scores, shift, scores, n, scores);
-    max = next;
-    return shrink;
-  }
-  T inverse() const { return sum == T(0) ? T(0) : T(1) / sum; }
-};
 
 template <class Products>
 void attend_chunk(const AttentionArgs& args, const Operand& output, const AttentionRows& part) {
@@ -67,7 +43,7 @@ void attend_chunk(const AttentionArgs& args, const Operand& output, const Attent
   T* const scores = scratch<T>(3, kBlockRows * kBlockKeys);
   T* const result = row_to_write(output, out_at, scratch<T>(4, count * dv));
   Running<T> running[kChunkRows];
-  std::fill_n(running, count, Running<T>::of_sink(args, head));
+  std::fill_n(running, count, Running<T>::of_sink(args.sink(head)));
   bool started[kChunkRows / kBlockRows + 1] = {};  // of each block: its rows of `result` are sums
   const std::int64_t end = args.visible(item, first + count - 1);
   for (std::int64_t key = args.hidden(item, first); key < end; key += kBlockKeys) {
@@ -80,7 +56,7 @@ void attend_chunk(const AttentionArgs& args, const Operand& output, const Attent
           hides_all(args, item, head, first + block, rows, key, seen)) {
         continue;
       }
-      if (!has_keys) products.set_keys(item, kv_head, key, width, kBlockKeys);
+      if (!has_keys) products.set_keys(args, item, kv_head, key, width, kBlockKeys);
       has_keys = true;
       const bool older = started[block / kBlockRows];
       started[block / kBlockRows] = true;
@@ -122,7 +98,7 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
   while (chunk > 2 * kLeastChunkRows && heads * ceil_div(args.rows, chunk) < 16) chunk /= 2;
   const std::int64_t chunks = ceil_div(args.rows, chunk);
   auto* run = attend_chunk<PlainProducts<T>>;
-  if (PairProducts::fit(args)) run = attend_chunk<PairProducts>;
+  if (PairProducts::fit(args.q, args.k, args.v)) run = attend_chunk<PairProducts>;
   for_chunks(
       heads * chunks, args.kv_length * std::min(chunk, args.rows),
       [&](std::int64_t begin, std::int64_t end) {
@@ -263,7 +239,7 @@ void attend_few(const AttentionArgs& args, const Operand& output) {
   for (std::int64_t i = 0; i < kv_heads * rows; ++i) {
     const std::int64_t task = i / rows * splits, row = i % rows;
     constexpr T kNone = -std::numeric_limits<T>::infinity();
-    const Running<T> sink = Running<T>::of_sink(args, i / args.rows % args.heads);
+    const Running<T> sink = Running<T>::of_sink(args.sink(i / args.rows % args.heads));
     T max = sink.max, total = 0;
     for (std::int64_t s = 0; s < splits; ++s) {
       const T other = running[(task + s) * rows + row].max;
@@ -308,6 +284,7 @@ constexpr Implementation kImplementations[] = {
      .op = &defs::attention_backward_op,
      .prepare = prepare_attention_backward,
      .launch = launch_attention_backward},
+    {.name = "blocks", .op = &defs::paged_attention_op, .launch = launch_paged_attention},
 };
 
 }  // namespace

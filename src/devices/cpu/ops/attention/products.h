@@ -3,8 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "core/integer_math.h"
 #include "devices/cpu/gemm/packed.h"
@@ -17,30 +20,97 @@ struct AttentionRows {
   std::int64_t item, head, first, count;
 };
 
+// What products know of an attention: columns of keys and values, and the factor of scores.
+struct ProductSizes {
+  std::int64_t d, dv;
+  double scale;
+};
+
+// Rows of a cache, by their offsets in it; kNoRow: a row of zeros, of which nothing is read.
+inline constexpr std::int64_t kNoRow = std::numeric_limits<std::int64_t>::min();
+struct CacheRows {
+  const Operand* cache;
+  const std::int64_t* offsets;
+};
+
+// As load_row(), of any float dtype for either T.
+template <class T>
+void load_cache_row(DType dtype, const void* from, std::int64_t stride, std::int64_t n, T* out) {
+  if ((dtype == DType::f64) == std::is_same_v<T, double>) {
+    return load_row(dtype, from, stride, n, out);
+  }
+  if (dtype == DType::f64) {
+    const auto* const wide = static_cast<const double*>(from);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(wide[i * stride]);
+    return;
+  }
+  constexpr std::int64_t kBlock = 64;
+  float narrow[kBlock];
+  const auto* const bytes = static_cast<const std::byte*>(from);
+  for (std::int64_t i = 0; i < n; i += kBlock) {
+    const std::int64_t count = std::min(kBlock, n - i);
+    load_row(dtype, bytes + i * stride * size_of(dtype), stride, count, narrow);
+    std::copy_n(narrow, count, out + i);
+  }
+}
+
 template <class T_>
 class PlainProducts {
  public:
   using T = T_;
   static constexpr std::int64_t kBlockRows = 48;  // a multiple of gemm's register rows
 
-  PlainProducts(const AttentionArgs& args, const AttentionRows& rows)
-      : args_(args), q_(scratch<T>(0, rows.count * args.d)) {
-    for (std::int64_t r = 0; r < rows.count; ++r) {
-      T* const row = q_ + r * args.d;
-      load_row(args.q.dtype(),
-               args.q.at(AttentionArgs::at(args.q, rows.item, rows.head, rows.first + r)),
-               args.q.stride(3), args.d, row);
-      row_math<T>().scale(row, static_cast<T>(args.scale), row, args.d, false);
+  // Row r of `count` rows of q lies at place(r).
+  template <class Place>
+  PlainProducts(const ProductSizes& sizes, const Operand& q, std::int64_t count, const Place& place)
+      : sizes_(sizes), q_(scratch<T>(0, count * sizes.d)) {
+    const std::int64_t step = q.stride(q.shape().rank() - 1);
+    for (std::int64_t r = 0; r < count; ++r) {
+      T* const row = q_ + r * sizes.d;
+      load_row(q.dtype(), q.at(place(r)), step, sizes.d, row);
+      row_math<T>().scale(row, static_cast<T>(sizes.scale), row, sizes.d, false);
     }
   }
+  PlainProducts(const AttentionArgs& args, const AttentionRows& rows)
+      : PlainProducts({args.d, args.dv, args.scale}, args.q, rows.count, [&](std::int64_t r) {
+          return AttentionArgs::at(args.q, rows.item, rows.head, rows.first + r);
+        }) {}
 
-  void set_keys(std::int64_t item, std::int64_t head, std::int64_t key, std::int64_t width,
-                std::int64_t most) {
-    keys_ = scratch<T>(1, most * args_.d);
+  void set_keys(const AttentionArgs& args, std::int64_t item, std::int64_t head, std::int64_t key,
+                std::int64_t width, std::int64_t most) {
+    keys_ = scratch<T>(1, most * sizes_.d);
     width_ = width;
-    read_transposed(args_.k, AttentionArgs::at(args_.k, item, head, key), width, keys_);
-    values_ = read_matrix(args_.v, AttentionArgs::at(args_.v, item, head, key), width,
-                          scratch<T>(2, most * args_.dv));
+    read_transposed(args.k, AttentionArgs::at(args.k, item, head, key), width, keys_);
+    values_ = read_matrix(args.v, AttentionArgs::at(args.v, item, head, key), width,
+                          scratch<T>(2, most * sizes_.dv));
+  }
+  void set_keys(const CacheRows& keys, const CacheRows& values, std::int64_t width,
+                std::int64_t most) {
+    constexpr std::int64_t kBlock = 16;
+    const std::int64_t d = sizes_.d, dv = sizes_.dv;
+    keys_ = scratch<T>(1, most * d);
+    width_ = width;
+    T* const copy = scratch<T>(6, kBlock * d);
+    for (std::int64_t begin = 0; begin < width; begin += kBlock) {
+      const std::int64_t count = std::min(kBlock, width - begin);
+      const T* lines[kBlock];
+      for (std::int64_t r = 0; r < count; ++r) {
+        lines[r] = row_of(keys, begin + r, d, copy + r * d);
+      }
+      if (count == kBlock) {
+        row_math<T>().transpose16(lines, d, keys_ + begin, width);
+        continue;
+      }
+      for (std::int64_t i = 0; i < d; ++i) {
+        for (std::int64_t r = 0; r < count; ++r) keys_[i * width + begin + r] = lines[r][i];
+      }
+    }
+    T* const to = scratch<T>(2, most * dv);
+    for (std::int64_t i = 0; i < width; ++i) {
+      const T* const row = row_of(values, i, dv, to + i * dv);
+      if (row != to + i * dv) std::copy_n(row, dv, to + i * dv);
+    }
+    values_ = {to, dv};
   }
 
   // Keys that scores() multiplies where `seen` are needed.
@@ -48,7 +118,7 @@ class PlainProducts {
 
   // Scores of rows [begin, begin + rows) and the first n keys.
   void scores(std::int64_t begin, std::int64_t rows, std::int64_t n, T* to) const {
-    multiply(rows, n, args_.d, q_ + begin * args_.d, args_.d, 1, keys_, width_, to, n, false);
+    multiply(rows, n, sizes_.d, q_ + begin * sizes_.d, sizes_.d, 1, keys_, width_, to, n, false);
   }
   // Scores are multiplied by args.scale here, where q is not.
   void scale(T*, std::int64_t) const {}
@@ -56,12 +126,26 @@ class PlainProducts {
   // sums [rows, dv] = weights * values, or += them, of the first `seen` of n keys.
   void add_values(const T* weights, std::int64_t rows, std::int64_t n, std::int64_t seen, T* sums,
                   bool accumulate) const {
-    multiply(rows, args_.dv, seen, weights, n, 1, values_.data, values_.stride, sums, args_.dv,
+    multiply(rows, sizes_.dv, seen, weights, n, 1, values_.data, values_.stride, sums, sizes_.dv,
              accumulate);
   }
 
  private:
-  const AttentionArgs& args_;
+  // Row i, in place where it can be read as it is, else in `copy`.
+  static const T* row_of(const CacheRows& rows, std::int64_t i, std::int64_t n, T* copy) {
+    const std::int64_t offset = rows.offsets[i];
+    const Operand& cache = *rows.cache;
+    if (offset == kNoRow) {
+      std::fill_n(copy, n, T(0));
+    } else if (cache.stride(2) == 1 && cache.dtype() == dtype_of_v<T>) {
+      return reinterpret_cast<const T*>(cache.at(offset));
+    } else {
+      load_cache_row(cache.dtype(), cache.at(offset), cache.stride(2), n, copy);
+    }
+    return copy;
+  }
+
+  ProductSizes sizes_;
   T* q_;
   T* keys_ = nullptr;
   Matrix<T> values_{};
@@ -74,44 +158,57 @@ class PairProducts {
   using T = float;
   static constexpr std::int64_t kBlockRows = 96;
 
-  static bool fit(const AttentionArgs& args) {
-    return PackedPairs::exist() && args.q.dtype() == DType::bf16 && args.k.dtype() == DType::bf16 &&
-           args.v.dtype() == DType::bf16;
+  static bool fit(const Operand& q, const Operand& k, const Operand& v) {
+    return PackedPairs::exist() && q.dtype() == DType::bf16 && k.dtype() == DType::bf16 &&
+           v.dtype() == DType::bf16;
   }
 
-  PairProducts(const AttentionArgs& args, const AttentionRows& rows)
-      : args_(args), q_stride_(round_up(args.d, PackedPairs::kDepthUnit)) {
-    const std::int64_t padded = round_up(rows.count, PackedPairs::kRowUnit);
+  // As PlainProducts.
+  template <class Place>
+  PairProducts(const ProductSizes& sizes, const Operand& q, std::int64_t count, const Place& place)
+      : sizes_(sizes), q_stride_(round_up(sizes.d, PackedPairs::kDepthUnit)) {
+    const std::int64_t padded = round_up(count, PackedPairs::kRowUnit);
     q_ = scratch<bfloat16>(0, padded * q_stride_);
-    const std::int64_t step = args.q.stride(3);
-    for (std::int64_t r = 0; r < rows.count; ++r) {
-      const auto* from = reinterpret_cast<const bfloat16*>(
-          args.q.at(AttentionArgs::at(args.q, rows.item, rows.head, rows.first + r)));
+    const std::int64_t step = q.stride(q.shape().rank() - 1);
+    for (std::int64_t r = 0; r < count; ++r) {
       bfloat16* const row = q_ + r * q_stride_;
-      for (std::int64_t i = 0; i < args.d; ++i) row[i] = from[i * step];
-      std::fill(row + args.d, row + q_stride_, bfloat16());
+      copy_row(reinterpret_cast<const bfloat16*>(q.at(place(r))), step, sizes.d, row);
+      std::fill(row + sizes.d, row + q_stride_, bfloat16());
     }
-    std::fill(q_ + rows.count * q_stride_, q_ + padded * q_stride_, bfloat16());
+    std::fill(q_ + count * q_stride_, q_ + padded * q_stride_, bfloat16());
   }
+  PairProducts(const AttentionArgs& args, const AttentionRows& rows)
+      : PairProducts({args.d, args.dv, args.scale}, args.q, rows.count, [&](std::int64_t r) {
+          return AttentionArgs::at(args.q, rows.item, rows.head, rows.first + r);
+        }) {}
 
-  void set_keys(std::int64_t item, std::int64_t head, std::int64_t key, std::int64_t width,
+  void set_keys(const CacheRows& keys, const CacheRows& values, std::int64_t width,
                 std::int64_t most) {
-    const Operand &k = args_.k, &v = args_.v;
+    const std::int64_t d = sizes_.d, dv = sizes_.dv;
+    bfloat16* const rows = scratch<bfloat16>(5, most * std::max(d, dv));
+    copy_rows(keys, width, d, rows);
+    keys_.pack(rows, 1, d, d, width, scratch<std::uint32_t>(1, keys_.size(d, most)));
+    copy_rows(values, width, dv, rows);
+    values_.pack(rows, dv, 1, width, dv, scratch<std::uint32_t>(2, values_.size(most, dv)));
+  }
+  void set_keys(const AttentionArgs& args, std::int64_t item, std::int64_t head, std::int64_t key,
+                std::int64_t width, std::int64_t most) {
+    const Operand &k = args.k, &v = args.v;
     keys_.pack(reinterpret_cast<const bfloat16*>(k.at(AttentionArgs::at(k, item, head, key))),
-               k.stride(3), k.stride(2), args_.d, width,
-               scratch<std::uint32_t>(1, keys_.size(args_.d, most)));
+               k.stride(3), k.stride(2), sizes_.d, width,
+               scratch<std::uint32_t>(1, keys_.size(sizes_.d, most)));
     values_.pack(reinterpret_cast<const bfloat16*>(v.at(AttentionArgs::at(v, item, head, key))),
-                 v.stride(2), v.stride(3), width, args_.dv,
-                 scratch<std::uint32_t>(2, values_.size(most, args_.dv)));
+                 v.stride(2), v.stride(3), width, sizes_.dv,
+                 scratch<std::uint32_t>(2, values_.size(most, sizes_.dv)));
   }
 
   std::int64_t whole(std::int64_t seen) const { return keys_.whole_columns(seen); }
 
   void scores(std::int64_t begin, std::int64_t rows, std::int64_t n, float* to) const {
-    keys_.multiply(rows, n, args_.d, q_ + begin * q_stride_, q_stride_, to, n, false);
+    keys_.multiply(rows, n, sizes_.d, q_ + begin * q_stride_, q_stride_, to, n, false);
   }
   void scale(float* line, std::int64_t n) const {
-    row_math<float>().scale(line, static_cast<float>(args_.scale), line, n, false);
+    row_math<float>().scale(line, static_cast<float>(sizes_.scale), line, n, false);
   }
 
   void add_values(const float* weights, std::int64_t rows, std::int64_t n, std::int64_t seen,
@@ -124,11 +221,30 @@ class PairProducts {
       std::fill(narrow + r * stride + seen, narrow + (r + 1) * stride, bfloat16());
     }
     std::fill(narrow + rows * stride, narrow + padded * stride, bfloat16());
-    values_.multiply(rows, args_.dv, seen, narrow, stride, sums, args_.dv, accumulate);
+    values_.multiply(rows, sizes_.dv, seen, narrow, stride, sums, sizes_.dv, accumulate);
   }
 
  private:
-  const AttentionArgs& args_;
+  static void copy_row(const bfloat16* from, std::int64_t step, std::int64_t n, bfloat16* to) {
+    if (step == 1) {
+      std::copy_n(from, n, to);
+      return;
+    }
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+  }
+  static void copy_rows(const CacheRows& rows, std::int64_t count, std::int64_t n, bfloat16* to) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t offset = rows.offsets[i];
+      if (offset == kNoRow) {
+        std::fill_n(to + i * n, n, bfloat16());
+        continue;
+      }
+      copy_row(reinterpret_cast<const bfloat16*>(rows.cache->at(offset)), rows.cache->stride(2), n,
+               to + i * n);
+    }
+  }
+
+  ProductSizes sizes_;
   std::int64_t q_stride_;
   bfloat16* q_ = nullptr;
   PackedPairs keys_, values_;

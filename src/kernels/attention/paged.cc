@@ -1,0 +1,268 @@
+// paged_attention: kernels/attention/paged.metal, paged_pieces.metal and paged_tiles.metal.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/dialect_types.h"
+#include "kernels/attention/attention.h"
+#include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
+#include "ops/attention/paged.h"
+
+namespace hearth::gpu {
+
+#include "kernels/attention/params.h"
+
+namespace {
+
+// Of the texts.
+constexpr std::int64_t kPieceKeys = 256, kPieceThreads = 128, kPagedTile = 64;
+constexpr std::int64_t kEntryBytes = 16;  // of a unit or tile
+// Rows of a sequence up to which they are units.
+constexpr std::int64_t kFewPagedRows = 4;
+constexpr std::int64_t kMaxPagedColumns = 1024;  // of a row of q
+constexpr std::int64_t kMostTileColumns = 128;   // that a threadgroup makes
+
+std::uint32_t extent(std::int64_t x) { return static_cast<std::uint32_t>(x); }
+
+// The inputs of a launch and what its kernels know of them.
+struct PagedInputs {
+  const Signature& signature;
+  PagedAttentionParams params{};
+  StepArgument arguments[paged::kInputs];
+  bool has_softcap;
+
+  PagedInputs(const Signature& from, bool with_tiles) : signature(from) {
+    const paged::Settings s = paged::settings_of(ParamReader(from.statics));
+    const Shape& q = input(paged::kQ).shape;
+    const Shape& keys = input(paged::kKeys).shape;
+    const auto bits = [](double x) { return std::bit_cast<std::int64_t>(x); };
+    const double log2e = 1 / std::log(2.0);
+    has_softcap = s.softcap > 0;
+    params.rows = q[0];
+    params.heads = q[1];
+    params.kv_heads = keys[1];
+    params.group = q[1] / keys[1];
+    params.d = q[2];
+    params.dv = input(paged::kValues).shape[2];
+    params.sequences = input(paged::kPages).shape[0];
+    params.most = input(paged::kPages).shape[1];
+    params.page_size = s.page_size;
+    params.page_count = keys[0] / s.page_size;
+    // What reaches past all keys hides nothing.
+    const std::int64_t most = params.most * s.page_size;
+    params.window = s.window > most ? 0 : s.window;
+    params.scale = bits(has_softcap ? s.scale / s.softcap : s.scale * log2e);
+    params.softcap = bits(s.softcap * log2e);
+    params.log2e = bits(log2e);
+    params.q = rows_of(paged::kQ);
+    params.keys = rows_of(paged::kKeys);
+    params.values = rows_of(paged::kValues);
+    params.pages = numbers_of(paged::kPages);
+    params.starts = numbers_of(paged::kStarts);
+    params.lengths = numbers_of(paged::kLengths);
+    arguments[paged::kSinks] = arguments[paged::kQ];
+    if (has(paged::kSinks)) {
+      const StridedOperand sinks = strided_operand(input(paged::kSinks), paged::kSinks);
+      arguments[paged::kSinks] = sinks.argument;
+      params.sinks = 1;
+      params.sink_base = sinks.base;
+      params.sink_step = input(paged::kSinks).strides[0];
+    }
+    params.few = with_tiles ? kFewPagedRows : std::numeric_limits<std::int32_t>::max();
+    params.units = with_tiles ? std::min(q[0], params.sequences * kFewPagedRows) : q[0];
+    // Each sequence may end in a tile that is not whole, and rows of none before and after them.
+    params.tiles = with_tiles ? ceil_div(q[0], kPagedTile) + params.sequences + 2 : 0;
+    params.pieces = std::max<std::int64_t>(ceil_div(most, kPieceKeys), 1);
+  }
+
+  const TensorSpec& input(int i) const { return signature.inputs[static_cast<std::size_t>(i)]; }
+  bool has(int i) const {
+    return static_cast<std::size_t>(i) < signature.inputs.size() && !input(i).absent;
+  }
+  DType dtype() const { return input(paged::kQ).dtype; }
+  DType cache_dtype() const { return input(paged::kKeys).dtype; }
+  std::string memory() const { return dialect_type(dtype()); }
+  std::string cache_memory() const { return dialect_type(cache_dtype()); }
+  std::string value() const { return sum_type(dtype()); }
+
+  // Whether rows of the caches can be loaded in vectors where the addresses fit.
+  bool rows_fit_vectors() const {
+    for (const int i : {paged::kKeys, paged::kValues}) {
+      const TensorSpec& spec = input(i);
+      if (spec.shape[2] % 8 != 0 || spec.strides[2] != 1) return false;
+      for (int axis = 0; axis < 2; ++axis) {
+        if (spec.shape[axis] != 1 && spec.strides[axis] % 8 != 0) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  PagedOperand rows_of(int i) {
+    const StridedOperand operand = strided_operand(input(i), i);
+    arguments[i] = operand.argument;
+    const Strides& strides = input(i).strides;
+    return {.base = operand.base, .row = strides[0], .head = strides[1], .column = strides[2]};
+  }
+  PagedNumbers numbers_of(int i) {
+    const TensorSpec& spec = input(i);
+    const StridedOperand operand = strided_operand(spec, i);
+    arguments[i] = operand.argument;
+    // In words of 32 bits, the lower of an i64 first.
+    const std::int64_t words = size_of(spec.dtype) / size_of(DType::i32);
+    const int last = spec.shape.rank() - 1;
+    return {.words = words,
+            .base = operand.base * words,
+            .row = last > 0 ? spec.strides[0] * words : 0,
+            .column = spec.strides[last] * words};
+  }
+};
+
+// How the heads of a unit are shared out.
+struct PieceSizes {
+  std::int64_t lanes, queries;
+
+  explicit PieceSizes(const PagedInputs& in) {
+    const PagedAttentionParams& p = in.params;
+    const std::int64_t columns = std::max(p.d, p.dv);
+    lanes = columns <= 64 ? 8 : columns <= 128 ? 16 : 32;
+    const std::int64_t most = in.dtype() == DType::f64 ? 2 : 8;
+    queries = 1;
+    while (queries < std::min(p.group, most)) queries *= 2;
+    const std::int64_t size = in.dtype() == DType::f64 ? 8 : 4;
+    const std::int64_t memory = runtime::common_traits().threadgroup_memory;
+    while (queries > 1 && queries * (pitch(in) + kPieceKeys + 8 * lanes) * size +
+                                  kPieceKeys * size_of(DType::i32) >
+                              memory) {
+      queries /= 2;
+    }
+  }
+  static std::int64_t pitch(const PagedInputs& in) {
+    return ceil_div<std::int64_t>(in.params.d, 8) * 8;
+  }
+};
+
+Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
+                 const StepArgument& units, const StepArgument& parts,
+                 const StepArgument& row_stats, bool wide, bool rare) {
+  PagedAttentionParams p = in.params;
+  p.blocks = ceil_div(p.group, sizes.queries);
+  const std::string cache = in.cache_memory(), value = in.value();
+  const std::int64_t bytes = wide ? kPacketBytes : 1;
+  // Where rows are few several threadgroups share the pieces of each.
+  const std::int64_t lines = std::max<std::int64_t>(p.units * p.kv_heads * p.blocks, 1);
+  const std::int64_t enough = 4 * resident_groups(*in.signature.device, kPieceThreads);
+  const std::int64_t shares = std::clamp<std::int64_t>(
+      ceil_div(enough, lines), 1, std::min<std::int64_t>(p.pieces, kMaxLayers));
+  return KernelCall(
+             "attention/paged_pieces.metal", "paged_pieces",
+             {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()), std::to_string(sizes.lanes),
+              std::to_string(sizes.queries), truth(wide), truth(in.has_softcap)})
+      .read(in.memory(), "q", in.arguments[paged::kQ])
+      .read(cache, "keys", aligned(in.arguments[paged::kKeys], bytes))
+      .read(cache, "values", aligned(in.arguments[paged::kValues], bytes))
+      .read("int", "pages", in.arguments[paged::kPages])
+      .read("int", "units", units)
+      .write(value, "parts", parts)
+      .write(value, "row_stats", row_stats)
+      .constants(p)
+      .threadgroup(value, "query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1))
+      .threadgroup(value, "weights", sizes.queries * kPieceKeys)
+      .threadgroup(value, "sums", sizes.queries * 8 * sizes.lanes)
+      .threadgroup("int", "slots", kPieceKeys)
+      .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
+            {extent(kPieceThreads)}, kPieceThreads, rare);
+}
+
+void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units) {
+  const PagedAttentionParams& p = in.params;
+  if (p.units == 0) return;
+  const std::int64_t lines = p.units * p.heads * p.pieces, size = sum_bytes(in.dtype());
+  const StepArgument parts = workspace(plan, lines * p.dv * size);
+  const StepArgument row_stats = workspace(plan, lines * 2 * size);
+  const PieceSizes sizes(in);
+  plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
+    return pieces_step(plan, in, sizes, units, parts, row_stats, wide, rare);
+  });
+  plan.add_step(
+      KernelCall("attention/paged_pieces.metal", "paged_combine", {dtype_struct(in.dtype())})
+          .read(in.value(), "parts", parts)
+          .read(in.value(), "row_stats", row_stats)
+          .read("int", "units", units)
+          .read(in.memory(), "sinks", in.arguments[paged::kSinks])
+          .write(in.memory(), "out", output_argument(in.signature))
+          .constants(p)
+          .step(plan, {extent(p.units), extent(p.heads)}, {extent(kPieceThreads)}, kPieceThreads));
+}
+
+void add_tiles(StepPlan& plan, const PagedInputs& in, const StepArgument& tiles) {
+  // Of kernels/attention/tiles.metal.
+  constexpr std::int64_t kDepth = 32, kPitch = kPagedTile + 4, kValues = 2048, kTileThreads = 128;
+  PagedAttentionParams p = in.params;
+  const std::int64_t columns = p.dv <= 64 ? 64 : kMostTileColumns;
+  p.blocks = ceil_div(p.dv, columns);
+  const std::string cache = in.cache_memory();
+  plan.add_step(KernelCall("attention/paged_tiles.metal", "paged_tiles",
+                           {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
+                            std::to_string(columns), truth(in.has_softcap)})
+                    .read(in.memory(), "q", in.arguments[paged::kQ])
+                    .read(cache, "keys", in.arguments[paged::kKeys])
+                    .read(cache, "values", in.arguments[paged::kValues])
+                    .read("int", "pages", in.arguments[paged::kPages])
+                    .read("int", "tiles", tiles)
+                    .read(in.memory(), "sinks", in.arguments[paged::kSinks])
+                    .write(in.memory(), "out", output_argument(in.signature))
+                    .constants(p)
+                    .threadgroup("float", "slices", 2 * kDepth * kPitch)
+                    .threadgroup("float", "value_slice", kValues)
+                    .threadgroup("int", "slots", kPagedTile)
+                    .step(plan, {extent(p.tiles), extent(p.heads * p.blocks)},
+                          {extent(kTileThreads)}, kTileThreads));
+}
+
+Prepared prepare_paged(const Signature& signature, bool with_tiles) {
+  auto plan = std::make_shared<StepPlan>();
+  if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
+  const PagedInputs in(signature, with_tiles);
+  const auto entries = [&](std::int64_t count) {
+    return workspace(*plan, std::max<std::int64_t>(count, 1) * kEntryBytes);
+  };
+  const StepArgument units = entries(in.params.units), tiles = entries(in.params.tiles);
+  plan->add_step(KernelCall("attention/paged.metal", "paged_plan", {truth(with_tiles)})
+                     .read("int", "starts", in.arguments[paged::kStarts])
+                     .read("int", "lengths", in.arguments[paged::kLengths])
+                     .write("int", "units", units)
+                     .write("int", "tiles", tiles)
+                     .constants(in.params)
+                     .step(*plan, {1}, {extent(kSimdWidth)}, kSimdWidth));
+  add_units(*plan, in, units);
+  if (with_tiles) add_tiles(*plan, in, tiles);
+  return prepared_steps(std::move(plan));
+}
+
+}  // namespace
+
+bool accepts_paged_pieces(const Signature& signature) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const Shape& q = signature.inputs[paged::kQ].shape;
+  const Shape& values = signature.inputs[paged::kValues].shape;
+  return q[0] <= kMost && values[0] <= kMost && q[2] <= kMaxPagedColumns &&
+         q[1] * ceil_div<std::int64_t>(values[2], 64) <= kMaxLayers;
+}
+
+bool accepts_paged_tiles(const Signature& signature) {
+  return signature.output.dtype != DType::f64 &&
+         signature.inputs[paged::kKeys].dtype != DType::f64 && accepts_paged_pieces(signature);
+}
+
+Prepared prepare_paged_pieces(const Signature& signature) {
+  return prepare_paged(signature, false);
+}
+Prepared prepare_paged_tiles(const Signature& signature) { return prepare_paged(signature, true); }
+
+}  // namespace hearth::gpu

@@ -1,0 +1,235 @@
+// paged_attention for units: out = softmax(scores(q k^T)) v for all heads of one row that read the
+// same keys. Text of the kernel dialect.
+//
+// Keys are cut into pieces of 256, whose results are kept apart and added up in order by
+// paged_combine(): a row has the same bits in any batch. A threadgroup makes some pieces of up to
+// kQueries heads, so that each key is read once for each kQueries of them. It finds the slots of
+// the piece's keys; kLanes lanes read a key, 8 columns each, and multiply it by the queries in
+// threadgroup memory; scores become weights there; and lanes add up 8 columns of the values of
+// their keys. Keys that the row does not see are not read. Bound by memory. Sums are kept in f32,
+// or in f64 where q is f64.
+
+#include "kernels/attention/columns.metal"
+#include "kernels/attention/paged.metal"
+
+enum { kPieceKeys = 256, kPieceSimdgroups = 4, kPieceThreads = 128 };
+
+template <typename C>
+HEARTH_INLINE C piece_total(C x) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) x = x + shuffle_xor(x, ushort(distance));
+  return x;
+}
+template <typename C>
+HEARTH_INLINE C piece_top(C x) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    x = metal::max(x, shuffle_xor(x, ushort(distance)));
+  }
+  return x;
+}
+
+template <typename Q, typename K, int kLanes, int kQueries, bool kVectors, bool kSoftcap>
+void paged_pieces(device const typename Q::memory* q, device const typename K::memory* keys,
+                  device const typename K::memory* values, device const int* pages,
+                  device const int* units, device typename Q::value* parts,
+                  device typename Q::value* row_stats, constant PagedAttentionParams& p,
+                  threadgroup typename Q::value* query, threadgroup typename Q::value* weights,
+                  threadgroup typename Q::value* sums, threadgroup int* slots, Ctx ctx) {
+  typedef typename Q::value C;
+  const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries, kColumns = 8 * kLanes;
+  const int kStep = kPieceSimdgroups * kSlots, kUnroll = 2;
+  long unit = long(ctx.tg.x);
+  int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
+  if (sequence < 0) return;
+  long kv_head = long(ctx.tg.y) / p.blocks, first = long(ctx.tg.y) % p.blocks * kQueries;
+  int begin = paged_begin(position, p), end = position + 1;
+  int slot_lane = int(ctx.lane) / kLanes, part = int(ctx.lane) % kLanes;
+  C scale = Number<C>::of(p.scale), softcap = Number<C>::of(p.softcap);
+  int pitch = (int(p.d) + 7) / 8 * 8;
+  for (int i = int(ctx.tid.x); i < kQueries * pitch; i += kPieceThreads) {
+    long head = first + i / pitch, column = i % pitch;
+    bool there = head < p.group && column < p.d;
+    query[i] = there ? C(Q::load(q[p.q.base + long(row) * p.q.row +
+                                   (kv_head * p.group + head) * p.q.head + column * p.q.column]))
+                     : C(0.0f);
+  }
+
+#pragma unroll 1
+  for (int piece = begin / kPieceKeys + int(ctx.tg.z); piece * kPieceKeys < end;
+       piece += int(ctx.ntg.z)) {
+    for (int i = int(ctx.tid.x); i < kPieceKeys; i += kPieceThreads) {
+      int key = piece * kPieceKeys + i;
+      slots[i] = key >= begin && key < end ? paged_slot(pages, sequence, key, p) : -1;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+
+#pragma unroll 1
+    for (int i = int(ctx.sg) * kSlots + slot_lane; i < kPieceKeys; i += kStep * kUnroll) {
+      C product[kUnroll][kQueries];
+      device const typename K::memory* from[kUnroll];
+      bool there[kUnroll];
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        int slot = slots[i + u * kStep];
+        there[u] = slot >= 0;
+        from[u] = keys + p.keys.base + long(slot) * p.keys.row + kv_head * p.keys.head;
+#pragma unroll
+        for (int j = 0; j < kQueries; ++j) product[u][j] = C(0.0f);
+      }
+#pragma unroll 1
+      for (int column = part * 8; column < int(p.d); column += kColumns) {
+        Columns<K, kVectors> key_row[kUnroll];
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) {
+          key_row[u].clear();
+          if (there[u]) {
+            key_row[u].load(from[u] + column * p.keys.column, p.keys.column, p.d - column);
+          }
+        }
+#pragma unroll
+        for (int j = 0; j < kQueries; ++j) {
+#pragma unroll
+          for (int e = 0; e < 8; ++e) {
+            C factor = query[j * pitch + column + e];
+#pragma unroll
+            for (int u = 0; u < kUnroll; ++u) {
+              product[u][j] = metal::fma(factor, C(key_row[u].get(e)), product[u][j]);
+            }
+          }
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        C dot = dealt_sum<C, kLanes, kQueries>(product[u], ctx.lane);
+        if (part % kDealt == 0) weights[part / kDealt * kPieceKeys + i + u * kStep] = dot;
+      }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+
+    for (int j = int(ctx.sg); j < kQueries; j += kPieceSimdgroups) {
+      threadgroup C* line = weights + j * kPieceKeys;
+      C top = C(-INFINITY), total = C(0.0f);
+      for (int i = int(ctx.lane); i < kPieceKeys; i += 32) {
+        C score = slots[i] >= 0 ? paged_score<C, kSoftcap>(line[i], scale, softcap) : C(-INFINITY);
+        line[i] = score;
+        top = metal::max(top, score);
+      }
+      top = piece_top(top);
+      C shift = top == C(-INFINITY) ? C(0.0f) : top;
+      for (int i = int(ctx.lane); i < kPieceKeys; i += 32) {
+        C weight = metal::exp2(line[i] - shift);
+        line[i] = weight;
+        total = total + weight;
+      }
+      total = piece_total(total);
+      long head = kv_head * p.group + first + j;
+      if (ctx.lane == 0u && first + j < p.group) {
+        device C* stats = row_stats + ((unit * p.heads + head) * p.pieces + piece) * 2;
+        stats[0] = top;
+        stats[1] = total;
+      }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+
+#pragma unroll 1
+    for (int block = 0; block < int(p.dv); block += kColumns) {
+      int column = block + part * 8;
+      C sum[kQueries][8];
+#pragma unroll
+      for (int j = 0; j < kQueries; ++j) {
+#pragma unroll
+        for (int e = 0; e < 8; ++e) sum[j][e] = C(0.0f);
+      }
+#pragma unroll 2
+      for (int i = int(ctx.sg) * kSlots + slot_lane; i < kPieceKeys; i += kStep) {
+        int slot = slots[i];
+        if (slot < 0 || column >= int(p.dv)) continue;
+        Columns<K, kVectors> value_row;
+        value_row.clear();
+        value_row.load(values + p.values.base + long(slot) * p.values.row +
+                           kv_head * p.values.head + column * p.values.column,
+                       p.values.column, p.dv - column);
+#pragma unroll
+        for (int j = 0; j < kQueries; ++j) {
+          C weight = weights[j * kPieceKeys + i];
+#pragma unroll
+          for (int e = 0; e < 8; ++e) {
+            sum[j][e] = metal::fma(weight, C(value_row.get(e)), sum[j][e]);
+          }
+        }
+      }
+#pragma unroll
+      for (int distance = kLanes; distance < 32; distance *= 2) {
+#pragma unroll
+        for (int j = 0; j < kQueries; ++j) {
+#pragma unroll
+          for (int e = 0; e < 8; ++e) {
+            sum[j][e] = sum[j][e] + shuffle_xor(sum[j][e], ushort(distance));
+          }
+        }
+      }
+      // Simdgroups in order.
+      for (uint s = 0; s < kPieceSimdgroups; ++s) {
+        if (s == ctx.sg && slot_lane == 0) {
+#pragma unroll
+          for (int j = 0; j < kQueries; ++j) {
+#pragma unroll
+            for (int e = 0; e < 8; ++e) {
+              int at = j * kColumns + part * 8 + e;
+              sums[at] = s == 0u ? sum[j][e] : sums[at] + sum[j][e];
+            }
+          }
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+      }
+      int width = metal::min(kColumns, int(p.dv) - block);
+      for (int j = 0; j < kQueries && first + j < p.group; ++j) {
+        long head = kv_head * p.group + first + j;
+        device C* to = parts + ((unit * p.heads + head) * p.pieces + piece) * p.dv + block;
+        for (int c = int(ctx.tid.x); c < width; c += kPieceThreads) to[c] = sums[j * kColumns + c];
+      }
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+  }
+}
+
+// A threadgroup makes one head of a unit: the pieces that its row sees, in order, on a common
+// maximum.
+template <typename Q>
+void paged_combine(device const typename Q::value* parts, device const typename Q::value* row_stats,
+                   device const int* units, device const typename Q::memory* sinks,
+                   device typename Q::memory* out, constant PagedAttentionParams& p, Ctx ctx) {
+  typedef typename Q::value C;
+  long unit = long(ctx.tg.x), head = long(ctx.tg.y);
+  int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
+  if (row < 0) return;
+  long line = (unit * p.heads + head) * p.pieces;
+  int begin = paged_begin(position, p) / kPieceKeys;
+  int end = sequence < 0 || position < 0 ? begin : position / kPieceKeys + 1;
+  C best = C(-INFINITY), total = C(0.0f);
+#pragma unroll 4
+  for (int i = begin; i < end; ++i) best = metal::max(best, row_stats[(line + i) * 2]);
+  C shift = best;
+  if (p.sinks != 0 && best != C(-INFINITY)) {
+    C sink = Q::load(sinks[p.sink_base + head * p.sink_step]) * Number<C>::of(p.log2e);
+    shift = metal::max(shift, sink);
+    total = metal::exp2(sink - shift);
+  }
+  if (shift == C(-INFINITY)) shift = C(0.0f);
+#pragma unroll 4
+  for (int i = begin; i < end; ++i) {
+    total = metal::fma(metal::exp2(row_stats[(line + i) * 2] - shift),
+                       row_stats[(line + i) * 2 + 1], total);
+  }
+  C share = total == C(0.0f) ? C(0.0f) : C(1.0f) / total;
+  for (long c = long(ctx.tid.x); c < p.dv; c += long(ctx.ntid.x)) {
+    C sum = C(0.0f);
+#pragma unroll 4
+    for (int i = begin; i < end; ++i) {
+      sum = metal::fma(metal::exp2(row_stats[(line + i) * 2] - shift), parts[(line + i) * p.dv + c],
+                       sum);
+    }
+    out[(long(row) * p.heads + head) * p.dv + c] = Q::store(sum * share);
+  }
+}
