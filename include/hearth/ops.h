@@ -31,6 +31,7 @@
 #include "hearth/ops/movement.h"
 #include "hearth/ops/norm.h"
 #include "hearth/ops/pool.h"
+#include "hearth/ops/recurrent.h"
 #include "hearth/ops/reduce.h"
 #include "hearth/ops/scan.h"
 #include "hearth/ops/selection.h"

@@ -152,6 +152,8 @@ void read(Call& c, DeformConvOptions& to) {
   c.read("offset_groups", to.offset_groups);
 }
 
+void read(Call& c, GatedDeltaOptions& to) { c.read("tiled", to.tiled); }
+
 void read(Call& c, GridSampleOptions& to) {
   c.read("mode", to.mode);
   c.read("padding", to.padding);
@@ -637,6 +639,16 @@ void call_categorical(Call& c) {
   c.require("count", count);
   c.done();
   c.give(hearth::categorical(weights, count));
+}
+
+void call_causal_conv(Call& c) {
+  const Array& x = c.input();
+  const Array& weight = c.input();
+  const Array& state = c.input();
+  const Array& starts = c.input();
+  const Array& bias = c.input_or_none();
+  c.done();
+  c.give(hearth::causal_conv(x, weight, state, starts, bias));
 }
 
 void call_cdist(Call& c) {
@@ -1260,6 +1272,20 @@ void call_full_like(Call& c) {
   const Array& value = c.input();
   c.done();
   c.give(hearth::full_like(x, value));
+}
+
+void call_gated_delta_rule(Call& c) {
+  const Array& q = c.input();
+  const Array& k = c.input();
+  const Array& v = c.input();
+  const Array& g = c.input();
+  const Array& beta = c.input();
+  const Array& state = c.input();
+  const Array& starts = c.input();
+  GatedDeltaOptions options;
+  read(c, options);
+  c.done();
+  c.give(hearth::gated_delta_rule(q, k, v, g, beta, state, starts, options));
 }
 
 void call_gather(Call& c) {
@@ -2628,6 +2654,19 @@ void call_select_assign(Call& c) {
   c.give(hearth::select_assign(x, indices, values, axis, update));
 }
 
+void call_selective_scan(Call& c) {
+  const Array& x = c.input();
+  const Array& dt = c.input();
+  const Array& a = c.input();
+  const Array& b = c.input();
+  const Array& c_array = c.input();
+  const Array& state = c.input();
+  const Array& starts = c.input();
+  const Array& d = c.input_or_none();
+  c.done();
+  c.give(hearth::selective_scan(x, dt, a, b, c_array, state, starts, d));
+}
+
 void call_selu(Call& c) {
   const Array& x = c.input();
   c.done();
@@ -3373,6 +3412,7 @@ constexpr Function kFunctions[] = {
     {"cast", "cast(x; dtype: dtype) -> 1", call_cast, nullptr},
     {"cat", "cat(arrays...; axis: i64) -> 1", call_cat, move_cat},
     {"categorical", "categorical(weights; count: i64) -> 1", call_categorical, nullptr},
+    {"causal_conv", "causal_conv(x, weight, state, starts, bias?) -> 2", call_causal_conv, nullptr},
     {"cdist", "cdist(a, b; p: f64 = 2.0) -> 1", call_cdist, nullptr},
     {"ceil", "ceil(x) -> 1", call_ceil, nullptr},
     {"celu", "celu(x; alpha: f64 = 1.0) -> 1", call_celu, nullptr},
@@ -3497,6 +3537,9 @@ constexpr Function kFunctions[] = {
     {"full", "full(value; shape: i64_list, dtype: dtype = f32, device: device = none) -> 1",
      call_full, nullptr},
     {"full_like", "full_like(x, value) -> 1", call_full_like, nullptr},
+    {"gated_delta_rule",
+     "gated_delta_rule(q, k, v, g, beta, state, starts; tiled: bool = false) -> 2",
+     call_gated_delta_rule, nullptr},
     {"gather", "gather(x, indices; axis: i64) -> 1", call_gather, move_gather},
     {"gather_nd", "gather_nd(x, indices) -> 1", call_gather_nd, nullptr},
     {"gaussian_nll_loss",
@@ -3777,6 +3820,8 @@ constexpr Function kFunctions[] = {
     {"select_assign",
      "select_assign(x, indices, values; axis: i64, update: assign|add|mul|min|max) -> 1",
      call_select_assign, nullptr},
+    {"selective_scan", "selective_scan(x, dt, a, b, c, state, starts, d?) -> 2",
+     call_selective_scan, nullptr},
     {"selu", "selu(x) -> 1", call_selu, nullptr},
     {"shrink", "shrink(x; lambda: f64 = 0.5, bias: f64 = 0.0) -> 1", call_shrink, nullptr},
     {"sigmoid", "sigmoid(x) -> 1", call_sigmoid, nullptr},

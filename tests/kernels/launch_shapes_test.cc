@@ -190,6 +190,49 @@ TEST(LaunchShapes, Scans) {
                                     }));
 }
 
+// Rows of a convolution fill the device where there are many; a state has its threadgroups whatever
+// the device.
+TEST(LaunchShapes, RecurrentMixers) {
+  const TensorSpec starts = dense(DType::i32, {3});
+  Signature conv;
+  conv.op = &defs::causal_conv_op;
+  conv.inputs = {dense(DType::bf16, {4096, 2048}), dense(DType::f32, {2048, 4}),
+                 dense(DType::f32, {2, 3, 2048}), starts};
+  conv.output = conv.inputs[0];
+  conv.more_outputs = {conv.inputs[2]};
+  EXPECT_EQ(of_all(conv), (Shapes{
+                              {"M2", "channels 16,5,3x128"},
+                              {"M2 Max", "channels 16,19,3x128"},
+                              {"RTX 4060", "channels 16,18,3x128"},
+                              {"L4", "channels 16,43,3x128"},
+                              {"H200", "channels 16,132,3x128"},
+                          }));
+  const Params tiled = Params().boolean(true);
+  Signature delta;
+  delta.op = &defs::gated_delta_rule_op;
+  delta.statics = tiled.statics().span();
+  const TensorSpec key = dense(DType::bf16, {4096, 16, 128}), gate = dense(DType::f32, {4096, 32});
+  delta.inputs = {key,   key,  dense(DType::bf16, {4096, 32, 128}),
+                  gate,  gate, dense(DType::f32, {2, 32, 128, 128}),
+                  starts};
+  delta.output = delta.inputs[2];
+  delta.more_outputs = {delta.inputs[5]};
+  for (const auto& [card, text] : of_all(delta)) EXPECT_EQ(text, "rows 4,32,3x512") << card;
+  Signature scan;
+  scan.op = &defs::selective_scan_op;
+  const TensorSpec in = dense(DType::bf16, {4096, 1, 128});
+  scan.inputs = {dense(DType::bf16, {4096, 64, 64}),
+                 dense(DType::f32, {4096, 64}),
+                 dense(DType::f32, {64}),
+                 in,
+                 in,
+                 dense(DType::f32, {2, 64, 64, 128}),
+                 starts};
+  scan.output = scan.inputs[0];
+  scan.more_outputs = {scan.inputs[5]};
+  for (const auto& [card, text] : of_all(scan)) EXPECT_EQ(text, "rows 16,64,3x128") << card;
+}
+
 // A matrix of few long rows: simdgroups share rows where there are too few for the device.
 TEST(LaunchShapes, Matvec) {
   Signature signature;

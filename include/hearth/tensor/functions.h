@@ -26,6 +26,7 @@
 #include "hearth/tensor/loss.h"
 #include "hearth/tensor/norm.h"
 #include "hearth/tensor/pool.h"
+#include "hearth/tensor/recurrent.h"
 #include "hearth/tensor/signal.h"
 #include "hearth/tensor/statistics.h"
 #include "hearth/tensor/vision.h"

@@ -29,7 +29,7 @@ constexpr std::int64_t kSparsest = 32;
 // a device runs has a line.
 constexpr std::int64_t kShortLine = 32;
 constexpr std::int64_t kMaxKeys = std::int64_t{1} << 31;
-constexpr std::int64_t kMaxThreads = (std::int64_t{1} << 32) - kThreads;
+constexpr std::int64_t kMaxScatterThreads = (std::int64_t{1} << 32) - kThreads;
 
 // `shape` with one element for each of its lines along `axis`.
 Shape lines_along(int axis, Shape shape) {
@@ -139,7 +139,7 @@ struct RowSums {
     return width;
   }
   bool fits() const {
-    return count < kMaxKeys && destinations < kMaxKeys && threads(1) < kMaxThreads;
+    return count < kMaxKeys && destinations < kMaxKeys && threads(1) < kMaxScatterThreads;
   }
 };
 
