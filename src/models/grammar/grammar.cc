@@ -1,0 +1,259 @@
+#include "models/grammar/grammar.h"
+
+#include <algorithm>
+
+#include "models/grammar/json_schema.h"
+
+namespace hearth::models::grammar {
+namespace {
+
+void set_bit(TokenMask& mask, std::int32_t token) {
+  const auto at = static_cast<std::size_t>(token);
+  if (at / 32 < mask.size()) mask[at / 32] |= 1u << (at % 32);
+}
+
+// Without bits beyond the vocabulary.
+TokenMask full_mask(const TokenTrie& trie) {
+  TokenMask mask(trie.mask_words(), 0xffffffffu);
+  if (trie.size() % 32 != 0) mask.back() = (1u << (trie.size() % 32)) - 1;
+  return mask;
+}
+
+}  // namespace
+
+Grammar Grammar::from_gbnf(std::string_view text, std::string_view root, const FindToken& find) {
+  return Grammar(parse_gbnf(text, root, find));
+}
+
+Grammar Grammar::from_schema(const JsonValue& schema) try {
+  return Grammar(parse_gbnf(gbnf_of_schema(schema), "root"));
+} catch (const Error& error) {
+  const std::string what = error.what();
+  if (what.rfind("grammar: a rule may begin with itself", 0) == 0) {
+    throw Error(ErrorCode::invalid_argument,
+                "json_schema: a reference leads back to itself; got a cycle of $ref with nothing "
+                "in between, expected a value that ends");
+  }
+  throw;
+}
+
+Constraint::Constraint(std::shared_ptr<const Grammar> grammar,
+                       std::shared_ptr<const TokenTrie> trie)
+    : grammar_(std::move(grammar)), trie_(std::move(trie)) {
+  if (grammar_ == nullptr || trie_ == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "grammar: got none, expected a grammar and a trie");
+  }
+  positions_ = std::make_shared<Positions>(grammar_->automaton());
+}
+
+Constraint::Place Constraint::start() { return {positions_, positions_->start()}; }
+
+// What was found so far is dropped when it is much; places move to what replaces it when they are
+// next used.
+void Constraint::refresh(Place* place) {
+  if (positions_->is_full()) positions_ = std::make_shared<Positions>(grammar_->automaton());
+  if (place->positions == positions_) return;
+  place->set = positions_->copied(*place->positions, place->set);
+  place->positions = positions_;
+}
+
+SetId Constraint::after_text(const Place& place, std::string_view text) const {
+  SetId set = place.set;
+  for (const char c : text) {
+    set = place.positions->after(set, static_cast<std::uint8_t>(c));
+    if (set == Positions::kNowhere) break;
+  }
+  return set;
+}
+
+SetId Constraint::after_token(const Place& place, std::int32_t token) const {
+  const std::string_view text = trie_->bytes(token);
+  const SetId named = place.positions->after_token(place.set, token);
+  return text.empty() ? named : place.positions->both(named, after_text(place, text));
+}
+
+std::shared_ptr<const TokenMask> Constraint::mask(const Place& place) const {
+  Positions& positions = *place.positions;
+  if (auto kept = positions.mask(place.set)) return kept;
+  auto mask = std::make_shared<TokenMask>(trie_->mask_words());
+  const std::span<const TokenTrie::Node> nodes = trie_->nodes();
+  std::vector<SetId> path = {place.set};  // by depth: where the prefix up to there leads
+  for (std::size_t at = 0; at + 1 < nodes.size();) {
+    const TokenTrie::Node& node = nodes[at];
+    const SetId next = positions.after(path[node.depth], node.byte);
+    if (next == Positions::kNowhere) {
+      at = node.skip;
+      continue;
+    }
+    for (const std::int32_t token : trie_->tokens(at)) set_bit(*mask, token);
+    if (path.size() < node.depth + 2u) path.resize(node.depth + 2u);
+    path[node.depth + 1u] = next;
+    ++at;
+  }
+  positions.named_tokens(place.set, [&](std::int32_t token, bool is_negated) {
+    if (!is_negated) {
+      if (!trie_->is_end(token)) set_bit(*mask, token);
+      return;
+    }
+    TokenMask all = full_mask(*trie_);
+    const auto word = static_cast<std::size_t>(token) / 32;
+    if (word < all.size()) all[word] &= ~(1u << (static_cast<std::size_t>(token) % 32));
+    for (const std::int32_t end : trie_->ends()) {
+      const auto at = static_cast<std::size_t>(end);
+      all[at / 32] &= ~(1u << (at % 32));
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) (*mask)[i] |= all[i];
+  });
+  // A name beyond the vocabulary may share its last word.
+  const TokenMask all = full_mask(*trie_);
+  for (std::size_t i = 0; i < all.size(); ++i) (*mask)[i] &= all[i];
+  if (positions.may_end(place.set)) {
+    for (const std::int32_t end : trie_->ends()) set_bit(*mask, end);
+  }
+  positions.keep_mask(place.set, mask);
+  return mask;
+}
+
+GrammarMatcher::GrammarMatcher(std::shared_ptr<Constraint> constraint, GrammarTrigger trigger)
+    : constraint_(std::move(constraint)) {
+  if (constraint_ == nullptr) {
+    throw Error(ErrorCode::invalid_argument, "grammar: got none, expected a constraint");
+  }
+  for (const std::string& text : trigger.texts) {
+    if (!text.empty()) continue;
+    throw Error(ErrorCode::invalid_argument,
+                "grammar: empty text of a trigger; got no bytes, expected at least one");
+  }
+  now_.is_waiting = !trigger.texts.empty() || !trigger.tokens.empty();
+  trigger_ = std::make_shared<const GrammarTrigger>(std::move(trigger));
+  const std::lock_guard lock(constraint_->mutex_);
+  now_.place = constraint_->start();
+}
+
+void GrammarMatcher::check(std::int32_t token) const {
+  const std::size_t size = constraint_->trie().size();
+  if (token >= 0 && static_cast<std::size_t>(token) < size) return;
+  throw Error(ErrorCode::invalid_argument, "grammar: token outside the vocabulary; got " +
+                                               std::to_string(token) + ", expected 0 to " +
+                                               std::to_string(static_cast<std::int64_t>(size) - 1));
+}
+
+std::optional<GrammarMatcher::Progress> GrammarMatcher::after(std::int32_t token) const {
+  const TokenTrie& trie = constraint_->trie();
+  if (now_.is_waiting) {
+    const auto& tokens = trigger_->tokens;
+    if (std::find(tokens.begin(), tokens.end(), token) != tokens.end()) {
+      Progress next = now_;
+      next.is_waiting = false;
+      next.tail.clear();
+      return next;
+    }
+    return after_waiting(trie.bytes(token));
+  }
+  Progress next = now_;
+  if (trie.is_end(token)) {
+    if (!now_.has_ended && !now_.place.positions->may_end(now_.place.set)) return std::nullopt;
+    next.has_ended = true;
+    return next;
+  }
+  if (now_.has_ended) return std::nullopt;
+  next.place.set = constraint_->after_token(now_.place, token);
+  if (next.place.set == Positions::kNowhere) return std::nullopt;
+  return next;
+}
+
+std::optional<GrammarMatcher::Progress> GrammarMatcher::after_waiting(std::string_view text) const {
+  Progress next = now_;
+  next.tail += text;
+  std::size_t begin = std::string::npos, longest = 0;
+  for (const std::string& wanted : trigger_->texts) {
+    begin = std::min(begin, next.tail.find(wanted));
+    longest = std::max(longest, wanted.size());
+  }
+  if (begin == std::string::npos) {
+    const std::size_t keep = longest == 0 ? 0 : longest - 1;
+    if (next.tail.size() > keep) next.tail.erase(0, next.tail.size() - keep);
+    return next;
+  }
+  next.is_waiting = false;
+  next.place.set = constraint_->after_text(next.place, std::string_view(next.tail).substr(begin));
+  next.tail.clear();
+  if (next.place.set == Positions::kNowhere) return std::nullopt;
+  return next;
+}
+
+std::optional<GrammarMatcher::Progress> GrammarMatcher::after_text(std::string_view text) const {
+  if (now_.is_waiting) return after_waiting(text);
+  Progress next = now_;
+  if (now_.has_ended) return std::nullopt;
+  next.place.set = constraint_->after_text(now_.place, text);
+  if (next.place.set == Positions::kNowhere) return std::nullopt;
+  return next;
+}
+
+void GrammarMatcher::take(Progress next) {
+  before_.push_back(std::move(now_));
+  now_ = std::move(next);
+}
+
+bool GrammarMatcher::allows(std::int32_t token) const {
+  check(token);
+  const std::lock_guard lock(constraint_->mutex_);
+  constraint_->refresh(&now_.place);
+  return after(token).has_value();
+}
+
+bool GrammarMatcher::accept(std::int32_t token) {
+  check(token);
+  const std::lock_guard lock(constraint_->mutex_);
+  constraint_->refresh(&now_.place);
+  std::optional<Progress> next = after(token);
+  if (next) take(std::move(*next));
+  return next.has_value();
+}
+
+bool GrammarMatcher::accept_text(std::string_view text) {
+  const std::lock_guard lock(constraint_->mutex_);
+  constraint_->refresh(&now_.place);
+  std::optional<Progress> next = after_text(text);
+  if (next) take(std::move(*next));
+  return next.has_value();
+}
+
+void GrammarMatcher::rollback(std::size_t count) {
+  if (count > before_.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                "grammar: nothing to take back; got " + std::to_string(count) +
+                    " steps, expected at most " + std::to_string(before_.size()));
+  }
+  if (count == 0) return;
+  now_ = std::move(before_[before_.size() - count]);
+  before_.resize(before_.size() - count);
+}
+
+bool GrammarMatcher::may_end() const {
+  const std::lock_guard lock(constraint_->mutex_);
+  return now_.is_waiting || now_.has_ended || now_.place.positions->may_end(now_.place.set);
+}
+
+std::shared_ptr<const TokenMask> GrammarMatcher::mask() const {
+  const std::lock_guard lock(constraint_->mutex_);
+  constraint_->refresh(&now_.place);
+  if (now_.is_waiting) return waiting_mask();
+  if (!now_.has_ended) return constraint_->mask(now_.place);
+  auto mask = std::make_shared<TokenMask>(constraint_->trie().mask_words());
+  for (const std::int32_t end : constraint_->trie().ends()) set_bit(*mask, end);
+  return mask;
+}
+
+// All tokens but those that complete a trigger and go on as the grammar does not.
+std::shared_ptr<const TokenMask> GrammarMatcher::waiting_mask() const {
+  const TokenTrie& trie = constraint_->trie();
+  auto mask = std::make_shared<TokenMask>(full_mask(trie));
+  for (std::size_t i = 0; i < trie.size(); ++i) {
+    if (!after(static_cast<std::int32_t>(i))) (*mask)[i / 32] &= ~(1u << (i % 32));
+  }
+  return mask;
+}
+
+}  // namespace hearth::models::grammar

@@ -1,0 +1,130 @@
+// Grammars that say which tokens may come next in a text that is being generated.
+//
+//   const auto grammar = std::make_shared<const Grammar>(Grammar::from_gbnf("root ::= [0-9]+"));
+//   const auto constraint = std::make_shared<Constraint>(grammar, trie);  // shared by all requests
+//   GrammarMatcher matcher(constraint);                                   // one request
+//   if (!matcher.allows(token)) draw_again(*matcher.mask());
+//   matcher.accept(token);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "models/grammar/automaton.h"
+#include "models/grammar/gbnf_parser.h"
+#include "models/grammar/positions.h"
+#include "models/grammar/token_trie.h"
+
+namespace hearth::models::grammar {
+
+// Immutable; may be shared by threads.
+class Grammar {
+ public:
+  // See parse_gbnf(). Throws Error{invalid_argument}, and Error{unsupported} for a grammar that is
+  // too large with its repetitions written out.
+  static Grammar from_gbnf(std::string_view text, std::string_view root = "root",
+                           const FindToken& find = {});
+  // The texts that are JSON of a schema: see gbnf_of_schema().
+  static Grammar from_schema(const JsonValue& schema);
+
+  const Automaton& automaton() const noexcept { return automaton_; }
+
+ private:
+  explicit Grammar(const Syntax& syntax) : automaton_(syntax) {}
+
+  Automaton automaton_;
+};
+
+// A grammar over a vocabulary, with what was found out about both. Calls from several threads at
+// once are fine; one waits for the other.
+class Constraint {
+ public:
+  Constraint(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTrie> trie);
+
+  const TokenTrie& trie() const noexcept { return *trie_; }
+
+ private:
+  friend class GrammarMatcher;
+
+  // A set of positions and what gives it its meaning. Two words: copies cost nothing.
+  struct Place {
+    std::shared_ptr<Positions> positions;
+    SetId set = Positions::kNowhere;
+  };
+
+  // The following are called with the mutex held.
+  Place start();
+  void refresh(Place* place);
+  SetId after_text(const Place& place, std::string_view text) const;
+  SetId after_token(const Place& place, std::int32_t token) const;
+  std::shared_ptr<const TokenMask> mask(const Place& place) const;
+
+  std::shared_ptr<const Grammar> grammar_;
+  std::shared_ptr<const TokenTrie> trie_;
+  std::mutex mutex_;
+  std::shared_ptr<Positions> positions_;
+};
+
+// When a grammar begins to hold. Until then all tokens are allowed.
+struct GrammarTrigger {
+  std::vector<std::string> texts;    // from the first of these on, which the grammar reads, too
+  std::vector<std::int32_t> tokens;  // behind one of these
+};
+
+// How far one text has come in a grammar. Copies are cheap and go their own ways. Not for two
+// threads at once.
+class GrammarMatcher {
+ public:
+  // Lazy where there is a trigger. Throws Error{invalid_argument} for empty texts of triggers.
+  explicit GrammarMatcher(std::shared_ptr<Constraint> constraint, GrammarTrigger trigger = {});
+
+  // Whether the token may come next. Throws Error{invalid_argument} for ids outside of the
+  // vocabulary, as accept() does; both, and mask(), throw Error{unsupported} for a grammar so
+  // ambiguous that its states do not fit limits.
+  bool allows(std::int32_t token) const;
+  // Takes the token where it is allowed; else gives false and stays. After a token that ends the
+  // text only tokens that end it are allowed.
+  bool accept(std::int32_t token);
+  // Takes text that is no token, for instance of a prompt that begins the answer; as accept().
+  bool accept_text(std::string_view text);
+  // Takes back the last `count` calls of accept() and accept_text() that gave true. Throws
+  // Error{invalid_argument} where there were not as many.
+  void rollback(std::size_t count);
+
+  // Whether the text may end here.
+  bool may_end() const;
+  // Still waiting for its trigger.
+  bool is_waiting() const noexcept { return now_.is_waiting; }
+  // All allowed tokens, TokenTrie::mask_words() words: bit id % 32 of word id / 32. Kept by the
+  // constraint, so that asking at the same place again only finds it.
+  std::shared_ptr<const TokenMask> mask() const;
+
+ private:
+  struct Progress {
+    Constraint::Place place;
+    std::string tail;  // of the text before a trigger, where one may have begun
+    bool is_waiting = false;
+    bool has_ended = false;
+  };
+
+  void check(std::int32_t token) const;
+  // Nothing where it is not allowed. With the mutex held.
+  std::optional<Progress> after(std::int32_t token) const;
+  std::optional<Progress> after_waiting(std::string_view text) const;
+  std::optional<Progress> after_text(std::string_view text) const;
+  void take(Progress next);
+  std::shared_ptr<const TokenMask> waiting_mask() const;
+
+  std::shared_ptr<Constraint> constraint_;
+  std::shared_ptr<const GrammarTrigger> trigger_;
+  mutable Progress now_;
+  std::vector<Progress> before_;
+};
+
+}  // namespace hearth::models::grammar

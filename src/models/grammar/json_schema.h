@@ -1,0 +1,26 @@
+// JSON Schema as a grammar of the JSON texts that are valid.
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+
+namespace hearth::models::grammar {
+
+// The grammar, in GBNF, with the first rule `root`. All texts of it are valid; where the schema
+// leaves a choice that texts rarely need, the grammar is narrower:
+// - properties come in the order of the schema, and where some are declared there are no others
+//   unless additionalProperties says so;
+// - prefixItems are all there, and followed by more only where items says so;
+// - without `type` it follows from the keywords; oneOf means anyOf;
+// - between tokens of JSON stand at most a blank, or a line break and 20 blanks.
+//
+// Of Draft 2020-12: type enum const anyOf oneOf allOf $ref (within the document) $defs properties
+// required additionalProperties minProperties maxProperties items prefixItems minItems maxItems
+// minLength maxLength pattern format (date, time, date-time, uuid; others are annotations) minimum
+// maximum exclusiveMinimum exclusiveMaximum. A pattern is a regular expression without assertions
+// inside and back references. Throws Error{unsupported} with the name of any other keyword that
+// restricts, and of what cannot be combined; Error{invalid_argument} for what is no schema.
+std::string gbnf_of_schema(const JsonValue& schema);
+
+}  // namespace hearth::models::grammar

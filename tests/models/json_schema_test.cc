@@ -1,0 +1,537 @@
+#include "models/grammar/json_schema.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <regex>
+
+#include "models/grammar/grammar.h"
+#include "models/tokenizer/unicode.h"
+
+namespace hearth::models::grammar {
+namespace {
+
+JsonValue parsed(const std::string& text) {
+  auto value = parse_json(text);
+  if (!value) throw std::runtime_error("no JSON: " + text);
+  return *value;
+}
+
+// Single bytes and the end.
+std::shared_ptr<const TokenTrie> bytes_trie() {
+  static const auto trie = [] {
+    std::vector<std::string> bytes;
+    for (int i = 0; i < 256; ++i) bytes.emplace_back(1, static_cast<char>(i));
+    bytes.emplace_back();
+    return std::make_shared<const TokenTrie>(bytes, std::vector<std::int32_t>{256});
+  }();
+  return trie;
+}
+
+GrammarMatcher matcher_of(const JsonValue& schema) {
+  return GrammarMatcher(std::make_shared<Constraint>(
+      std::make_shared<const Grammar>(Grammar::from_schema(schema)), bytes_trie()));
+}
+
+bool accepts(const JsonValue& schema, const std::string& text) {
+  GrammarMatcher matcher = matcher_of(schema);
+  return matcher.accept_text(text) && matcher.may_end();
+}
+
+struct Case {
+  const char* schema;
+  std::vector<std::string> good, bad;
+};
+
+void expect_cases(const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    const JsonValue schema = parsed(c.schema);
+    for (const auto& text : c.good) EXPECT_TRUE(accepts(schema, text)) << c.schema << "\n" << text;
+    for (const auto& text : c.bad) EXPECT_FALSE(accepts(schema, text)) << c.schema << "\n" << text;
+  }
+}
+
+TEST(JsonSchema, TypesAndConstants) {
+  expect_cases({
+      {"true", {"1", "\"a\"", "{\"a\":[null,true]}", "[]"}, {"", "{", "nul"}},
+      {R"({"type":"boolean"})", {"true", "false"}, {"1", "null"}},
+      {R"({"type":["string","null"]})", {"null", "\"\"", "\"\\ud7ff\""}, {"1", "\"\\ud800\""}},
+      {R"({"enum":["a\"b", 1, null, {"k":[1]}]})",
+       {"\"a\\\"b\"", "1", "null", "{\"k\":[1]}"},
+       {"2"}},
+      {R"({"type":"string","enum":["a",1]})", {"\"a\""}, {"1"}},
+      {R"({"const":"x","title":"t","description":"d","default":3})", {"\"x\""}, {"\"y\""}},
+      {R"({"type":"integer"})", {"0", "-7", "123"}, {"01", "1.5", "-", "1e3"}},
+      {R"({"type":"number"})", {"0", "-7.25", "1e-5", "1.5E+10"}, {"01", ".5", "1.", "-"}},
+  });
+}
+
+TEST(JsonSchema, Objects) {
+  expect_cases({
+      {R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"boolean"},)"
+       R"("c":{"type":"null"}},"required":["b"]})",
+       {"{\"a\":1,\"b\":true,\"c\":null}", "{\"b\":false}", "{\"a\":1, \"b\":true}",
+        "{ \"b\" : true,\"c\":null }"},
+       {"{}", "{\"a\":1}", "{\"b\":true,\"a\":1}", "{\"b\":true,}", "{\"b\":true,\"d\":1}"}},
+      {R"({"properties":{"a":{}},"additionalProperties":{"type":"integer"}})",
+       {"{}", "{\"a\":\"x\",\"b\":1}", "{\"b\":1,\"ab\":2}", "{\"\":3}"},
+       {"{\"b\":\"x\"}", "{\"b\":1,\"a\":1,\"c\":2}", "{\"\\u0061\":1}"}},
+      {R"({"type":"object"})", {"{}", "{\"x\":{\"y\":1}}"}, {"[]"}},
+      {R"({"type":"object","additionalProperties":false})", {"{}", "{ }"}, {"{\"a\":1}"}},
+      {R"({"type":"object","required":["k"]})", {"{\"k\":1}"}, {"{}", "{\"j\":1}"}},
+      {R"({"additionalProperties":{"type":"null"},"minProperties":1,"maxProperties":2})",
+       {"{\"a\":null}", "{\"a\":null,\"b\":null}"},
+       {"{}", "{\"a\":null,\"b\":null,\"c\":null}"}},
+      {R"({"properties":{"a\"\n":{"type":"null"},"é":{"type":"null"}},"additionalProperties":true})",
+       {"{\"a\\\"\\n\":null,\"é\":null,\"e\":1}", "{\"éa\":2}", "{\"ê\":2}"},
+       {"{\"é\":2}"}},
+  });
+}
+
+TEST(JsonSchema, Arrays) {
+  expect_cases({
+      {R"({"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":3})",
+       {"[1]", "[1, 2,3]"},
+       {"[]", "[1,2,3,4]", "[\"a\"]"}},
+      {R"({"prefixItems":[{"type":"null"},{"type":"boolean"}],"items":{"type":"integer"}})",
+       {"[null,true]", "[null,true,1,2]"},
+       {"[true,null]", "[null,true,null]"}},
+      {R"({"prefixItems":[{"type":"null"}],"items":false})", {"[null]"}, {"[null,1]"}},
+      {R"({"type":"array","maxItems":0})", {"[]", "[ ]"}, {"[1]"}},
+      {R"({"type":"array","prefixItems":[{"type":"null"}],"minItems":3})",
+       {"[null,1,2]"},
+       {"[null,1]"}},
+      {R"({"type":"array","items":{"type":"null"},"uniqueItems":true,"maxItems":1})",
+       {"[null]", "[]"},
+       {"[null,null]"}},
+  });
+}
+
+TEST(JsonSchema, Strings) {
+  expect_cases({
+      {R"({"type":"string","minLength":2,"maxLength":3})",
+       {"\"ab\"", "\"é€😀\"", "\"\\n\\u00e9\""},
+       {"\"a\"", "\"abcd\"", "\"\\n\""}},
+      {R"({"pattern":"^[a-c]+\\d{2}$"})", {"\"ab01\""}, {"\"a1\"", "\"ab01x\"", "\"01\""}},
+      {R"({"pattern":"b+c|^x$"})", {"\"abbcd\"", "\"x\"", "\"xbc\""}, {"\"ab\"", "\"xx\""}},
+      {R"x({"pattern":"^(?:a|\\(b\\)){1,2}(?<n>z)?$"})x",
+       {"\"a\"", "\"(b)az\""},
+       {"\"\"", "\"aaa\""}},
+      {R"({"pattern":"^[^a\"]\\\"\\\\\\n$"})",
+       {"\"x\\\"\\\\\\n\"", "\"\\\\\\\"\\\\\\n\""},
+       {"\"a\\\"\\\\\\n\""}},
+      {R"({"pattern":"^.\\S\\w?$"})", {"\"é+\"", "\" xa\""}, {"\"x \"", "\"x\""}},
+      {R"({"format":"date"})",
+       {"\"2024-01-31\"", "\"1999-02-28\""},
+       {"\"2024-02-30\"", "\"2024-13-01\"", "\"2024-04-31\""}},
+      {R"({"type":"string","format":"date-time"})",
+       {"\"2024-01-31T23:59:59.5Z\"", "\"2024-01-31T00:00:00+01:30\""},
+       {"\"2024-01-31 00:00:00Z\"", "\"2024-01-31T24:00:00Z\""}},
+      {R"({"type":"string","format":"uuid"})",
+       {"\"123e4567-e89b-12d3-a456-426614174000\""},
+       {"\"123e4567e89b12d3a456426614174000\""}},
+      {R"({"type":"string","format":"email"})", {"\"anything\""}, {"1"}},
+  });
+}
+
+TEST(JsonSchema, AlternativesAndReferences) {
+  expect_cases({
+      {R"({"anyOf":[{"type":"integer"},{"type":"string","maxLength":1}]})",
+       {"1", "\"a\""},
+       {"\"ab\"", "null"}},
+      {R"({"type":"object","properties":{"t":{"type":"integer"}},"required":["t"],)"
+       R"("oneOf":[{"properties":{"u":{"type":"null"}},"required":["u"]},{"properties":{"v":{"type":"null"}}}]})",
+       {"{\"t\":1,\"u\":null}", "{\"t\":1,\"v\":null}", "{\"t\":1}"},
+       {"{\"u\":null}", "{\"t\":1,\"u\":null,\"v\":null}"}},
+      {R"({"allOf":[{"type":"integer","minimum":3},{"maximum":5},{"minimum":4}]})",
+       {"4", "5"},
+       {"3", "6"}},
+      {R"({"allOf":[{"properties":{"a":{"type":"integer"}}},)"
+       R"({"properties":{"a":{"minimum":5},"b":{"type":"null"}},"additionalProperties":false}]})",
+       {"{\"a\":5,\"b\":null}", "{}"},
+       {"{\"a\":4}", "{\"c\":1}"}},
+      {R"({"$defs":{"n":{"type":"object","properties":{"v":{"type":"integer"},"next":{"$ref":"#/$defs/n"}},)"
+       R"("required":["v"]}},"$ref":"#/$defs/n"})",
+       {"{\"v\":1}", "{\"v\":1,\"next\":{\"v\":2,\"next\":{\"v\":3}}}"},
+       {"{\"v\":1,\"next\":1}"}},
+      {R"({"type":"array","items":{"$ref":"#"}})", {"[]", "[[],[[]]]"}, {"[1]"}},
+      {R"({"definitions":{"a/b":{"type":"null"}},"type":"array","items":{"$ref":"#/definitions/a~1b"}})",
+       {"[null]"},
+       {"[1]"}},
+      {R"({"$defs":{"p":{"properties":{"x":{"type":"null"}}}},"$ref":"#/$defs/p","required":["x"]})",
+       {"{\"x\":null}"},
+       {"{}"}},
+  });
+}
+
+TEST(JsonSchema, RefusesByName) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {R"({"type":"array","contains":{}})", "`contains`"},
+      {R"({"not":{}})", "`not`"},
+      {R"({"if":{},"then":{}})", "`if`"},
+      {R"({"type":"object","patternProperties":{}})", "`patternProperties`"},
+      {R"({"type":"number","multipleOf":3})", "`multipleOf`"},
+      {R"({"type":"array","uniqueItems":true})", "`uniqueItems`"},
+      {R"({"type":"text"})", "no type"},
+      {R"({"type":"integer","minimum":5,"maximum":4})", "no number is in range"},
+      {R"({"type":"string","minLength":5,"maxLength":4})", "nothing is in range"},
+      {R"({"type":"string","minLength":-1})", "out of range"},
+      {R"({"type":"string","minLength":"a"})", "limit without a number"},
+      {R"({"$ref":"#/$defs/x"})", "reference to nothing"},
+      {R"({"$ref":"http://example.com/s"})", "reference to nothing"},
+      {R"({"$ref":"#"})", "leads back to itself"},
+      {R"({"anyOf":[{"$ref":"#"},{"type":"null"}]})", "leads back to itself"},
+      {R"({"allOf":[{"$ref":"#"}]})", "nested too deep"},
+      {R"({"allOf":[{"type":"null"},{"type":"string"}]})", "exclude each other"},
+      {R"x({"pattern":"(?=a)"})x", "assertion"},
+      {R"({"pattern":"(a"})", "group without"},
+      {R"({"pattern":"a\\1"})", "escape like this"},
+      {R"({"pattern":"[z-a]"})", "wrong way round"},
+      {R"({"pattern":"*"})", "nothing to repeat"},
+      {R"({"pattern":"a","minLength":3})", "beside `pattern`"},
+      {R"({"properties":[]})", "`properties` is no object"},
+      {R"({"enum":[]})", "without values"},
+      {R"({"required":["a"],"additionalProperties":false})", "forbids"},
+      {"3", "no schema"},
+      {"false", "without values"},
+  };
+  for (const auto& [schema, expected] : cases) {
+    try {
+      Grammar::from_schema(parsed(schema));
+      ADD_FAILURE() << schema;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << schema << "\n"
+                                                                             << error.what();
+      EXPECT_EQ(std::string(error.what()).rfind("json_schema: ", 0), 0u) << error.what();
+    }
+  }
+}
+
+double number_of(const JsonValue& value) {
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<double>(*i);
+  if (const auto* u = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*u);
+  return std::get<double>(value);
+}
+
+std::string decimal_text(std::int64_t thousandths) {
+  const std::int64_t size = std::abs(thousandths);
+  std::string fraction = std::to_string(1000 + size % 1000).substr(1);
+  std::string text = (thousandths < 0 ? "-" : "") + std::to_string(size / 1000);
+  return size % 1000 == 0 ? text : text + "." + fraction;
+}
+
+// The grammar of a range takes a number exactly where it is in range.
+TEST(JsonSchema, RangesOfNumbers) {
+  std::mt19937_64 random(5);
+  const auto draw = [&](std::int64_t scale) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * scale)) - scale;
+  };
+  for (int run = 0; run < 400; ++run) {
+    const bool is_whole = run % 2 == 0;
+    const std::int64_t scale = std::int64_t{10} << random() % 18;
+    std::int64_t low = draw(scale), high = draw(scale);
+    if (low > high) std::swap(low, high);
+    if (is_whole) low *= 1000, high *= 1000;
+    const int kind = static_cast<int>(random() % 3);  // both, low only, high only
+    const bool low_out = random() % 2 == 0, high_out = random() % 2 == 0;
+    JsonObject schema{{"type", std::string(is_whole ? "integer" : "number")}};
+    if (kind != 2) {
+      schema.emplace_back(low_out ? "exclusiveMinimum" : "minimum", parsed(decimal_text(low)));
+    }
+    if (kind != 1) {
+      schema.emplace_back(high_out ? "exclusiveMaximum" : "maximum", parsed(decimal_text(high)));
+    }
+    const auto fits = [&](std::int64_t x) {
+      if (is_whole && x % 1000 != 0) return false;
+      if (kind != 2 && (low_out ? x <= low : x < low)) return false;
+      return kind == 1 || (high_out ? x < high : x <= high);
+    };
+    std::shared_ptr<Constraint> constraint;
+    try {
+      constraint = std::make_shared<Constraint>(
+          std::make_shared<const Grammar>(Grammar::from_schema(JsonValue(schema))), bytes_trie());
+    } catch (const Error&) {
+      EXPECT_EQ(kind, 0);
+      EXPECT_LE(high - low, is_whole ? 2000 : 0) << json_text(JsonValue(schema));
+      continue;
+    }
+    for (int probe = 0; probe < 60; ++probe) {
+      std::int64_t x = probe % 3 == 0   ? low + draw(5)
+                       : probe % 3 == 1 ? high + draw(5)
+                                        : draw(2 * scale);
+      if (is_whole || probe % 5 == 0) x = x / 1000 * 1000;
+      GrammarMatcher matcher(constraint);
+      const std::string text = decimal_text(x);
+      // A whole number may need its fraction of zeros to be in a range within one whole number.
+      const bool taken = matcher.accept_text(text) && matcher.may_end();
+      if (taken) {
+        EXPECT_TRUE(fits(x)) << json_text(JsonValue(schema)) << " " << text;
+      } else if (fits(x)) {
+        GrammarMatcher longer(constraint);
+        const std::string zeros = text + (x % 1000 == 0 ? ".000" : "00");
+        EXPECT_TRUE(!is_whole && longer.accept_text(zeros) && longer.may_end())
+            << json_text(JsonValue(schema)) << " " << text;
+      }
+    }
+  }
+}
+
+// Whether a value is valid, for the keywords that random_schema() uses.
+bool is_valid(const JsonValue& value, const JsonValue& schema, const JsonObject& document) {
+  if (schema == JsonValue(true)) return true;
+  const auto& object = std::get<JsonObject>(schema);
+  const auto at = [&](const char* key) -> const JsonValue* {
+    for (const auto& [name, v] : object) {
+      if (name == key) return &v;
+    }
+    return nullptr;
+  };
+  const auto member = [](const JsonObject& in, const std::string& name) -> const JsonValue* {
+    for (const auto& [key, v] : in) {
+      if (key == name) return &v;
+    }
+    return nullptr;
+  };
+  if (const auto* ref = at("$ref")) {
+    const std::string name = std::get<std::string>(*ref).substr(8);
+    if (!is_valid(value, *member(std::get<JsonObject>(*member(document, "$defs")), name),
+                  document)) {
+      return false;
+    }
+  }
+  if (const auto* all = at("allOf")) {
+    for (const auto& one : std::get<JsonArray>(*all)) {
+      if (!is_valid(value, one, document)) return false;
+    }
+  }
+  if (const auto* any = at("anyOf")) {
+    const auto& list = std::get<JsonArray>(*any);
+    if (std::none_of(list.begin(), list.end(),
+                     [&](const auto& one) { return is_valid(value, one, document); })) {
+      return false;
+    }
+  }
+  if (const auto* list = at("enum")) {
+    const auto& values = std::get<JsonArray>(*list);
+    if (std::find(values.begin(), values.end(), value) == values.end()) return false;
+  }
+  if (const auto* type = at("type")) {
+    const auto& name = std::get<std::string>(*type);
+    const bool is_whole =
+        std::holds_alternative<std::int64_t>(value) || std::holds_alternative<std::uint64_t>(value);
+    const bool fits = (name == "null" && std::holds_alternative<std::nullptr_t>(value)) ||
+                      (name == "boolean" && std::holds_alternative<bool>(value)) ||
+                      (name == "string" && std::holds_alternative<std::string>(value)) ||
+                      (name == "array" && std::holds_alternative<JsonArray>(value)) ||
+                      (name == "object" && std::holds_alternative<JsonObject>(value)) ||
+                      (name == "integer" && is_whole) ||
+                      (name == "number" && (is_whole || std::holds_alternative<double>(value)));
+    if (!fits) return false;
+  }
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    double count = 0;
+    for (std::size_t i = 0; i < text->size(); i += tokens::decode_one(*text, i).size) ++count;
+    if (at("minLength") != nullptr && count < number_of(*at("minLength"))) return false;
+    if (at("maxLength") != nullptr && count > number_of(*at("maxLength"))) return false;
+    if (at("pattern") != nullptr &&
+        !std::regex_search(*text, std::regex(std::get<std::string>(*at("pattern"))))) {
+      return false;
+    }
+  }
+  if (std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value) ||
+      std::holds_alternative<std::uint64_t>(value)) {
+    const double x = number_of(value);
+    if (at("minimum") != nullptr && x < number_of(*at("minimum"))) return false;
+    if (at("maximum") != nullptr && x > number_of(*at("maximum"))) return false;
+    if (at("exclusiveMinimum") != nullptr && x <= number_of(*at("exclusiveMinimum"))) return false;
+    if (at("exclusiveMaximum") != nullptr && x >= number_of(*at("exclusiveMaximum"))) return false;
+  }
+  if (const auto* list = std::get_if<JsonArray>(&value)) {
+    const auto count = static_cast<double>(list->size());
+    if (at("minItems") != nullptr && count < number_of(*at("minItems"))) return false;
+    if (at("maxItems") != nullptr && count > number_of(*at("maxItems"))) return false;
+    std::size_t i = 0;
+    if (const auto* prefix = at("prefixItems")) {
+      for (const auto& one : std::get<JsonArray>(*prefix)) {
+        if (i < list->size() && !is_valid((*list)[i++], one, document)) return false;
+      }
+    }
+    for (; at("items") != nullptr && i < list->size(); ++i) {
+      if (!is_valid((*list)[i], *at("items"), document)) return false;
+    }
+  }
+  if (const auto* members = std::get_if<JsonObject>(&value)) {
+    const auto* declared = at("properties");
+    const JsonObject properties =
+        declared == nullptr ? JsonObject() : std::get<JsonObject>(*declared);
+    for (const auto& [name, v] : *members) {
+      if (const auto* own = member(properties, name)) {
+        if (!is_valid(v, *own, document)) return false;
+      } else if (const auto* others = at("additionalProperties")) {
+        if (*others == JsonValue(false) || !is_valid(v, *others, document)) return false;
+      }
+    }
+    if (const auto* required = at("required")) {
+      for (const auto& name : std::get<JsonArray>(*required)) {
+        if (member(*members, std::get<std::string>(name)) == nullptr) return false;
+      }
+    }
+  }
+  return true;
+}
+
+class RandomSchemas {
+ public:
+  explicit RandomSchemas(std::uint64_t seed) : random_(seed) {}
+
+  JsonValue document() {
+    JsonObject out = object_of(schema(3));
+    JsonObject definitions;
+    for (const char* name : {"a", "b"}) definitions.emplace_back(name, schema(2));
+    out.emplace_back("$defs", definitions);
+    return out;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+  static JsonObject object_of(const JsonValue& value) { return std::get<JsonObject>(value); }
+  JsonValue number() {
+    const auto value = static_cast<std::int64_t>(below(4000)) - 2000;
+    return below(2) == 0 ? JsonValue(value) : JsonValue(static_cast<double>(value) / 16);
+  }
+
+  JsonValue schema(int depth) {
+    switch (below(depth > 0 ? 12 : 7)) {
+      case 0:
+        return JsonObject{{"type", "boolean"}};
+      case 1:
+        return JsonObject{{"enum", JsonArray{std::string("x\"y"), std::int64_t{3}, nullptr}}};
+      case 2:
+        return numbers("integer");
+      case 3:
+        return numbers("number");
+      case 4: {
+        JsonObject out{{"type", "string"}};
+        const auto least = static_cast<std::int64_t>(below(4));
+        if (below(2) == 0) out.emplace_back("minLength", least);
+        if (below(2) == 0)
+          out.emplace_back("maxLength", least + static_cast<std::int64_t>(below(6)));
+        return out;
+      }
+      case 5: {
+        const char* patterns[] = {"^[a-z]{2,5}$", "^(ab|c[0-9]+)*$", "x\\d", "^\\w+-[^b]$",
+                                  "^a?b+|c$"};
+        return JsonObject{{"type", "string"}, {"pattern", std::string(patterns[below(5)])}};
+      }
+      case 6:
+        return JsonObject{{"type", "null"}, {"description", "nothing"}};
+      case 7:
+        return JsonObject{{"anyOf", JsonArray{schema(depth - 1), schema(depth - 1)}}};
+      case 8:
+        return JsonObject{{"$ref", below(2) == 0 ? "#/$defs/a" : "#/$defs/b"}};
+      case 9: {
+        JsonObject out{{"type", "array"}, {"items", schema(depth - 1)}};
+        const auto least = static_cast<std::int64_t>(below(3));
+        if (below(2) == 0) out.emplace_back("minItems", least);
+        if (below(2) == 0)
+          out.emplace_back("maxItems", least + static_cast<std::int64_t>(below(3)));
+        if (below(3) == 0) out.emplace_back("prefixItems", JsonArray{schema(depth - 1)});
+        return out;
+      }
+      case 10:
+        return JsonObject{{"allOf", JsonArray{object(depth), object(depth)}}};
+      default:
+        return object(depth);
+    }
+  }
+
+  JsonObject numbers(const char* type) {
+    JsonObject out{{"type", std::string(type)}};
+    if (below(2) == 0) out.emplace_back(below(2) == 0 ? "minimum" : "exclusiveMinimum", number());
+    if (below(2) == 0) out.emplace_back(below(2) == 0 ? "maximum" : "exclusiveMaximum", number());
+    return out;
+  }
+
+  JsonObject object(int depth) {
+    JsonObject properties;
+    JsonArray required;
+    for (const char* name : {"key", "k", "other", "é"}) {
+      if (below(2) == 0) continue;
+      properties.emplace_back(name, schema(depth - 1));
+      if (below(2) == 0) required.emplace_back(std::string(name));
+    }
+    JsonObject out{{"type", "object"}, {"properties", properties}, {"required", required}};
+    if (below(3) == 0)
+      out.emplace_back("additionalProperties", below(2) == 0 ? JsonValue(false) : schema(0));
+    return out;
+  }
+
+  std::mt19937_64 random_;
+};
+
+// Writes by the masks; nothing where no end came within a few thousand bytes.
+std::optional<std::string> sampled(const JsonValue& schema, std::mt19937_64& random) {
+  // Likely bytes: those that close what is open.
+  const std::string likely = "\"\"\"\"}}}]]]]kotherya1c09-b,:";
+  GrammarMatcher matcher = matcher_of(schema);
+  std::string out;
+  for (int step = 0; step < 4000; ++step) {
+    if (matcher.may_end() && random() % 3 == 0) return out;
+    const auto mask = matcher.mask();
+    const auto allows = [&](std::size_t byte) {
+      return ((*mask)[byte / 32] >> (byte % 32) & 1) != 0;
+    };
+    std::vector<std::size_t> bytes;
+    for (int attempt = 0; attempt < 40 && bytes.empty(); ++attempt) {
+      const auto byte = static_cast<unsigned char>(likely[random() % likely.size()]);
+      if (allows(byte)) bytes.push_back(byte);
+    }
+    if (bytes.empty() || random() % 8 == 0) {
+      for (std::size_t byte = 0; byte < 256; ++byte) {
+        if (allows(byte)) bytes.push_back(byte);
+      }
+    }
+    if (bytes.empty()) {
+      EXPECT_TRUE(matcher.may_end()) << "stuck behind " << out;
+      return out;
+    }
+    const std::size_t byte = bytes[random() % bytes.size()];
+    if (!matcher.accept(static_cast<std::int32_t>(byte))) {
+      ADD_FAILURE() << "a token of the mask was refused";
+      return std::nullopt;
+    }
+    out += static_cast<char>(byte);
+  }
+  return std::nullopt;
+}
+
+TEST(JsonSchema, WhatIsSampledIsValid) {
+  std::mt19937_64 random(42);
+  RandomSchemas schemas(17);
+  int refused = 0, unfinished = 0, checked = 0;
+  for (int run = 0; run < 1000; ++run) {
+    const JsonValue schema = schemas.document();
+    std::optional<std::string> text;
+    try {
+      text = sampled(schema, random);
+    } catch (const Error& error) {
+      ++refused;  // both parts of an allOf may exclude each other, and a $ref may be of itself
+      continue;
+    }
+    if (!text) {
+      ++unfinished;
+      continue;
+    }
+    const auto value = parse_json(*text);
+    ASSERT_TRUE(value.has_value()) << json_text(schema) << "\n" << *text;
+    ASSERT_TRUE(is_valid(*value, schema, std::get<JsonObject>(schema))) << json_text(schema) << "\n"
+                                                                        << *text;
+    ++checked;
+  }
+  EXPECT_GT(checked, 700) << refused << " refused, " << unfinished << " without an end";
+}
+
+}  // namespace
+}  // namespace hearth::models::grammar
