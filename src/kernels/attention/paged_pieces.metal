@@ -38,7 +38,7 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
                   threadgroup typename Q::value* sums, threadgroup int* slots, Ctx ctx) {
   typedef typename Q::value C;
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries, kColumns = 8 * kLanes;
-  const int kStep = kPieceSimdgroups * kSlots, kUnroll = 2;
+  const int kStep = kPieceSimdgroups * kSlots, kUnroll = kQueries < 4 ? 2 : 1;
   long unit = long(ctx.tg.x);
   int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
   if (sequence < 0) return;
