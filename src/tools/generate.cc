@@ -1,9 +1,9 @@
-#include <chrono>
-#include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "models/generation.h"
+#include "models/language/text_generation.h"
 #include "tools/commands.h"
 #include "tools/lm/load_model.h"
 #include "tools/output.h"
@@ -20,9 +20,21 @@ struct GenerateOptions {
   models::SamplerOptions sampler;
 };
 
-void run_generate(const GenerateOptions& options) {
-  const Device device = options.device.empty() ? Device() : Device::named(options.device);
-  Device::set_default(device);
+// Of a GGUF file, or of a folder that has a tokenizer.
+void write_with_tokens(const GenerateOptions& options, Device device) {
+  const models::LoadedModel loaded = models::load_language_model(
+      options.model, {.device = device, .compute = dtype_from_name(options.dtype)});
+  const models::GenerateOptions generate{.tokens = options.tokens, .sampler = options.sampler};
+  write_out(options.prompt);
+  models::generate_text(loaded, options.prompt, generate, [](std::string_view text) {
+    write_out(text);
+    return true;
+  });
+  write_out("\n");
+}
+
+// Of a folder that `hearth train` wrote.
+void write_with_bytes(const GenerateOptions& options, Device device) {
   const models::Transformer model =
       load_model(options.model, dtype_from_name(options.dtype), device);
   if (model.config.vocabulary != 256) {
@@ -43,17 +55,31 @@ void run_generate(const GenerateOptions& options) {
   write_out("\n");
 }
 
+void run_generate(const GenerateOptions& options) {
+  const Device device = options.device.empty() ? Device() : Device::named(options.device);
+  Device::set_default(device);
+  const std::filesystem::path path = options.model;
+  const bool has_bytes =
+      std::filesystem::is_directory(path) && !std::filesystem::exists(path / "tokenizer.json");
+  has_bytes ? write_with_bytes(options, device) : write_with_tokens(options, device);
+}
+
 }  // namespace
 
 void add_generate(CommandLine& line) {
   auto options = std::make_shared<GenerateOptions>();
-  Command command = line.add_command("generate", "Write text with a trained model");
-  command.option("--model", options->model, "Folder that `hearth train` wrote").required();
+  Command command = line.add_command("generate", "Write text with a language model");
+  command
+      .option("--model", options->model,
+              "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
+      .required();
   command.option("--prompt", options->prompt, "What the text starts with");
-  command.option("--tokens", options->tokens, "Bytes to write")
+  command
+      .option("--tokens", options->tokens,
+              "Tokens to write; bytes, of a model that `hearth train` wrote")
       .range(0, std::int64_t{1} << 40)
       .show_default();
-  command.option("--temperature", options->sampler.temperature, "0: the likeliest byte always")
+  command.option("--temperature", options->sampler.temperature, "0: the likeliest token always")
       .range(0.0, 100.0)
       .show_default();
   command.option("--top-k", options->sampler.top_k, "Of the k likeliest only [all]")

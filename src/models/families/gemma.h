@@ -1,0 +1,48 @@
+// What the Gemma families share.
+#pragma once
+
+#include <cmath>
+
+#include "hearth/ops.h"
+#include "models/language/family.h"
+#include "models/language/folder/config_values.h"
+
+namespace hearth::models {
+
+// Weights of norms count from 1 in folders.
+inline Array plus_one(const Array& x, const FolderContext&) { return x + 1; }
+
+inline constexpr TensorRule kGemmaTensors[] = {
+    {"model.norm", "output_norm", plus_one},
+    {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", plus_one},
+    {"model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm", plus_one},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm", plus_one},
+    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", plus_one},
+    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", plus_one},
+};
+
+// Embeddings times sqrt(dim). GGUF files do not say by what scores are scaled, which follows from
+// the size of heads, but for models of `wide_layers` layers from dim over heads.
+inline void adjust_gemma(LanguageConfig& config, const Keys& keys, std::size_t wide_layers) {
+  config.embedding_scale = std::sqrt(static_cast<double>(config.dim));
+  const bool is_wide =
+      config.layers.size() == wide_layers && keys.find("attention.scale") == nullptr;
+  for (LayerConfig& layer : config.layers) {
+    AttentionConfig& attention = layer.attention;
+    if (is_wide) {
+      attention.scale =
+          std::sqrt(static_cast<double>(attention.heads) / static_cast<double>(config.dim));
+    }
+  }
+}
+
+// config.json says the square of what scores are divided by.
+inline void add_gemma_scale(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+  const auto scalar = find_number(config, "query_pre_attn_scalar");
+  if (!scalar) return;
+  metadata.set(metadata.as_text("general.architecture") + ".attention.scale",
+               1 / std::sqrt(*scalar));
+}
+
+}  // namespace hearth::models

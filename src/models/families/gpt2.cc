@@ -1,0 +1,52 @@
+// GPT-2: learned positions, LayerNorm, biases.
+#include "hearth/ops.h"
+#include "models/language/family.h"
+
+namespace hearth::models {
+namespace {
+
+constexpr std::string_view kGpt2Types[] = {"gpt2"};
+constexpr KeyRule kGpt2Keys[] = {
+    {"n_positions", "context_length"},  {"n_embd", "embedding_length"},
+    {"n_layer", "block_count"},         {"n_head", "attention.head_count"},
+    {"n_inner", "feed_forward_length"}, {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
+};
+
+// Folders hold weights as [in, out].
+Array out_first(const Array& x, const FolderContext&) {
+  return x.rank() == 2 ? contiguous(transpose(x)) : x;
+}
+
+constexpr TensorRule kGpt2Tensors[] = {
+    {"transformer.wte", "token_embd"},
+    {"transformer.wpe", "position_embd"},
+    {"transformer.ln_f", "output_norm"},
+    {"transformer.h.{}.ln_1", "blk.{}.attn_norm"},
+    {"transformer.h.{}.attn.c_attn", "blk.{}.attn_qkv", out_first},
+    {"transformer.h.{}.attn.c_proj", "blk.{}.attn_output", out_first},
+    {"transformer.h.{}.attn.bias", ""},  // masks
+    {"transformer.h.{}.attn.masked_bias", ""},
+    {"transformer.h.{}.ln_2", "blk.{}.ffn_norm"},
+    {"transformer.h.{}.mlp.c_fc", "blk.{}.ffn_up", out_first},
+    {"transformer.h.{}.mlp.c_proj", "blk.{}.ffn_down", out_first},
+};
+
+void add_hidden(const JsonObject&, const JsonObject&, GgufMetadata& metadata) {
+  if (metadata.contains("gpt2.feed_forward_length")) return;
+  const std::int64_t dim = metadata.as_int("gpt2.embedding_length");
+  metadata.set("gpt2.feed_forward_length", static_cast<std::uint32_t>(4 * dim));
+}
+
+}  // namespace
+
+Family gpt2_family() {
+  return {.architecture = "gpt2",
+          .model_types = kGpt2Types,
+          .activation = Activation::gelu_tanh,
+          .rope = RopePairs::none,
+          .keys = kGpt2Keys,
+          .tensors = kGpt2Tensors,
+          .adjust_folder = add_hidden};
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,22 @@
+// Phi 3, 3.5 and 4: joined projections, factors for positions beyond the original context.
+#include "models/language/family.h"
+
+namespace hearth::models {
+namespace {
+
+constexpr std::string_view kPhi3Types[] = {"phi3"};
+constexpr TensorRule kPhi3Tensors[] = {
+    {"model.layers.{}.self_attn.qkv_proj", "blk.{}.attn_qkv"},
+    {"model.layers.{}.mlp.gate_up_proj", "blk.{}.ffn_up"},
+};
+
+}  // namespace
+
+Family phi3_family() {
+  return {.architecture = "phi3",
+          .model_types = kPhi3Types,
+          .window_period = 0,
+          .tensors = kPhi3Tensors};
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,86 @@
+// What the families of Qwen 3-Next and 3.5 share: the gated delta rule in three of four layers,
+// attention with a gate in the others.
+#pragma once
+
+#include "hearth/ops.h"
+#include "models/language/family.h"
+
+namespace hearth::models {
+
+inline constexpr KeyRule kQwenDeltaKeys[] = {
+    {"linear_key_head_dim", "ssm.state_size"},        {"linear_num_key_heads", "ssm.group_count"},
+    {"linear_num_value_heads", "ssm.time_step_rank"}, {"linear_conv_kernel_dim", "ssm.conv_kernel"},
+    {"linear_value_head_dim", "ssm.value_size"},
+};
+
+inline void adjust_qwen_delta(LanguageConfig& config, const Keys& keys, bool is_tiled) {
+  DeltaConfig& delta = config.delta;
+  delta.key_heads = keys.size("ssm.group_count");
+  delta.value_heads = keys.size("ssm.time_step_rank");
+  delta.key_dim = keys.size("ssm.state_size");
+  // GGUF's heads of values are as long as those of keys.
+  delta.value_dim = keys.size("ssm.value_size", delta.key_dim);
+  delta.kernel = keys.size("ssm.conv_kernel");
+  delta.is_tiled = is_tiled;
+  const std::int64_t period = keys.size("full_attention_interval", 4);
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const auto layer = static_cast<std::int64_t>(i);
+    const bool is_last = period > 0 && layer % period == period - 1;
+    const bool is_recurrent = keys.flag_of("attention.recurrent_layers", layer, !is_last);
+    config.layers[i].mixer = is_recurrent ? Mixer::delta : Mixer::attention;
+    config.layers[i].attention.is_gated = true;
+  }
+}
+
+inline Array one_more(const Array& x, const FolderContext&) { return x + 1; }
+inline Array decay_of_log(const Array& x, const FolderContext&) { return neg(exp(x)); }
+inline Array without_middle(const Array& x, const FolderContext&) { return squeeze(x, {1}); }
+
+// Of what folders hold by key head, [queries, keys, values, gates].
+inline Array rows_of_heads(const Array& x, const FolderContext& context, bool is_gate) {
+  const std::int64_t heads = context.size("ssm.group_count");
+  const std::int64_t keys = context.size("ssm.state_size");
+  const std::int64_t values =
+      context.size("ssm.value_size") * context.size("ssm.time_step_rank") / heads;
+  const Array by_head = reshape(x, {heads, 2 * keys + 2 * values, x.shape(1)});
+  const auto part = [&](std::int64_t first, std::int64_t count) {
+    return reshape(narrow(by_head, 1, first, count), {heads * count, x.shape(1)});
+  };
+  if (is_gate) return part(2 * keys + values, values);
+  return cat(std::vector<Array>{part(0, keys), part(keys, keys), part(2 * keys, values)}, 0);
+}
+inline Array mixed_rows(const Array& x, const FolderContext& context) {
+  return rows_of_heads(x, context, false);
+}
+inline Array gate_rows(const Array& x, const FolderContext& context) {
+  return rows_of_heads(x, context, true);
+}
+
+inline constexpr TensorRule kQwenDeltaTensors[] = {
+    {"model.norm", "output_norm", one_more},
+    {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", one_more},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", one_more},
+    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", one_more},
+    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", one_more},
+    {"model.layers.{}.linear_attn.A_log", "blk.{}.ssm_a", decay_of_log},
+    {"model.layers.{}.linear_attn.dt_bias", "blk.{}.ssm_dt.bias"},
+    {"model.layers.{}.linear_attn.conv1d", "blk.{}.ssm_conv1d", without_middle},
+    {"model.layers.{}.linear_attn.norm", "blk.{}.ssm_norm"},
+    {"model.layers.{}.linear_attn.out_proj", "blk.{}.ssm_out"},
+    {"model.layers.{}.linear_attn.in_proj_qkvz", "blk.{}.attn_qkv", mixed_rows},
+    {"model.layers.{}.linear_attn.in_proj_qkvz", "blk.{}.attn_gate", gate_rows},
+    {"model.layers.{}.linear_attn.in_proj_ba", "blk.{}.ssm_ba"},
+    {"model.layers.{}.linear_attn.in_proj_qkv", "blk.{}.attn_qkv"},
+    {"model.layers.{}.linear_attn.in_proj_z", "blk.{}.attn_gate"},
+    {"model.layers.{}.linear_attn.in_proj_b", "blk.{}.ssm_beta"},
+    {"model.layers.{}.linear_attn.in_proj_a", "blk.{}.ssm_alpha"},
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight",
+     [](const Array& x, const FolderContext&) { return narrow(x, 1, 0, x.shape(1) / 2); }},
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_up_exps.weight",
+     [](const Array& x, const FolderContext&) {
+       return narrow(x, 1, x.shape(1) / 2, x.shape(1) / 2);
+     }},
+    {"model.layers.{}.mlp.experts.down_proj", "blk.{}.ffn_down_exps.weight"},
+};
+
+}  // namespace hearth::models

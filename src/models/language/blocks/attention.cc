@@ -1,0 +1,102 @@
+#include "models/language/blocks/attention.h"
+
+#include <utility>
+
+#include "hearth/ops.h"
+
+namespace hearth::models {
+namespace {
+
+// Rows [first, first + count) of a projection.
+Projection rows_of(const Projection& all, std::int64_t first, std::int64_t count) {
+  return {narrow(all.weight, 0, first, count),
+          all.bias.defined() ? narrow(all.bias, 0, first, count) : Array()};
+}
+
+}  // namespace
+
+Rotation::Rotation(const RopeConfig& its_config, const Array& divisors, Device device)
+    : config(its_config) {
+  if (config.pairs == RopePairs::none) return;
+  frequencies = rope_frequencies(config.dims, config.base, config.scaling,
+                                 config.has_factors ? divisors : Array(), device);
+}
+
+Array Rotation::forward(const Array& x, const Array& positions) const {
+  if (config.pairs == RopePairs::none) return x;
+  RopeOptions options;
+  options.interleaved = config.pairs == RopePairs::neighbours;
+  options.dims = config.dims;
+  options.positions = positions;
+  options.frequencies = frequencies;
+  options.magnitude = config.magnitude;
+  return swap_axes(rope(swap_axes(x, 0, 1), options), 0, 1);
+}
+
+Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_config,
+                     Weights& weights, const std::string& prefix, const Array& divisors,
+                     Device device)
+    : config(its_config), rotation(its_config.rope, divisors, device) {
+  const std::int64_t queries = config.heads * config.key_dim * (config.is_gated ? 2 : 1);
+  const std::int64_t keys = config.kv_heads * config.key_dim;
+  const std::int64_t values = config.kv_heads * config.value_dim;
+  if (weights.has(prefix + "attn_qkv.weight")) {
+    const Projection all =
+        weights.projection(prefix + "attn_qkv", queries + keys + values, model.dim);
+    query = rows_of(all, 0, queries);
+    key = rows_of(all, queries, keys);
+    value = rows_of(all, queries + keys, values);
+  } else {
+    query = weights.projection(prefix + "attn_q", queries, model.dim);
+    key = weights.projection(prefix + "attn_k", keys, model.dim);
+    value = weights.projection(prefix + "attn_v", values, model.dim);
+  }
+  output = weights.projection(prefix + "attn_output", model.dim, config.heads * config.value_dim);
+  const std::string of_queries = prefix + "attn_q_norm.weight";
+  if (weights.has(of_queries)) {
+    norms_width = weights.shape(of_queries) != Shape{config.key_dim};
+    const auto norm = [&](const std::string& name, std::int64_t width) {
+      Norm made;
+      made.weight = weights.vector(name, norms_width ? width : config.key_dim);
+      made.epsilon = model.norm_epsilon;
+      return made;
+    };
+    query_norm = norm(of_queries, queries);
+    key_norm = norm(prefix + "attn_k_norm.weight", keys);
+  }
+  sinks = weights.optional_vector(prefix + "attn_sinks.weight", config.heads);
+}
+
+Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
+                         std::int64_t page_size) const {
+  const std::int64_t rows = x.shape(0);
+  const auto heads_of = [&](const Array& columns, const Norm& norm, std::int64_t heads) {
+    if (norms_width) return reshape(norm.forward(columns), {rows, heads, config.key_dim});
+    return norm.forward(reshape(columns, {rows, heads, config.key_dim}));
+  };
+  Array q = query.forward(x);
+  Array gate;
+  if (config.is_gated) {
+    const std::vector<Array> both =
+        chunk(reshape(q, {rows, config.heads, 2 * config.key_dim}), 2, 2);
+    q = reshape(both[0], {rows, config.heads * config.key_dim});
+    gate = both[1];
+  }
+  q = rotation.forward(heads_of(q, query_norm, config.heads), batch.positions);
+  const Array k =
+      rotation.forward(heads_of(key.forward(x), key_norm, config.kv_heads), batch.positions);
+  const Array v = reshape(value.forward(x), {rows, config.kv_heads, config.value_dim});
+  write_rows(cache.keys, batch.slots, k);
+  write_rows(cache.values, batch.slots, v);
+  PagedAttentionOptions options;
+  options.scale = config.scale;
+  options.softcap = config.softcap;
+  options.window = config.window;
+  options.sinks = sinks;
+  Array mixed = paged_attention(q, cache.keys, cache.values, batch.pages, batch.starts,
+                                batch.lengths, page_size, options);
+  if (gate.defined()) mixed = mixed * sigmoid(gate);
+  return output.forward(reshape(mixed, {rows, config.heads * config.value_dim}));
+}
+
+}  // namespace hearth::models

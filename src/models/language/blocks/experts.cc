@@ -1,0 +1,85 @@
+#include "models/language/blocks/experts.h"
+
+#include <utility>
+
+#include "hearth/ops.h"
+
+namespace hearth::models {
+namespace {
+
+RouteOptions route_options(const ExpertsConfig& config, const Array& choice_bias) {
+  RouteOptions options;
+  switch (config.gate) {
+    case RouterGate::softmax:
+      options.gate = ExpertGate::softmax;
+      break;
+    case RouterGate::sigmoid:
+      options.gate = ExpertGate::sigmoid;
+      break;
+    case RouterGate::softmax_of_chosen:
+      options.gate = ExpertGate::none;
+      options.softmax_chosen = true;
+      break;
+  }
+  options.choice_bias = choice_bias;
+  options.groups = config.groups;
+  options.used_groups = config.groups_used;
+  options.group_score =
+      config.best_two_of_group ? ExpertGroupScore::best_two : ExpertGroupScore::best;
+  options.renormalize = config.is_normalised;
+  options.scale = config.scale;
+  return options;
+}
+
+}  // namespace
+
+Array Experts::Stack::forward(const Array& x, const Array& experts) const {
+  if (is_packed(weight.dtype()) || weight.dtype() == x.dtype()) {
+    return expert_linear(x, weight, experts, bias);
+  }
+  const Array narrow_bias = bias.defined() ? cast(bias, weight.dtype()) : Array();
+  return cast(expert_linear(cast(x, weight.dtype()), weight, experts, narrow_bias), x.dtype());
+}
+
+Experts::Experts(const LanguageConfig& model, const ExpertsConfig& its_config, Weights& weights,
+                 const std::string& prefix)
+    : config(its_config), activation(model.activation) {
+  router = weights.projection(prefix + "ffn_gate_inp", config.count, model.dim);
+  choice_bias = weights.optional_vector(prefix + "exp_probs_b.bias", config.count);
+  const auto stack_of = [&](const std::string& name, std::int64_t out, std::int64_t in) {
+    Stack made;
+    made.weight = weights.matrix(prefix + name + ".weight", {config.count, out, in});
+    if (weights.has(prefix + name + ".bias")) {
+      made.bias =
+          cast(weights.matrix(prefix + name + ".bias", {config.count, out}), weights.compute());
+    }
+    return made;
+  };
+  gate = stack_of("ffn_gate_exps", config.hidden, model.dim);
+  up = stack_of("ffn_up_exps", config.hidden, model.dim);
+  down = stack_of("ffn_down_exps", model.dim, config.hidden);
+  if (config.shared_hidden > 0) {
+    shared = FeedForward(model, config.shared_hidden, weights, prefix, "_shexp");
+    const std::string of_gate = prefix + "ffn_gate_inp_shexp.weight";
+    if (weights.has(of_gate)) {
+      const bool is_vector = weights.shape(of_gate).rank() == 1;
+      const Array all = weights.matrix(of_gate, is_vector ? Shape{model.dim} : Shape{1, model.dim});
+      shared_gate = cast(reshape(all, {1, model.dim}), weights.compute());
+    }
+  }
+}
+
+Array Experts::forward(const Array& x) const {
+  const auto [experts, chosen] =
+      route_experts(router.forward(x), config.used, route_options(config, choice_bias));
+  const Array hidden = activate(activation, gate.forward(x, experts), up.forward(x, experts));
+  const Array each = down.forward(hidden, experts);
+  const std::int64_t rows = x.shape(0);
+  Array y = sum(each * cast(reshape(chosen, {rows, config.used, 1}), x.dtype()), {1});
+  if (!shared.defined()) return y;
+  Array all = shared.forward(x);
+  if (shared_gate.defined()) all = all * sigmoid(linear(x, shared_gate));
+  return y + all;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,39 @@
+// A feed-forward that sends each row through a few of many experts, and through one that all rows
+// share.
+#pragma once
+
+#include <string>
+
+#include "hearth/array.h"
+#include "models/language/blocks/feed_forward.h"
+#include "models/language/config.h"
+#include "models/language/weights.h"
+
+namespace hearth::models {
+
+struct Experts {
+  Experts() = default;
+  Experts(const LanguageConfig& model, const ExpertsConfig& its_config, Weights& weights,
+          const std::string& prefix);
+
+  // x [rows, dim] to the same shape.
+  Array forward(const Array& x) const;
+  bool defined() const { return router.defined(); }
+
+  // Weights of one shape for each expert.
+  struct Stack {
+    Array forward(const Array& x, const Array& experts) const;
+    Array weight;  // [experts, out, in]
+    Array bias;    // [experts, out]
+  };
+
+  ExpertsConfig config;
+  Activation activation = Activation::silu;
+  Projection router;  // [experts, dim]
+  Array choice_bias;  // [experts]
+  Stack gate, up, down;
+  FeedForward shared;
+  Array shared_gate;  // [1, dim]: what the shared expert counts, by sigmoid
+};
+
+}  // namespace hearth::models

@@ -1,0 +1,58 @@
+#include "models/language/blocks/feed_forward.h"
+
+#include "hearth/ops.h"
+
+namespace hearth::models {
+namespace {
+
+Array activation_of(Activation activation, const Array& x) {
+  switch (activation) {
+    case Activation::gelu:
+      return gelu(x);
+    case Activation::gelu_tanh:
+      return gelu(x, true);
+    default:
+      return silu(x);
+  }
+}
+
+}  // namespace
+
+Array activate(Activation activation, const Array& gate, const Array& up) {
+  if (!gate.defined()) return activation_of(activation, up);
+  if (activation == Activation::clamped_swiglu) {
+    constexpr double kLimit = 7, kSlope = 1.702;
+    const Array g = minimum(gate, kLimit);
+    return (clamp(up, -kLimit, kLimit) + 1) * (g * sigmoid(g * kSlope));
+  }
+  return activation_of(activation, gate) * up;
+}
+
+FeedForward::FeedForward(const LanguageConfig& model, std::int64_t hidden, Weights& weights,
+                         const std::string& prefix, const std::string& suffix)
+    : activation(model.activation) {
+  const std::string of_up = prefix + "ffn_up" + suffix;
+  const std::string of_gate = prefix + "ffn_gate" + suffix;
+  const bool is_joined = !weights.has(of_gate + ".weight") && weights.has(of_up + ".weight") &&
+                         weights.shape(of_up + ".weight") == Shape{2 * hidden, model.dim};
+  up = weights.projection(of_up, is_joined ? 2 * hidden : hidden, model.dim);
+  if (is_joined) {
+    const Projection both = up;
+    const auto half = [&](std::int64_t first) {
+      return Projection{narrow(both.weight, 0, first, hidden),
+                        both.bias.defined() ? narrow(both.bias, 0, first, hidden) : Array()};
+    };
+    gate = half(0);
+    up = half(hidden);
+  } else {
+    gate = weights.optional_projection(of_gate, hidden, model.dim);
+  }
+  down = weights.projection(prefix + "ffn_down" + suffix, model.dim, hidden);
+}
+
+Array FeedForward::forward(const Array& x) const {
+  const Array gates = gate.defined() ? gate.forward(x) : Array();
+  return down.forward(activate(activation, gates, up.forward(x)));
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,136 @@
+// What a language model is made of, as numbers: a stack of layers that each mix rows (attention or
+// a recurrence) and then transform each row. Read from a file's metadata by read_config.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hearth/dtype.h"
+#include "hearth/ops/attention.h"
+
+namespace hearth::models {
+
+enum class NormKind : std::uint8_t { rms, layer };
+
+// Where the norms of a block stand, f being attention or feed-forward.
+enum class NormPlaces : std::uint8_t {
+  before,      // x + f(norm(x))
+  after,       // x + norm(f(x))
+  both,        // x + norm(f(norm(x)))
+  around_sum,  // norm(x + f(x))
+};
+
+enum class Activation : std::uint8_t {
+  silu,
+  gelu,       // by erf
+  gelu_tanh,  // by tanh
+  // Of gate g and up u: min(g, 7) sigmoid(1.702 min(g, 7)) (clamp(u, -7, 7) + 1).
+  clamped_swiglu,
+};
+
+enum class RopePairs : std::uint8_t {
+  none,
+  neighbours,  // (0, 1), (2, 3)...
+  halves,      // (i, i + dims / 2)
+};
+
+struct RopeConfig {
+  RopePairs pairs = RopePairs::none;
+  std::int64_t dims = 0;  // the first columns of a head that turn
+  double base = 10000;
+  RopeScaling scaling = {};
+  double magnitude = 1;     // of cosines and sines
+  bool has_factors = true;  // the model's tensors of divisors, where it has them, hold here
+};
+
+// Multi-head latent attention: keys and values expand from one latent row.
+struct LatentConfig {
+  std::int64_t query_rank = 0;  // 0: queries come from x at once
+  std::int64_t rank = 0;        // of the latent row
+  std::int64_t rope_dims = 0;   // of a key that all heads share, behind those of each head
+};
+
+struct AttentionConfig {
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t key_dim = 0;    // of a head
+  std::int64_t value_dim = 0;  // of a head
+  std::int64_t window = 0;     // > 0: a row sees this many keys at most, its own among them
+  RopeConfig rope;
+  double scale = 0;    // of scores
+  double softcap = 0;  // of scores; 0: none
+  bool is_gated =
+      false;  // each head's query is followed by its gate, sigmoid(gate) scales the head
+  std::optional<LatentConfig> latent = std::nullopt;
+};
+
+// The gated delta rule behind a causal convolution.
+struct DeltaConfig {
+  std::int64_t key_heads = 0;
+  std::int64_t value_heads = 0;
+  std::int64_t key_dim = 0;    // of a head
+  std::int64_t value_dim = 0;  // of a head
+  std::int64_t kernel = 0;     // rows of the convolution
+  bool is_tiled = false;  // value head h goes with key head h mod key_heads, else h / their ratio
+};
+
+// Mamba 2: a scan over states that decay by head.
+struct ScanConfig {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t groups = 0;
+  std::int64_t state = 0;      // columns of a head's state
+  std::int64_t kernel = 0;     // rows of the convolution
+  double least_step = 0;       // steps are at least this long
+  double largest_step = 3e38;  // and at most
+};
+
+enum class RouterGate : std::uint8_t { softmax = 1, sigmoid = 2, softmax_of_chosen = 3 };
+
+struct ExpertsConfig {
+  std::int64_t count = 0;  // 0: the layer has none
+  std::int64_t used = 0;
+  std::int64_t hidden = 0;         // of an expert
+  std::int64_t shared_hidden = 0;  // of the expert that all rows go through; 0: none
+  RouterGate gate = RouterGate::softmax;
+  std::int64_t groups = 1;
+  std::int64_t groups_used = 1;
+  bool best_two_of_group = true;  // a group's score is the sum of its two best, else its best
+  bool is_normalised = false;     // weights of the chosen add up to 1
+  double scale = 1;               // of the weights
+};
+
+enum class Mixer : std::uint8_t { attention, delta, scan };
+
+struct LayerConfig {
+  Mixer mixer = Mixer::attention;
+  AttentionConfig attention;  // of Mixer::attention
+  std::int64_t hidden = 0;    // of the feed-forward; 0: none
+  ExpertsConfig experts;
+};
+
+enum class Pooling : std::uint8_t { none, mean, first, last };
+
+struct LanguageConfig {
+  std::string architecture;  // GGUF's name of the family
+  std::int64_t dim = 0;
+  std::int64_t context = 0;  // positions that the model was made for
+  NormKind norm = NormKind::rms;
+  double norm_epsilon = 1e-5;
+  NormPlaces places = NormPlaces::before;
+  bool is_parallel = false;  // both blocks read the layer's input, and are added to it
+  Activation activation = Activation::silu;
+  double embedding_scale = 1;
+  double residual_scale = 1;  // of what blocks add
+  double logit_scale = 1;
+  double logit_softcap = 0;  // 0: none
+  bool is_causal = true;
+  Pooling pooling = Pooling::none;
+  DeltaConfig delta;  // of the layers that have that mixer
+  ScanConfig scan;
+  std::vector<LayerConfig> layers;
+};
+
+}  // namespace hearth::models

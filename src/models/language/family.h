@@ -1,0 +1,83 @@
+// What sets one family of language models apart. A family is one file of src/models/families/; what
+// its files say themselves (numbers, which tensors there are) is not repeated there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "hearth/array.h"
+#include "hearth/gguf.h"
+#include "models/language/config.h"
+#include "models/language/keys.h"
+
+namespace hearth::models {
+
+// Where a model's files come from. Folders are Hugging Face's, which are read as the GGUF file that
+// they would become (folder/folder_model.h), but that rows of queries and keys stay in their order.
+enum class FileKind : std::uint8_t { gguf, folder };
+
+// A number or flag of config.json, in `text_config` where there is one, and GGUF's key for it
+// without the architecture.
+struct KeyRule {
+  std::string_view key;   // "hidden_size", "a.b" of an object in it
+  std::string_view gguf;  // "embedding_length"
+};
+
+// What a transform of a folder's tensor may ask for.
+struct FolderContext {
+  const GgufMetadata& metadata;
+  std::string_view architecture;
+
+  // Throws Error{invalid_argument} where there is no such number.
+  std::int64_t size(std::string_view key) const;
+  std::int64_t size(std::string_view key, std::int64_t fallback) const;
+};
+
+// The tensors of a folder whose names begin so, up to a dot or the end; the rest, like ".weight",
+// stays behind GGUF's name. {} stands for the layer, and a second one for the expert, whose tensors
+// are stacked. Several rules of one name make several tensors of one.
+struct TensorRule {
+  std::string_view name;  // "model.layers.{}.self_attn.q_proj"
+  std::string_view gguf;  // "blk.{}.attn_q"; empty: not read
+  // Values that the file would hold; null: the same.
+  Array (*transform)(const Array& x, const FolderContext& context) = nullptr;
+};
+
+struct Family {
+  std::string_view architecture;                       // general.architecture of GGUF files
+  std::span<const std::string_view> model_types = {};  // of config.json
+
+  // ---- What no file says
+  NormPlaces places = NormPlaces::before;
+  std::string_view feed_forward_norm = "ffn_norm";  // before the feed-forward
+  Activation activation = Activation::silu;
+  RopePairs rope = RopePairs::halves;
+  // GGUF's rows of queries and keys are in an order that makes neighbours of halves.
+  bool is_permuted = false;
+  // Every n-th layer sees all keys, the others a window; 1: all of them, 0: none. Files may say
+  // else.
+  std::int64_t window_period = 1;
+  bool is_normalised = false;  // weights of chosen experts, where the file does not say
+  RouterGate router = RouterGate::softmax;
+  // The rest, once all keys are read.
+  void (*adjust)(LanguageConfig& config, const Keys& keys, FileKind kind) = nullptr;
+
+  // ---- Folders: beside standard_keys() and standard_tensors()
+  std::span<const KeyRule> keys = {};
+  std::span<const TensorRule> tensors = {};
+  // `folder` is all of config.json, `config` its text_config where it has one.
+  void (*adjust_folder)(const JsonObject& config, const JsonObject& folder,
+                        GgufMetadata& metadata) = nullptr;
+};
+
+// All of src/models/families/x.cc, each of which defines `Family x_family()`. Found when the build
+// is configured: none is listed by hand.
+const std::vector<Family>& families();
+// Null where there is none.
+const Family* find_family(std::string_view architecture);
+const Family* find_family_of_folder(std::string_view model_type);
+
+}  // namespace hearth::models

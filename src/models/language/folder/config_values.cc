@@ -1,0 +1,69 @@
+#include "models/language/folder/config_values.h"
+
+#include <algorithm>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+
+namespace hearth::models {
+namespace {
+
+[[noreturn]] void fail_type(std::string_view path, const JsonValue& got, const char* expected) {
+  throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(path) +
+                                               " is of the wrong type; got " +
+                                               quoted(json_text(got)) + ", expected " + expected);
+}
+
+}  // namespace
+
+const JsonValue* find_value(const JsonObject& object, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  const std::string_view key = path.substr(0, dot);
+  const auto at = std::find_if(object.begin(), object.end(),
+                               [&](const auto& member) { return member.first == key; });
+  if (at == object.end() || std::holds_alternative<std::nullptr_t>(at->second)) return nullptr;
+  if (dot == std::string_view::npos) return &at->second;
+  const auto* inner = std::get_if<JsonObject>(&at->second);
+  return inner == nullptr ? nullptr : find_value(*inner, path.substr(dot + 1));
+}
+
+const JsonObject* find_object(const JsonObject& object, std::string_view path) {
+  const JsonValue* value = find_value(object, path);
+  return value == nullptr ? nullptr : std::get_if<JsonObject>(value);
+}
+
+const JsonArray* find_array(const JsonObject& object, std::string_view path) {
+  const JsonValue* value = find_value(object, path);
+  return value == nullptr ? nullptr : std::get_if<JsonArray>(value);
+}
+
+std::optional<double> find_number(const JsonObject& object, std::string_view path) {
+  const JsonValue* value = find_value(object, path);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* number = std::get_if<double>(value)) return *number;
+  if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
+  fail_type(path, *value, "a number");
+}
+
+std::optional<std::int64_t> find_integer(const JsonObject& object, std::string_view path) {
+  const JsonValue* value = find_value(object, path);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* whole = std::get_if<std::int64_t>(value)) return *whole;
+  fail_type(path, *value, "an integer");
+}
+
+std::optional<bool> find_flag(const JsonObject& object, std::string_view path) {
+  const JsonValue* value = find_value(object, path);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* flag = std::get_if<bool>(value)) return *flag;
+  fail_type(path, *value, "true or false");
+}
+
+std::optional<std::string> find_text(const JsonObject& object, std::string_view path) {
+  const JsonValue* value = find_value(object, path);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* text = std::get_if<std::string>(value)) return *text;
+  fail_type(path, *value, "a text");
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,207 @@
+#include "models/language/folder/folder_model.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "hearth/ops.h"
+#include "models/language/family.h"
+#include "models/language/folder/config_values.h"
+#include "models/language/folder/rope_keys.h"
+#include "models/language/folder/standard_rules.h"
+#include "models/language/folder/tensor_rules.h"
+
+namespace hearth::models {
+namespace {
+
+const Family& family_of_config(const JsonObject& config) {
+  const std::string type = find_text(config, "model_type").value_or("");
+  const Family* family = find_family_of_folder(type);
+  if (family != nullptr) return *family;
+  std::string known;
+  for (const Family& each : families()) {
+    for (const std::string_view name : each.model_types) {
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+  }
+  throw Error(ErrorCode::unsupported, "config.json: unknown model_type; got " + quoted(type) +
+                                          ", expected one of " + known);
+}
+
+std::optional<GgufValue> gguf_value(std::string_view key, const JsonValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return GgufValue(*flag);
+  if (const auto* number = std::get_if<double>(&value)) return GgufValue(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) return GgufValue(*text);
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) {
+    if (*whole < 0 || *whole > UINT32_MAX) {
+      throw Error(ErrorCode::invalid_argument,
+                  "config.json: " + std::string(key) + " is out of range; got " +
+                      std::to_string(*whole) + ", expected 0 to 2^32 - 1");
+    }
+    return GgufValue(static_cast<std::uint32_t>(*whole));
+  }
+  return std::nullopt;
+}
+
+// Which layers see a window only, and which have no attention.
+void add_layer_types(const JsonObject& config, const Family& family, GgufMetadata& metadata) {
+  const std::string prefix = std::string(family.architecture) + ".attention.";
+  const JsonArray* types = find_array(config, "layer_types");
+  std::vector<bool> windows, recurrent;
+  if (types != nullptr) {
+    for (const JsonValue& each : *types) {
+      const auto* type = std::get_if<std::string>(&each);
+      windows.push_back(type != nullptr && *type == "sliding_attention");
+      recurrent.push_back(type != nullptr && *type == "linear_attention");
+      if (type == nullptr || (!windows.back() && !recurrent.back() && *type != "full_attention")) {
+        throw Error(ErrorCode::unsupported, "config.json: unknown type of layer; got " +
+                                                quoted(json_text(each)) +
+                                                ", expected full_attention, sliding_attention or "
+                                                "linear_attention");
+      }
+    }
+  } else if (find_flag(config, "use_sliding_window").value_or(true) && family.window_period < 2) {
+    const std::int64_t layers = find_integer(config, "num_hidden_layers").value_or(0);
+    windows.assign(static_cast<std::size_t>(std::clamp<std::int64_t>(layers, 0, 10000)),
+                   find_integer(config, "sliding_window").has_value());
+  }
+  const auto any = [](const std::vector<bool>& flags) {
+    return std::find(flags.begin(), flags.end(), true) != flags.end();
+  };
+  if (types != nullptr || any(windows)) metadata.set(prefix + "sliding_window_pattern", windows);
+  if (any(recurrent)) metadata.set(prefix + "recurrent_layers", recurrent);
+}
+
+// Which layers have experts, where not all that could.
+void add_expert_layers(const JsonObject& config, const Family& family, GgufMetadata& metadata) {
+  const std::int64_t step = find_integer(config, "decoder_sparse_step").value_or(1);
+  const JsonArray* dense = find_array(config, "mlp_only_layers");
+  if (step < 1 || (step == 1 && (dense == nullptr || dense->empty()))) return;
+  const std::int64_t layers = find_integer(config, "num_hidden_layers").value_or(0);
+  std::vector<bool> flags;
+  for (std::int64_t i = 0; i < std::clamp<std::int64_t>(layers, 0, 10000); ++i) {
+    const bool is_dense =
+        dense != nullptr && std::find(dense->begin(), dense->end(), JsonValue(i)) != dense->end();
+    flags.push_back(!is_dense && (i + 1) % step == 0);
+  }
+  metadata.set(std::string(family.architecture) + ".expert_layers", flags);
+}
+
+GgufMetadata metadata_of(const JsonObject& config, const Family& family) {
+  GgufMetadata metadata;
+  metadata.set("general.architecture", std::string(family.architecture));
+  for (const auto rules : {standard_keys(), family.keys}) {
+    for (const KeyRule& rule : rules) {
+      const JsonValue* value = find_value(config, rule.key);
+      if (value == nullptr) continue;
+      if (const auto converted = gguf_value(rule.key, *value)) {
+        metadata.set(std::string(family.architecture) + "." + std::string(rule.gguf), *converted);
+      }
+    }
+  }
+  add_layer_types(config, family, metadata);
+  add_expert_layers(config, family, metadata);
+  return metadata;
+}
+
+std::int64_t head_dim_of(const GgufMetadata& metadata, const Family& family) {
+  const Keys keys(metadata, std::string(family.architecture));
+  const std::int64_t heads = keys.size("attention.head_count", 0);
+  if (heads == 0) return 0;
+  return keys.size("attention.key_length", keys.size("embedding_length") / heads);
+}
+
+// Names of models within models of texts and images, as of those of texts alone.
+std::string text_name(const std::string& name) {
+  for (const auto& [prefix, with] :
+       {std::pair<std::string_view, std::string_view>{"model.language_model.", "model."},
+        {"language_model.model.", "model."},
+        {"language_model.lm_head.", "lm_head."}}) {
+    if (name.starts_with(prefix)) return std::string(with) + name.substr(prefix.size());
+  }
+  return name;
+}
+
+bool is_of_images(const std::string& name) {
+  for (const std::string_view prefix :
+       {"model.visual.", "visual.", "model.vision_tower.", "vision_tower.",
+        "model.multi_modal_projector.", "multi_modal_projector.", "mtp."}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+// Tensors of experts on their way into one.
+using ExpertParts = std::map<std::string, std::map<std::int64_t, Array>>;
+
+void add_stacked(const ExpertParts& experts, NamedArrays& arrays) {
+  for (const auto& [name, by_number] : experts) {
+    std::vector<Array> all;
+    for (const auto& [number, array] : by_number) {
+      if (number != static_cast<std::int64_t>(all.size())) {
+        throw Error(ErrorCode::invalid_argument, "model: tensor of an expert is missing; got no " +
+                                                     quoted(name) + " of " +
+                                                     std::to_string(all.size()) + ", expected one");
+      }
+      all.push_back(array);
+    }
+    arrays.push_back({name, stack(all, 0)});
+  }
+}
+
+}  // namespace
+
+GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) {
+  const JsonObject* text = find_object(whole, "text_config");
+  const JsonObject& config = text == nullptr ? whole : *text;
+  const Family& family = family_of_config(config);
+  GgufContents contents;
+  contents.metadata = metadata_of(config, family);
+  add_rope(config, family.architecture, head_dim_of(contents.metadata, family), contents);
+  if (family.adjust_folder != nullptr) family.adjust_folder(config, whole, contents.metadata);
+  std::optional<bool> tied = find_flag(whole, "tie_word_embeddings");
+  if (!tied) tied = find_flag(config, "tie_word_embeddings");
+  const FolderContext context{contents.metadata, family.architecture};
+  ExpertParts experts;
+  bool has_output = false;
+  for (const NamedArray& each : arrays) {
+    const std::string name = text_name(each.name);
+    if (is_of_images(name)) continue;
+    const std::vector<RenamedTensor> all = renamed(name, family);
+    if (all.empty()) {
+      throw Error(ErrorCode::unsupported, "model: tensor that its family does not have; got " +
+                                              quoted(each.name) + ", expected those of " +
+                                              std::string(family.architecture));
+    }
+    for (const RenamedTensor& one : all) {
+      if (one.name.empty()) continue;
+      if (one.name == "output.weight") {
+        has_output = true;
+        if (tied.value_or(false)) continue;
+      }
+      const Array array =
+          one.rule->transform == nullptr ? each.array : one.rule->transform(each.array, context);
+      if (one.expert < 0) {
+        contents.arrays.push_back({one.name, array});
+      } else {
+        experts[one.name][one.expert] = array;
+      }
+    }
+  }
+  add_stacked(experts, contents.arrays);
+  const bool is_decoder =
+      Keys(contents.metadata, std::string(family.architecture)).flag("attention.causal", true);
+  if (tied.has_value() && !*tied && !has_output && is_decoder) {
+    throw Error(ErrorCode::invalid_argument,
+                "model: tensor is missing; got no output that the configuration says is not tied, "
+                "expected one");
+  }
+  return contents;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,132 @@
+#include "models/language/folder/rope_keys.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "hearth/ops/attention.h"
+#include "models/language/folder/config_values.h"
+
+namespace hearth::models {
+namespace {
+
+class RopeKeys {
+ public:
+  RopeKeys(const JsonObject& config, std::string_view architecture, GgufContents& contents)
+      : config_(config), prefix_(std::string(architecture) + ".rope."), contents_(contents) {}
+
+  void add(std::int64_t head_dim) {
+    const JsonObject none;
+    const JsonObject* found = find_object(config_, "rope_parameters");
+    if (found == nullptr) found = find_object(config_, "rope_scaling");
+    const JsonObject& all = found == nullptr ? none : *found;
+    const JsonObject* full = find_object(all, "full_attention");
+    const JsonObject& own = full == nullptr ? all : *full;
+    const std::optional<double> part = either(own, "partial_rotary_factor");
+    const double dims = static_cast<double>(head_dim) * part.value_or(1);
+    set("dimension_count", static_cast<std::uint32_t>(dims));
+    if (const auto base = either(own, "rope_theta")) set("freq_base", *base);
+    std::optional<double> local = find_number(all, "sliding_attention.rope_theta");
+    if (!local) local = find_number(config_, "rope_local_base_freq");
+    if (local) set("freq_base_swa", *local);
+    add_scaling(own);
+  }
+
+ private:
+  template <class T>
+  void set(const std::string& key, T value) {
+    contents_.metadata.set(prefix_ + key, value);
+  }
+
+  std::optional<double> either(const JsonObject& own, std::string_view key) const {
+    const std::optional<double> found = find_number(own, key);
+    return found ? found : find_number(config_, key);
+  }
+
+  void add_scaling(const JsonObject& own) {
+    std::optional<std::string> type = find_text(own, "rope_type");
+    if (!type) type = find_text(own, "type");
+    if (!type || *type == "default") return;
+    const std::optional<double> factor = find_number(own, "factor");
+    std::optional<double> original = either(own, "original_max_position_embeddings");
+    if (!original) original = find_number(config_, "max_position_embeddings");
+    if (*type == "longrope" || *type == "su") {
+      return add_factors(own, factor, original.value_or(0));
+    }
+    if (*type != "linear" && *type != "yarn" && *type != "llama3") {
+      throw Error(ErrorCode::unsupported,
+                  "config.json: unknown scaling of positions; got " + quoted(*type) +
+                      ", expected default, linear, yarn, llama3 or longrope");
+    }
+    set("scaling.type", *type);
+    set("scaling.factor", factor.value_or(1));
+    set("scaling.original_context_length", static_cast<std::uint32_t>(original.value_or(0)));
+    const auto copy = [&](const char* key, const char* gguf) {
+      if (const auto value = find_number(own, key)) set(gguf, *value);
+    };
+    if (*type == "llama3") {
+      copy("low_freq_factor", "scaling.low_freq_factor");
+      copy("high_freq_factor", "scaling.high_freq_factor");
+    } else if (*type == "yarn") {
+      copy("beta_fast", "scaling.yarn_beta_fast");
+      copy("beta_slow", "scaling.yarn_beta_slow");
+      if (const auto whole = find_flag(own, "truncate")) set("scaling.yarn_truncate", *whole);
+      add_magnitude(own, factor.value_or(1));
+    }
+  }
+
+  // What yarn multiplies cosines and sines by, beyond its own factor.
+  void add_magnitude(const JsonObject& own, double factor) {
+    const double usual = rope_magnitude(factor);
+    const double one = find_number(own, "mscale").value_or(0);
+    const double all = find_number(own, "mscale_all_dim").value_or(0);
+    if (const auto given = find_number(own, "attention_factor")) {
+      set("scaling.attn_factor", *given / usual);
+    } else if (one != 0 && all != 0) {
+      set("scaling.attn_factor", rope_magnitude(factor, one) / rope_magnitude(factor, all));
+      set("scaling.yarn_log_multiplier", 0.1 * all);
+    }
+  }
+
+  void add_factors(const JsonObject& own, std::optional<double> factor, double original) {
+    const double longest = find_number(config_, "max_position_embeddings").value_or(original);
+    const double ratio = factor.value_or(original > 0 ? longest / original : 1);
+    const double usual =
+        ratio <= 1 || original <= 1 ? 1 : std::sqrt(1 + std::log(ratio) / std::log(original));
+    set("scaling.type", std::string("longrope"));
+    set("scaling.original_context_length", static_cast<std::uint32_t>(original));
+    set("scaling.attn_factor", find_number(own, "attention_factor").value_or(usual));
+    add_divisors(own, "long_factor", "rope_factors_long.weight");
+    add_divisors(own, "short_factor", "rope_factors_short.weight");
+  }
+
+  void add_divisors(const JsonObject& own, const char* key, const char* name) {
+    const JsonArray* values = find_array(own, key);
+    if (values == nullptr) {
+      throw Error(ErrorCode::invalid_argument,
+                  "config.json: " + std::string(key) + " is missing; got none, expected an array");
+    }
+    std::vector<float> divisors;
+    for (const JsonValue& value : *values) {
+      const JsonObject one = {{key, value}};
+      divisors.push_back(static_cast<float>(find_number(one, key).value_or(1)));
+    }
+    const auto count = static_cast<std::int64_t>(divisors.size());
+    contents_.arrays.push_back({name, Array::from_data(divisors, {count})});
+  }
+
+  const JsonObject& config_;
+  std::string prefix_;
+  GgufContents& contents_;
+};
+
+}  // namespace
+
+void add_rope(const JsonObject& config, std::string_view architecture, std::int64_t head_dim,
+              GgufContents& contents) {
+  RopeKeys(config, architecture, contents).add(head_dim);
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,39 @@
+// A family's keys of a file's metadata: "llama.block_count" by "block_count".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hearth/gguf.h"
+
+namespace hearth::models {
+
+// The metadata must outlive this. Throws Error{invalid_argument} with the whole key for values that
+// are missing, of another type or out of range.
+class Keys {
+ public:
+  Keys(const GgufMetadata& metadata, std::string architecture);
+
+  const GgufMetadata& metadata() const noexcept { return metadata_; }
+  std::string full(std::string_view key) const;
+  const GgufValue* find(std::string_view key) const { return metadata_.find(full(key)); }
+
+  // Sizes and counts: 0 to 2^40.
+  std::int64_t size(std::string_view key) const;
+  std::int64_t size(std::string_view key, std::int64_t fallback) const;
+  // Of a layer, where the file may say one for all or an array of them.
+  std::int64_t size_of(std::string_view key, std::int64_t layer, std::int64_t fallback) const;
+  bool flag_of(std::string_view key, std::int64_t layer, bool fallback) const;
+
+  double number(std::string_view key, double fallback) const;  // finite
+  bool flag(std::string_view key, bool fallback) const;
+  std::string text(std::string_view key, std::string_view fallback) const;
+
+ private:
+  const GgufMetadata& metadata_;
+  std::string prefix_;
+};
+
+}  // namespace hearth::models

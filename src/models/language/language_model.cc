@@ -1,0 +1,158 @@
+#include "models/language/language_model.h"
+
+#include "hearth/ops.h"
+#include "models/language/family.h"
+
+namespace hearth::models {
+namespace {
+
+Norm read_norm(const LanguageConfig& config, Weights& weights, const std::string& name) {
+  Norm norm;
+  norm.weight = weights.vector(name + ".weight", config.dim);
+  norm.bias = weights.optional_vector(name + ".bias", config.dim);
+  norm.is_layer = config.norm == NormKind::layer;
+  norm.epsilon = config.norm_epsilon;
+  return norm;
+}
+
+LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std::int64_t i,
+                         Weights& weights, const Array& divisors, Device device) {
+  const LayerConfig& layer = config.layers[static_cast<std::size_t>(i)];
+  const std::string prefix = "blk." + std::to_string(i) + ".";
+  const auto norm = [&](std::string_view name) {
+    return read_norm(config, weights, prefix + std::string(name));
+  };
+  const bool has_before = config.places == NormPlaces::before || config.places == NormPlaces::both;
+  const bool has_after = config.places == NormPlaces::after || config.places == NormPlaces::both;
+  LanguageLayer made;
+  if (has_before) made.mixer_norm = norm("attn_norm");
+  if (has_after) made.mixer_post_norm = norm("post_attention_norm");
+  if (config.places == NormPlaces::around_sum) made.mixer_post_norm = norm("attn_output_norm");
+  switch (layer.mixer) {
+    case Mixer::delta:
+      made.delta = DeltaNet(config, weights, prefix);
+      break;
+    case Mixer::scan:
+      made.scan = StateScan(config, weights, prefix);
+      break;
+    case Mixer::attention:
+      if (layer.attention.latent) {
+        made.latent = LatentAttention(config, layer.attention, weights, prefix, divisors, device);
+      } else {
+        made.attention = Attention(config, layer.attention, weights, prefix, divisors, device);
+      }
+      break;
+  }
+  if (layer.hidden > 0 || layer.experts.count > 0) {
+    if (has_before) made.feed_forward_norm = norm(family.feed_forward_norm);
+    if (has_after) made.feed_forward_post_norm = norm("post_ffw_norm");
+    if (config.places == NormPlaces::around_sum) {
+      made.feed_forward_post_norm = norm("layer_output_norm");
+    }
+    if (layer.experts.count > 0) {
+      made.experts = Experts(config, layer.experts, weights, prefix);
+    } else {
+      made.feed_forward = FeedForward(config, layer.hidden, weights, prefix);
+    }
+  }
+  return made;
+}
+
+// The divisors of rotary positions that hold for texts of `context` tokens, or nothing.
+Array read_divisors(const LanguageConfig& config, Weights& weights, std::int64_t context) {
+  std::int64_t pairs = 0;
+  std::int64_t original = config.context;
+  for (const LayerConfig& layer : config.layers) {
+    if (!layer.attention.rope.has_factors) continue;
+    pairs = layer.attention.rope.dims / 2;
+    original = layer.attention.rope.scaling.original_length;
+  }
+  const Array of_long = weights.optional_vector("rope_factors_long.weight", pairs);
+  const Array of_short = weights.optional_vector("rope_factors_short.weight", pairs);
+  if (of_long.defined() && of_short.defined()) return context > original ? of_long : of_short;
+  return weights.optional_vector("rope_freqs.weight", pairs);
+}
+
+}  // namespace
+
+Array LanguageLayer::mix(const Array& x, const Batch& batch, LayerCache& cache,
+                         std::int64_t page_size) const {
+  if (latent.defined()) return latent.forward(x, batch, cache, page_size);
+  if (delta.defined()) return delta.forward(x, batch, cache);
+  if (scan.defined()) return scan.forward(x, batch, cache);
+  return attention.forward(x, batch, cache, page_size);
+}
+
+Array LanguageLayer::transform(const Array& x) const {
+  return experts.defined() ? experts.forward(x) : feed_forward.forward(x);
+}
+
+Array LanguageLayer::forward(const Array& x, const LanguageConfig& model, const Batch& batch,
+                             LayerCache& cache, std::int64_t page_size) const {
+  const auto scaled = [&](const Array& added) {
+    return model.residual_scale == 1 ? added : added * model.residual_scale;
+  };
+  const bool is_around = model.places == NormPlaces::around_sum;
+  // Norms that a family does not have leave what they get.
+  const auto after = [&](const Norm& norm, const Array& y) {
+    return is_around ? scaled(y) : scaled(norm.forward(y));
+  };
+  const Array mixed = after(mixer_post_norm, mix(mixer_norm.forward(x), batch, cache, page_size));
+  if (model.is_parallel) {
+    return x + mixed + after(feed_forward_post_norm, transform(feed_forward_norm.forward(x)));
+  }
+  Array sum = x + mixed;
+  if (is_around) sum = mixer_post_norm.forward(sum);
+  if (!transforms()) return sum;
+  const Array y = sum + after(feed_forward_post_norm, transform(feed_forward_norm.forward(sum)));
+  return is_around ? feed_forward_post_norm.forward(y) : y;
+}
+
+LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, Device its_device,
+                             std::int64_t context)
+    : config(its_config), compute(weights.compute()), device(its_device) {
+  const Family& family = *find_family(config.architecture);
+  token_embedding = weights.matrix("token_embd.weight", {-1, config.dim});
+  position_embedding = weights.optional_matrix("position_embd.weight", {-1, config.dim});
+  if (weights.has("token_types.weight")) {
+    type_embedding = narrow(weights.matrix("token_types.weight", {-1, config.dim}), 0, 0, 1);
+  }
+  if (weights.has("token_embd_norm.weight")) {
+    embedding_norm = read_norm(config, weights, "token_embd_norm");
+  }
+  const Array divisors = read_divisors(config, weights, context == 0 ? config.context : context);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
+    layers.push_back(read_layer(config, family, i, weights, divisors, device));
+  }
+  if (weights.has("output_norm.weight")) output_norm = read_norm(config, weights, "output_norm");
+  output = weights.optional_projection("output", token_embedding.shape(0), config.dim);
+  if (!output.defined()) output.weight = token_embedding;
+  weights.require_empty();
+}
+
+Array LanguageModel::hidden(const Batch& batch, Cache& cache) const {
+  const auto rows_of = [&](const Array& table, const Array& indices) {
+    return cast(embedding(table, indices), compute);
+  };
+  Array x = rows_of(token_embedding, batch.tokens);
+  if (config.embedding_scale != 1) x = x * config.embedding_scale;
+  if (position_embedding.defined()) x = x + rows_of(position_embedding, batch.positions);
+  if (type_embedding.defined()) x = x + cast(type_embedding, compute);
+  x = embedding_norm.forward(x);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    x = layers[i].forward(x, config, batch, cache.layers[i], cache.options.page_size);
+  }
+  return x;
+}
+
+Array LanguageModel::logits(const Batch& batch, Cache& cache) const {
+  const Array rows = output_norm.forward(select(hidden(batch, cache), batch.outputs, 0));
+  Array scores = cast(output.forward(rows), compute == DType::f64 ? DType::f64 : DType::f32);
+  if (config.logit_scale != 1) scores = scores * config.logit_scale;
+  if (config.logit_softcap > 0) {
+    scores = tanh(scores * (1 / config.logit_softcap)) * config.logit_softcap;
+  }
+  return scores;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,235 @@
+#include "models/language/read_config.h"
+
+#include <cmath>
+#include <string>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "models/language/keys.h"
+
+namespace hearth::models {
+namespace {
+
+constexpr std::int64_t kMaxLayers = 10000;
+
+[[noreturn]] void fail_config(ErrorCode code, const std::string& key, const std::string& what) {
+  throw Error(code, key + ": " + what);
+}
+
+void require_size(const Keys& keys, std::string_view key, std::int64_t value) {
+  if (value < 1) {
+    fail_config(ErrorCode::invalid_argument, keys.full(key),
+                "no size; got " + std::to_string(value) + ", expected at least 1");
+  }
+}
+
+RopeScaling read_scaling(const Keys& keys, std::int64_t context) {
+  RopeScaling scaling;
+  const std::string type = keys.text("rope.scaling.type", "");
+  // Files from before there were types say it this way.
+  scaling.factor = keys.number("rope.scaling.factor", keys.number("rope.scale_linear", 1));
+  if (scaling.factor == 0) scaling.factor = 1;
+  scaling.original_length = keys.size("rope.scaling.original_context_length", context);
+  if (type == "yarn") {
+    scaling.kind = RopeScalingKind::yarn;
+    scaling.beta_fast = keys.number("rope.scaling.yarn_beta_fast", scaling.beta_fast);
+    scaling.beta_slow = keys.number("rope.scaling.yarn_beta_slow", scaling.beta_slow);
+    scaling.truncate = keys.flag("rope.scaling.yarn_truncate", scaling.truncate);
+  } else if (type == "llama3") {
+    scaling.kind = RopeScalingKind::llama3;
+    scaling.low_frequency_factor = keys.number("rope.scaling.low_freq_factor", 1);
+    scaling.high_frequency_factor = keys.number("rope.scaling.high_freq_factor", 4);
+  } else if (type == "linear" || (type.empty() && scaling.factor != 1)) {
+    scaling.kind = RopeScalingKind::linear;
+  } else if (!type.empty() && type != "none" && type != "longrope") {
+    fail_config(ErrorCode::unsupported, keys.full("rope.scaling.type"),
+                "unknown scaling of positions; got " + quoted(type) +
+                    ", expected none, linear, yarn or longrope");
+  }
+  return scaling;
+}
+
+RopeConfig read_rope(const Keys& keys, const Family& family, FileKind kind, std::int64_t head_dim,
+                     std::int64_t context) {
+  RopeConfig rope;
+  const bool is_straight = kind == FileKind::folder && family.is_permuted;
+  rope.pairs = is_straight ? RopePairs::halves : family.rope;
+  rope.dims = keys.size("rope.dimension_count", head_dim);
+  rope.base = keys.number("rope.freq_base", 10000);
+  rope.scaling = read_scaling(keys, context);
+  rope.magnitude = keys.number("rope.scaling.attn_factor", 1);
+  // Where this is said, what yarn does to scores is part of their scale.
+  const bool is_in_scale = keys.number("rope.scaling.yarn_log_multiplier", 0) != 0;
+  if (rope.scaling.kind == RopeScalingKind::yarn && !is_in_scale) {
+    rope.magnitude *= rope_magnitude(rope.scaling.factor);
+  }
+  return rope;
+}
+
+AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind kind,
+                               std::int64_t dim, std::int64_t context, std::int64_t layer) {
+  AttentionConfig attention;
+  attention.heads = keys.size_of("attention.head_count", layer, 0);
+  require_size(keys, "attention.head_count", attention.heads);
+  attention.kv_heads = keys.size_of("attention.head_count_kv", layer, attention.heads);
+  require_size(keys, "attention.head_count_kv", attention.kv_heads);
+  if (attention.heads % attention.kv_heads != 0) {
+    fail_config(ErrorCode::invalid_argument, keys.full("attention.head_count_kv"),
+                "heads are no multiple; got " + std::to_string(attention.kv_heads) + " for " +
+                    std::to_string(attention.heads) + " heads, expected a divisor");
+  }
+  attention.key_dim = keys.size_of("attention.key_length", layer, dim / attention.heads);
+  attention.value_dim = keys.size_of("attention.value_length", layer, dim / attention.heads);
+  require_size(keys, "attention.key_length", attention.key_dim);
+  require_size(keys, "attention.value_length", attention.value_dim);
+  attention.scale =
+      keys.number("attention.scale", 1 / std::sqrt(static_cast<double>(attention.key_dim)));
+  attention.softcap = keys.number("attn_logit_softcapping", 0);
+  attention.rope = read_rope(keys, family, kind, attention.key_dim, context);
+  const double logarithms = keys.number("rope.scaling.yarn_log_multiplier", 0);
+  if (attention.rope.scaling.kind == RopeScalingKind::yarn && logarithms != 0) {
+    const double magnitude = 1 + logarithms * std::log(attention.rope.scaling.factor);
+    attention.scale *= magnitude * magnitude;
+  }
+  return attention;
+}
+
+// Whether a layer sees a window of keys only.
+bool has_window(const Keys& keys, const Family& family, std::int64_t layer) {
+  const GgufValue* pattern = keys.find("attention.sliding_window_pattern");
+  if (pattern != nullptr && pattern->is_array()) {
+    return keys.flag_of("attention.sliding_window_pattern", layer, false);
+  }
+  const std::int64_t period = keys.size("attention.sliding_window_pattern", family.window_period);
+  return period == 0 || layer % period < period - 1;
+}
+
+ExpertsConfig read_experts(const Keys& keys, const Family& family, std::int64_t layer) {
+  ExpertsConfig experts;
+  experts.count = keys.size("expert_count", 0);
+  if (experts.count == 0 || layer < keys.size("leading_dense_block_count", 0)) return {};
+  if (!keys.flag_of("expert_layers", layer, true)) return {};
+  experts.used = keys.size("expert_used_count");
+  if (experts.used < 1 || experts.used > experts.count) {
+    fail_config(ErrorCode::invalid_argument, keys.full("expert_used_count"),
+                "out of range; got " + std::to_string(experts.used) + ", expected 1 to " +
+                    std::to_string(experts.count));
+  }
+  experts.hidden =
+      keys.size("expert_feed_forward_length", keys.size_of("feed_forward_length", layer, 0));
+  experts.shared_hidden = keys.size("expert_shared_feed_forward_length",
+                                    experts.hidden * keys.size("expert_shared_count", 0));
+  const std::int64_t gate =
+      keys.size("expert_gating_func", static_cast<std::int64_t>(family.router));
+  if (gate == 0) {
+    experts.gate = family.router;
+  } else if (gate > static_cast<std::int64_t>(RouterGate::softmax_of_chosen)) {
+    fail_config(ErrorCode::unsupported, keys.full("expert_gating_func"),
+                "unknown function; got " + std::to_string(gate) + ", expected 1 to 3");
+  } else {
+    experts.gate = static_cast<RouterGate>(gate);
+  }
+  experts.groups = std::max<std::int64_t>(1, keys.size("expert_group_count", 1));
+  experts.groups_used = keys.size("expert_group_used_count", experts.groups);
+  if (experts.count % experts.groups != 0 || experts.groups_used < 1 ||
+      experts.groups_used > experts.groups) {
+    fail_config(ErrorCode::invalid_argument, keys.full("expert_group_count"),
+                "experts make no such groups; got " + std::to_string(experts.groups_used) + " of " +
+                    std::to_string(experts.groups) + " for " + std::to_string(experts.count) +
+                    " experts, expected a divisor and at most as many");
+  }
+  experts.is_normalised = keys.flag("expert_weights_norm", family.is_normalised);
+  experts.scale = keys.number("expert_weights_scale", 1);
+  if (experts.scale == 0) experts.scale = 1;
+  return experts;
+}
+
+void read_norm(const Keys& keys, LanguageConfig& config) {
+  const char* of_layer = "attention.layer_norm_epsilon";
+  const char* of_rms = "attention.layer_norm_rms_epsilon";
+  if (keys.find(of_layer) != nullptr) {
+    config.norm = NormKind::layer;
+    config.norm_epsilon = keys.number(of_layer, 0);
+  } else {
+    config.norm = NormKind::rms;
+    config.norm_epsilon = keys.number(of_rms, 1e-5);
+  }
+  if (config.norm_epsilon < 0) {
+    fail_config(ErrorCode::invalid_argument, keys.full(of_rms), "below 0; expected at least 0");
+  }
+}
+
+Pooling read_pooling(const Keys& keys) {
+  const std::int64_t pooling = keys.size("pooling_type", 0);
+  switch (pooling) {
+    case 0:
+      return Pooling::none;
+    case 1:
+      return Pooling::mean;
+    case 2:
+      return Pooling::first;
+    case 3:
+      return Pooling::last;
+    default:
+      fail_config(ErrorCode::unsupported, keys.full("pooling_type"),
+                  "unknown pooling; got " + std::to_string(pooling) + ", expected 0 to 3");
+  }
+}
+
+}  // namespace
+
+const Family& family_of(const GgufMetadata& metadata) {
+  const std::string& architecture = metadata.as_text("general.architecture");
+  const Family* family = find_family(architecture);
+  if (family != nullptr) return *family;
+  std::string known;
+  for (const Family& each : families()) {
+    known += (known.empty() ? "" : ", ") + std::string(each.architecture);
+  }
+  throw Error(ErrorCode::unsupported, "general.architecture: unknown family of models; got " +
+                                          quoted(architecture) + ", expected one of " + known);
+}
+
+LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
+  const Family& family = family_of(metadata);
+  LanguageConfig config;
+  config.architecture = family.architecture;
+  const Keys keys(metadata, config.architecture);
+  config.dim = keys.size("embedding_length");
+  require_size(keys, "embedding_length", config.dim);
+  config.context = keys.size("context_length", 2048);
+  require_size(keys, "context_length", config.context);
+  read_norm(keys, config);
+  config.places = family.places;
+  config.is_parallel = keys.flag("use_parallel_residual", false);
+  config.activation = family.activation;
+  config.embedding_scale = keys.number("embedding_scale", 1);
+  config.residual_scale = keys.number("residual_scale", 1);
+  config.logit_scale = keys.number("logit_scale", 1);
+  config.logit_softcap = keys.number("final_logit_softcapping", 0);
+  config.is_causal = keys.flag("attention.causal", true);
+  config.pooling = read_pooling(keys);
+  const std::int64_t blocks = keys.size("block_count");
+  const std::int64_t extra = keys.size("nextn_predict_layers", 0);  // heads of more tokens at once
+  if (blocks < 1 || blocks > kMaxLayers || extra >= blocks) {
+    fail_config(ErrorCode::invalid_argument, keys.full("block_count"),
+                "out of range; got " + std::to_string(blocks) + ", expected 1 to " +
+                    std::to_string(kMaxLayers));
+  }
+  const std::int64_t window = keys.size("attention.sliding_window", 0);
+  for (std::int64_t i = 0; i < blocks - extra; ++i) {
+    LayerConfig& layer = config.layers.emplace_back();
+    // Families without attention have no heads.
+    if (keys.find("attention.head_count") != nullptr) {
+      layer.attention = read_attention(keys, family, kind, config.dim, config.context, i);
+      if (window > 0 && has_window(keys, family, i)) layer.attention.window = window;
+    }
+    layer.hidden = keys.size_of("feed_forward_length", i, 0);
+    layer.experts = read_experts(keys, family, i);
+    if (layer.experts.count > 0) layer.hidden = 0;
+  }
+  if (family.adjust != nullptr) family.adjust(config, keys, kind);
+  return config;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,32 @@
+// Text that a language model writes behind a prompt.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "models/language/load_model.h"
+#include "models/sampler.h"
+
+namespace hearth::models {
+
+struct GenerateOptions {
+  std::int64_t tokens = 256;  // to write at most
+  SamplerOptions sampler = {};
+  bool parse_special = false;  // texts of control tokens in the prompt are these tokens
+};
+
+struct Generated {
+  std::int64_t prompt_tokens = 0;
+  std::int64_t tokens = 0;
+  bool is_ended = false;  // by the model, not by the number of tokens
+};
+
+// Gives `write` the text as it comes, in whole code points; false from it ends the text. The prompt
+// and what is written are at most the context of the model. Throws Error{invalid_argument} for a
+// prompt of no tokens or of more than that.
+Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
+                        const GenerateOptions& options,
+                        const std::function<bool(std::string_view)>& write);
+
+}  // namespace hearth::models

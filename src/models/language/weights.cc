@@ -1,0 +1,104 @@
+#include "models/language/weights.h"
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "hearth/ops.h"
+#include "hearth/quantization/packed.h"
+
+namespace hearth::models {
+
+Array Projection::forward(const Array& x) const {
+  if (is_packed(weight.dtype()) || weight.dtype() == x.dtype()) return linear(x, weight, bias);
+  const Array y = cast(linear(cast(x, weight.dtype()), weight), x.dtype());
+  return bias.defined() ? y + bias : y;
+}
+
+Array Norm::forward(const Array& x) const {
+  if (!defined()) return x;
+  return is_layer ? layer_norm(x, weight, bias, epsilon) : rms_norm(x, weight, epsilon);
+}
+
+Weights::Weights(const NamedArrays& arrays, DType compute, Device device)
+    : compute_(compute), device_(device) {
+  for (const NamedArray& each : arrays) {
+    if (!arrays_.emplace(each.name, each.array).second) {
+      throw Error(ErrorCode::invalid_argument,
+                  "model: tensor is there twice; got " + quoted(each.name) + ", expected one");
+    }
+  }
+}
+
+const Array& Weights::find(const std::string& name) const {
+  const auto at = arrays_.find(name);
+  if (at == arrays_.end()) {
+    throw Error(ErrorCode::invalid_argument,
+                "model: tensor is missing; got no " + quoted(name) + ", expected one");
+  }
+  return at->second;
+}
+
+const Shape& Weights::shape(const std::string& name) const { return find(name).shape(); }
+
+Array Weights::take(const std::string& name, const Shape& shape) {
+  Array array = find(name);
+  bool fits = array.rank() == shape.rank();
+  for (int i = 0; fits && i < shape.rank(); ++i) {
+    fits = shape[i] == -1 || shape[i] == array.shape(i);
+  }
+  if (!fits) {
+    throw Error(ErrorCode::shape, "model: " + quoted(name) + " does not fit; got " +
+                                      to_string(array.shape()) + ", expected " + to_string(shape));
+  }
+  arrays_.erase(name);
+  return array;
+}
+
+Array Weights::vector(const std::string& name, std::int64_t size) {
+  const Array array = take(name, {size});
+  return to_device(cast(is_packed(array.dtype()) ? dequantize(array) : array, compute_), device_);
+}
+
+Array Weights::optional_vector(const std::string& name, std::int64_t size) {
+  return has(name) ? vector(name, size) : Array();
+}
+
+Array Weights::matrix(const std::string& name, const Shape& shape) {
+  const Array array = take(name, shape);
+  const bool is_wide = compute_ == DType::f64;
+  if (is_wide && is_packed(array.dtype())) return to_device(dequantize(array, compute_), device_);
+  if (is_wide) return to_device(cast(array, compute_), device_);
+  return to_device(array, device_);
+}
+
+Array Weights::optional_matrix(const std::string& name, const Shape& shape) {
+  return has(name) ? matrix(name, shape) : Array();
+}
+
+Projection Weights::projection(const std::string& name, std::int64_t out, std::int64_t in) {
+  Projection made;
+  made.weight = matrix(name + ".weight", {out, in});
+  made.bias = optional_vector(name + ".bias", out);
+  return made;
+}
+
+Projection Weights::optional_projection(const std::string& name, std::int64_t out,
+                                        std::int64_t in) {
+  return has(name + ".weight") ? projection(name, out, in) : Projection();
+}
+
+void Weights::require_empty() const {
+  if (arrays_.empty()) return;
+  std::string names;
+  int shown = 0;
+  for (const auto& [name, array] : arrays_) {
+    if (shown++ == 4) break;
+    names += (names.empty() ? "" : ", ") + quoted(name);
+  }
+  throw Error(
+      ErrorCode::unsupported,
+      "model: tensors that its family does not have; got " + names +
+          (arrays_.size() > 4 ? " and " + std::to_string(arrays_.size() - 4) + " more" : "") +
+          ", expected none");
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,73 @@
+// The tensors of a model on their way into its blocks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hearth/array.h"
+#include "hearth/parameter.h"
+
+namespace hearth::models {
+
+// y = x weight^T + bias over the last axis. Weights may be packed, or of another float dtype than
+// x; y has x's.
+struct Projection {
+  Array forward(const Array& x) const;
+  bool defined() const { return weight.defined(); }
+
+  Array weight;  // [out, in]
+  Array bias;    // [out], in what the model computes in, or undefined
+};
+
+struct Norm {
+  // x [..., dim] to the same shape; x itself where there is no such norm.
+  Array forward(const Array& x) const;
+  bool defined() const { return weight.defined(); }
+
+  Array weight;  // [dim]
+  Array bias;    // [dim]; with it, or with is_layer, the mean is taken away first
+  bool is_layer = false;
+  double epsilon = 1e-5;
+};
+
+// Arrays by name, each of which is taken once. All must have been: what is left belongs to a model
+// that is not understood. Vectors become `compute`; matrices stay what they are, but that all
+// floats become f64 for it.
+class Weights {
+ public:
+  // Throws Error{invalid_argument} for a name that is there twice.
+  Weights(const NamedArrays& arrays, DType compute, Device device);
+
+  DType compute() const noexcept { return compute_; }
+  bool has(const std::string& name) const { return arrays_.count(name) != 0; }
+  // Where nothing is read from what has the name; throws as take() where there is none.
+  const Shape& shape(const std::string& name) const;
+
+  // Throw Error{invalid_argument} for what is missing, Error{shape} for another shape. A -1 stands
+  // for any extent. The `optional` ones give undefined arrays where there is none.
+  Array vector(const std::string& name, std::int64_t size);
+  Array optional_vector(const std::string& name, std::int64_t size);
+  Array matrix(const std::string& name, const Shape& shape);
+  Array optional_matrix(const std::string& name, const Shape& shape);
+  // name + ".weight" [out, in], and name + ".bias" where there is one.
+  Projection projection(const std::string& name, std::int64_t out, std::int64_t in);
+  Projection optional_projection(const std::string& name, std::int64_t out, std::int64_t in);
+
+  // Drops what is there but not used.
+  void ignore(const std::string& name) { arrays_.erase(name); }
+  // Throws Error{unsupported} naming tensors that nobody took.
+  void require_empty() const;
+
+ private:
+  const Array& find(const std::string& name) const;
+  Array take(const std::string& name, const Shape& shape);
+
+  std::map<std::string, Array> arrays_;
+  DType compute_;
+  Device device_;
+};
+
+}  // namespace hearth::models

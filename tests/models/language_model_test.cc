@@ -1,0 +1,258 @@
+// Models of every family against what transformers makes of them (tests/golden/models).
+#include "models/language/language_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "check.h"
+#include "error_text.h"
+#include "hearth/io.h"
+#include "hearth/ops.h"
+#include "hearth/quantization/packed.h"
+#include "models/files/model_folder.h"
+#include "models/golden_model.h"
+#include "models/language/family.h"
+#include "models/language/folder/folder_model.h"
+#include "models/language/read_config.h"
+#include "models/language/sequences.h"
+
+namespace hearth::models {
+namespace {
+
+using testing::GoldenModel;
+using testing::GoldenPrompt;
+
+constexpr double kMaxError = 1e-11;
+
+LanguageModel model_of(const GoldenModel& golden, DType compute, std::int64_t context) {
+  const GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+  const LanguageConfig config = read_config(contents.metadata, FileKind::folder);
+  return LanguageModel(config, Weights(contents.arrays, compute, Device()), Device(), context);
+}
+
+std::vector<std::int32_t> tokens_of(const GoldenPrompt& prompt) {
+  return {prompt.tokens.begin(), prompt.tokens.end()};
+}
+
+std::vector<double> values_of(const Array& scores) {
+  return cast(scores, DType::f64).to_vector<double>();
+}
+
+std::string model_type_of(const JsonObject& config) {
+  for (const auto& [key, value] : config) {
+    if (key == "model_type") return std::get<std::string>(value);
+  }
+  return "";
+}
+
+// Scores of a prompt, all rows at once.
+std::vector<double> scores_of(const LanguageModel& model, const GoldenPrompt& prompt) {
+  Sequences sequences(model, {.pages = 8, .page_size = 16});
+  Sequence sequence = sequences.begin();
+  const std::vector<std::int32_t> tokens = tokens_of(prompt);
+  const SequenceRows rows{&sequence, tokens,
+                          static_cast<std::int64_t>(tokens.size()) - prompt.first};
+  return values_of(sequences.step({&rows, 1}));
+}
+
+// Those that a language model can be made of.
+std::vector<std::string> names_of_families() {
+  std::vector<std::string> names;
+  for (const std::string& name : testing::golden_model_names()) {
+    const JsonObject config = testing::read_golden_model(name).config;
+    if (find_family_of_folder(model_type_of(config)) != nullptr) names.push_back(name);
+  }
+  return names;
+}
+
+class Families : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Families, LogitsAreThoseOfTransformers) {
+  const GoldenModel golden = testing::read_golden_model(GetParam());
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    // In f32 some of these models lose more in transformers itself.
+    const double most = std::max(kMaxError, golden.nmse_of_f32);
+    const LanguageModel model = model_of(golden, DType::f32, length);
+    EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), most) << length;
+  }
+}
+
+// What is left in f64 is what is rounded to f32 before it: expected values, frequencies, weights
+// that a folder holds in another form.
+TEST_P(Families, LogitsInF64AreThoseOfTransformers) {
+  const GoldenModel golden = testing::read_golden_model(GetParam());
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    const LanguageModel model = model_of(golden, DType::f64, length);
+    EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), 1e-12) << length;
+  }
+}
+
+// Prompts of different lengths in one batch, cut into pieces and then token by token, give what
+// each gives alone.
+TEST_P(Families, CachedRowsInBatchesGiveTheSame) {
+  const GoldenModel golden = testing::read_golden_model(GetParam());
+  std::int64_t longest = 0;
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    longest = std::max(longest, static_cast<std::int64_t>(prompt.tokens.size()));
+  }
+  const LanguageModel model = model_of(golden, DType::f32, longest);
+  Sequences sequences(model, {.pages = 40, .page_size = 8, .states = 8});
+  struct Running {
+    const GoldenPrompt* prompt;
+    std::vector<std::int32_t> tokens;
+    Sequence sequence;
+    std::size_t fed = 0;
+    std::vector<double> values;
+  };
+  std::vector<Running> all;
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    // Factors for long texts would not be those of this prompt.
+    if (GetParam().find("longrope") != std::string::npos && length != longest) continue;
+    all.push_back({&prompt, tokens_of(prompt), sequences.begin(), 0, {}});
+  }
+  std::size_t step = 0;
+  while (true) {
+    std::vector<SequenceRows> rows;
+    std::vector<Running*> running;
+    for (Running& each : all) {
+      if (each.fed == each.tokens.size()) continue;
+      const std::size_t count =
+          std::min(each.tokens.size() - each.fed, step < 2 ? 3 + running.size() : 1);
+      rows.push_back({&each.sequence, std::span(each.tokens).subspan(each.fed, count),
+                      static_cast<std::int64_t>(count)});
+      each.fed += count;
+      running.push_back(&each);
+    }
+    if (rows.empty()) break;
+    ++step;
+    const std::vector<double> values = values_of(sequences.step(rows));
+    auto at = values.begin();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto count = rows[i].outputs * golden.width();
+      running[i]->values.insert(running[i]->values.end(), at, at + count);
+      at += count;
+    }
+  }
+  for (Running& each : all) {
+    const auto skipped = each.prompt->first * golden.width();
+    const std::vector<double> values(each.values.begin() + skipped, each.values.end());
+    EXPECT_LE(testing::normalized_error(values, *each.prompt),
+              std::max(kMaxError, 2 * golden.nmse_of_f32))
+        << each.tokens.size();
+    sequences.end(each.sequence);
+  }
+  EXPECT_EQ(sequences.free_pages(), 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(names_of_families()),
+                         [](const auto& each) { return each.param; });
+
+// A folder on disk, and the GGUF file that is made of it, which holds the same rows.
+TEST(LanguageModel, FilesGiveTheSame) {
+  const GoldenModel golden = testing::read_golden_model("qwen3_moe");
+  const testing::TemporaryFolder folder;
+  testing::write_model_folder(golden, folder.path(), 3);
+  const ModelFolder read = read_model_folder(folder.path().string());
+  const GgufContents contents = gguf_of_folder(read.config, read.tensors);
+  const std::string path = folder / "model.gguf";
+  save_gguf(path, contents.arrays, contents.metadata);
+  const GgufContents mapped = map_gguf(path);
+  const LanguageModel model(read_config(mapped.metadata, FileKind::gguf),
+                            Weights(mapped.arrays, DType::f32, Device()), Device());
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), kMaxError);
+  }
+}
+
+// Weights in blocks and in halves, against the same weights opened.
+TEST(LanguageModel, PackedAndHalfWeightsStayWhatTheyAre) {
+  const GoldenModel golden = testing::read_golden_model("llama");
+  const GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+  const LanguageConfig config = read_config(contents.metadata, FileKind::folder);
+  for (const DType dtype : {DType::q8_0, DType::bf16, DType::f16}) {
+    NamedArrays stored = contents.arrays, opened = contents.arrays;
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      const Array& x = contents.arrays[i].array;
+      if (x.rank() != 2 || (is_packed(dtype) && x.shape(1) % block_of(dtype) != 0)) continue;
+      stored[i].array = is_packed(dtype) ? quantize(x, dtype) : cast(x, dtype);
+      opened[i].array =
+          is_packed(dtype) ? dequantize(stored[i].array) : cast(stored[i].array, DType::f32);
+    }
+    const auto model_with = [&](const NamedArrays& arrays) {
+      return LanguageModel(config, Weights(arrays, DType::f32, Device()), Device());
+    };
+    const LanguageModel packed = model_with(stored), plain = model_with(opened);
+    GoldenPrompt prompt = golden.prompts.front();
+    prompt.values = scores_of(plain, prompt);
+    // Products with such weights round rows, to 8 bits of blocks or to halves.
+    EXPECT_LE(testing::normalized_error(scores_of(packed, prompt), prompt), 1e-3) << name(dtype);
+  }
+}
+
+TEST(LanguageModel, RefusesWhatIsNotThere) {
+  const GoldenModel golden = testing::read_golden_model("llama");
+  GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+  const auto make = [](const GgufContents& from) {
+    return LanguageModel(read_config(from.metadata, FileKind::folder),
+                         Weights(from.arrays, DType::f32, Device()), Device());
+  };
+  GgufContents without = contents;
+  std::erase_if(without.arrays,
+                [](const NamedArray& each) { return each.name == "blk.1.attn_k.weight"; });
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument, [&] { make(without); }),
+                              "blk.1.attn_k.weight"));
+  GgufContents more = contents;
+  more.arrays.push_back({"blk.0.attn_extra.weight", zeros({2})});
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::unsupported, [&] { make(more); }),
+                              "blk.0.attn_extra.weight"));
+  GgufContents other = contents;
+  other.metadata.set("general.architecture", "nonsense");
+  EXPECT_TRUE(
+      check::contains(check::error_of(ErrorCode::unsupported, [&] { make(other); }), "nonsense"));
+  GgufContents none = contents;
+  none.metadata.erase("llama.block_count");
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument, [&] { make(none); }),
+                              "llama.block_count"));
+  GgufContents heads = contents;
+  heads.metadata.set("llama.attention.head_count_kv", std::uint32_t{3});
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument, [&] { make(heads); }),
+                              "llama.attention.head_count_kv"));
+}
+
+TEST(Sequences, KeepWhatTheyHadWhenPagesEnd) {
+  const LanguageModel model = model_of(testing::read_golden_model("llama"), DType::f32, 64);
+  Sequences sequences(model, {.pages = 2, .page_size = 4, .states = 1});
+  Sequence sequence = sequences.begin();
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::out_of_memory, [&] { sequences.begin(); }),
+                              "sequences"));
+  const std::vector<std::int32_t> tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const SequenceRows all{&sequence, tokens, 1};
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::out_of_memory, [&] { values_of(sequences.step({&all, 1})); }),
+      "pages"));
+  EXPECT_EQ(sequence.length, 0);
+  const SequenceRows some{&sequence, std::span(tokens).first(6), 1};
+  const std::vector<double> first = values_of(sequences.step({&some, 1}));
+  sequences.truncate(sequence, 3);
+  EXPECT_EQ(sequences.free_pages(), 1);
+  const SequenceRows again{&sequence, std::span(tokens).subspan(3, 3), 1};
+  const std::vector<double> second = values_of(sequences.step({&again, 1}));
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i], second[i], 1e-5);
+  const std::vector<std::int32_t> wrong = {1000000};
+  const SequenceRows outside{&sequence, wrong, 1};
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
+                                              [&] { values_of(sequences.step({&outside, 1})); }),
+                              "vocabulary"));
+}
+
+}  // namespace
+}  // namespace hearth::models
