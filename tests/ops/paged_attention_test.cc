@@ -244,7 +244,7 @@ TEST_P(PagedAttention, HostileNumbers) {
   Paged c{.heads = 2, .kv_heads = 1, .d = 8, .dv = 8, .page_size = 4};
   c.sequences = {{6, 16}, {1, 16}, {9, 16}};
   c.fill();
-  const auto whole = [&c](const Array& x) { return where(equal(x, x), x, 0.5); };
+  const auto whole = [](const Array& x) { return where(equal(x, x), x, 0.5); };
   c.keys = whole(c.keys);
   c.values = whole(c.values);
   const Paged plain = c;
