@@ -21,6 +21,7 @@
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
 #include "models/language/sequences.h"
+#include "models/language/text_encoder.h"
 
 namespace hearth::models {
 namespace {
@@ -62,14 +63,43 @@ std::vector<double> scores_of(const LanguageModel& model, const GoldenPrompt& pr
 }
 
 // Those that a language model can be made of.
-std::vector<std::string> names_of_families() {
+std::vector<std::string> names_of_families(bool of_encoders) {
   std::vector<std::string> names;
   for (const std::string& name : testing::golden_model_names()) {
-    const JsonObject config = testing::read_golden_model(name).config;
-    if (find_family_of_folder(model_type_of(config)) != nullptr) names.push_back(name);
+    const GoldenModel golden = testing::read_golden_model(name);
+    if (find_family_of_folder(model_type_of(golden.config)) == nullptr) continue;
+    if ((golden.output == "hidden") == of_encoders) names.push_back(name);
   }
   return names;
 }
+
+class Encoders : public ::testing::TestWithParam<std::string> {};
+
+// All prompts in one batch.
+TEST_P(Encoders, ActivationsAreThoseOfTransformers) {
+  const GoldenModel golden = testing::read_golden_model(GetParam());
+  const LanguageModel model = model_of(golden, DType::f32, 0);
+  TokenLists texts;
+  for (const GoldenPrompt& prompt : golden.prompts) texts.push_back(tokens_of(prompt));
+  const Array all = encode_tokens(model, texts);
+  const Array vectors = embed_texts(model, texts);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const GoldenPrompt& prompt = golden.prompts[i];
+    const auto length = static_cast<std::int64_t>(texts[i].size());
+    const Array own = narrow(narrow(all, 0, static_cast<std::int64_t>(i), 1), 1, prompt.first,
+                             length - prompt.first);
+    EXPECT_LE(testing::normalized_error(values_of(own), prompt), kMaxError) << length;
+    const Array mean =
+        sum(narrow(narrow(all, 0, static_cast<std::int64_t>(i), 1), 1, 0, length), {0, 1});
+    const Array vector = squeeze(narrow(vectors, 0, static_cast<std::int64_t>(i), 1), {0});
+    const std::vector<double> expected = values_of(vector_normalize(mean, 2));
+    const std::vector<double> got = values_of(vector);
+    for (std::size_t j = 0; j < got.size(); ++j) EXPECT_NEAR(got[j], expected[j], 1e-6);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Encoders, ::testing::ValuesIn(names_of_families(true)),
+                         [](const auto& each) { return each.param; });
 
 class Families : public ::testing::TestWithParam<std::string> {};
 
@@ -153,7 +183,7 @@ TEST_P(Families, CachedRowsInBatchesGiveTheSame) {
   EXPECT_EQ(sequences.free_pages(), 40);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(names_of_families()),
+INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(names_of_families(false)),
                          [](const auto& each) { return each.param; });
 
 // A folder on disk, and the GGUF file that is made of it, which holds the same rows.

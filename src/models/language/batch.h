@@ -17,6 +17,9 @@ struct Batch {
   Array pages;    // i32 [sequences, pages]: where in the caches a sequence's rows are, page by page
   Array slots;    // i32 [rows]: where these rows go in the caches
   Array states;   // i32 [sequences]: the states of each, of models that have some
+  // > 0, of encoders: each sequence takes so many rows, the last of which may be padding; starts,
+  // pages, slots, states and outputs are not there.
+  std::int64_t width = 0;
   Array outputs;  // i32 [wanted]: rows of which scores are wanted
 };
 

@@ -67,6 +67,19 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
   sinks = weights.optional_vector(prefix + "attn_sinks.weight", config.heads);
 }
 
+Array Attention::see_all(const Array& q, const Array& k, const Array& v, const Batch& batch) const {
+  const std::int64_t rows = q.shape(0), texts = rows / batch.width;
+  const auto by_text = [&](const Array& x) {
+    return permute(reshape(x, {texts, batch.width, x.shape(1), x.shape(2)}), {0, 2, 1, 3});
+  };
+  AttentionOptions options;
+  options.scale = config.scale;
+  options.softcap = config.softcap;
+  options.lengths = batch.lengths;
+  const Array mixed = attention(by_text(q), by_text(k), by_text(v), options);
+  return reshape(permute(mixed, {0, 2, 1, 3}), {rows, config.heads * config.value_dim});
+}
+
 Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
                          std::int64_t page_size) const {
   const std::int64_t rows = x.shape(0);
@@ -86,6 +99,7 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
   const Array k =
       rotation.forward(heads_of(key.forward(x), key_norm, config.kv_heads), batch.positions);
   const Array v = reshape(value.forward(x), {rows, config.kv_heads, config.value_dim});
+  if (batch.width > 0) return output.forward(see_all(q, k, v, batch));
   write_rows(cache.keys, batch.slots, k);
   write_rows(cache.values, batch.slots, v);
   PagedAttentionOptions options;

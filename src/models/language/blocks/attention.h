@@ -34,6 +34,9 @@ struct Attention {
   Array forward(const Array& x, const Batch& batch, LayerCache& cache,
                 std::int64_t page_size) const;
 
+  // The heads of texts of encoders, side by side.
+  Array see_all(const Array& q, const Array& k, const Array& v, const Batch& batch) const;
+
   AttentionConfig config;
   Projection query, key, value, output;
   Norm query_norm, key_norm;  // of heads, or of all columns before they are split

@@ -1,0 +1,40 @@
+// BERT and its kin (MiniLM, BGE): encoders with learned positions and norms around sums.
+#include "models/families/encoder.h"
+
+namespace hearth::models {
+namespace {
+
+constexpr std::string_view kBertTypes[] = {"bert"};
+constexpr KeyRule kBertKeys[] = {{"layer_norm_eps", "attention.layer_norm_epsilon"}};
+constexpr TensorRule kBertTensors[] = {
+    {"embeddings.word_embeddings", "token_embd"},
+    {"embeddings.position_embeddings", "position_embd"},
+    {"embeddings.token_type_embeddings", "token_types"},
+    {"embeddings.position_ids", ""},
+    {"embeddings.LayerNorm", "token_embd_norm"},
+    {"encoder.layer.{}.attention.self.query", "blk.{}.attn_q"},
+    {"encoder.layer.{}.attention.self.key", "blk.{}.attn_k"},
+    {"encoder.layer.{}.attention.self.value", "blk.{}.attn_v"},
+    {"encoder.layer.{}.attention.output.dense", "blk.{}.attn_output"},
+    {"encoder.layer.{}.attention.output.LayerNorm", "blk.{}.attn_output_norm"},
+    {"encoder.layer.{}.intermediate.dense", "blk.{}.ffn_up"},
+    {"encoder.layer.{}.output.dense", "blk.{}.ffn_down"},
+    {"encoder.layer.{}.output.LayerNorm", "blk.{}.layer_output_norm"},
+    {"pooler", ""},
+    {"cls", ""},
+};
+
+}  // namespace
+
+Family bert_family() {
+  return {.architecture = "bert",
+          .model_types = kBertTypes,
+          .places = NormPlaces::around_sum,
+          .activation = Activation::gelu,
+          .rope = RopePairs::none,
+          .adjust = see_both_ways,
+          .keys = kBertKeys,
+          .tensors = kBertTensors};
+}
+
+}  // namespace hearth::models
