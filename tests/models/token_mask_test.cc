@@ -56,12 +56,16 @@ TEST(TokenMask, KeepsTheDtypeAndRefusesWhatDoesNotFit) {
     EXPECT_EQ(out.to_doubles(),
               (std::vector<double>{1, -std::numeric_limits<double>::infinity(), 3}));
   }
-  EXPECT_THROW(token_mask_bits(masks, 33), Error);
-  EXPECT_THROW(token_mask_bits(masks, -1), Error);
-  EXPECT_THROW(masked_logits(logits, cast(bits, DType::i32)), Error);
-  EXPECT_THROW(masked_logits(Array::from_data(std::vector<float>(40), {1, 40}), bits), Error);
-  EXPECT_THROW(masked_logits(Array::from_data(std::vector<float>(6), {2, 3}), bits), Error);
-  EXPECT_THROW(masked_logits(cast(logits, DType::i32), bits), Error);
+  EXPECT_THROW(static_cast<void>(token_mask_bits(masks, 33)), Error);
+  EXPECT_THROW(static_cast<void>(token_mask_bits(masks, -1)), Error);
+  EXPECT_THROW(static_cast<void>(masked_logits(logits, cast(bits, DType::i32))), Error);
+  EXPECT_THROW(
+      static_cast<void>(masked_logits(Array::from_data(std::vector<float>(40), {1, 40}), bits)),
+      Error);
+  EXPECT_THROW(
+      static_cast<void>(masked_logits(Array::from_data(std::vector<float>(6), {2, 3}), bits)),
+      Error);
+  EXPECT_THROW(static_cast<void>(masked_logits(cast(logits, DType::i32), bits)), Error);
 }
 
 }  // namespace
