@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "hearth/error.h"
 #include "hearth/ops.h"
@@ -127,9 +128,9 @@ Sequence Sequences::begin() {
       if (!states->defined()) continue;
       Shape one = states->shape();
       one[0] = 1;
-      *states =
-          select_assign(std::exchange(*states, Array()), which,
-                        zeros(one, states->dtype(), model_.device), 0, IndexingUpdateOp::assign);
+      const Array nothing = zeros(one, states->dtype(), model_.device);
+      *states = select_assign(std::exchange(*states, Array()), which, nothing, 0,
+                              IndexingUpdateOp::assign);
     }
   }
   return sequence;
