@@ -70,7 +70,7 @@ std::optional<BuiltKernel> tile_kernel(const LoweredRegion& lowered, const Regio
       joined("#include \"kernels/formulas/formulas.h\"\n#include \"kernels/blocks/elements.h\"\n",
              access.text(), "#include \"kernels/regions/transpose_words.metal\"\n", functions,
              "#include \"kernels/regions/transpose.metal\"\n", access.entry_begin({}, arrays),
-             "  Tiles tiles;\n", tiles, "  region_tiles<", width, ", ", edge, ", ",
+             "  Tiles tiles;\n", tiles, "  transpose_tiles<", width, ", ", edge, ", ",
              access.tile_depth(), ">(o, p, tiles, ctx);\n}\n");
   built.source.function = "region";
   built.source.max_threads = kRegionThreads;

@@ -16,7 +16,8 @@
 // Each element is read and written once, in segments of 128 bytes and more; bound by memory.
 
 template <int kWidth, int kEdge, int kDeep>
-inline void region_tiles(thread const Operands& o, constant RegionParams& p, Tiles tiles, Ctx ctx) {
+inline void transpose_tiles(thread const Operands& o, constant RegionParams& p, Tiles tiles,
+                            Ctx ctx) {
   uint group = divided(ctx.tg.x, p.column_tiles_magic, p.column_tiles_shift);
   position first_column = position(ctx.tg.x - group * p.column_tiles) * position(kEdge);
   uint outer = divided(group, p.row_tiles_magic, p.row_tiles_shift);
