@@ -133,7 +133,7 @@ struct PieceSizes {
     lanes = columns <= 64 ? 8 : columns <= 128 ? 16 : 32;
     const std::int64_t most = in.dtype() == DType::f64 ? 2 : 8;
     queries = 1;
-    while (queries < std::min(p.group, most)) queries *= 2;
+    while (queries < std::min<std::int64_t>(p.group, most)) queries *= 2;
     const std::int64_t size = in.dtype() == DType::f64 ? 8 : 4;
     const std::int64_t memory = runtime::common_traits().threadgroup_memory;
     while (queries > 1 && queries * (pitch(in) + kPieceKeys + 8 * lanes) * size +
