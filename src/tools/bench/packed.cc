@@ -114,7 +114,7 @@ void bench_packed_experts(Bench& bench, DType format) {
                        .unit = "GFLOP/s",
                        .scale = 2e-9 * static_cast<double>(kRows * kUsed * kExpertIn * kExpertOut),
                        .rate = true,
-                       .ratio = 0.5,
+                       .ratio = 0.6,
                        .threads = threads,
                        .recording_included = true};
     if (bench.wants(many.row)) bench_expert_rows(bench, many, format);
