@@ -1,9 +1,9 @@
 #include "models/config_json.h"
 
-#include <algorithm>
 #include <type_traits>
 
 #include "core/json.h"
+#include "models/language/folder/config_values.h"
 
 namespace hearth::models {
 namespace {
@@ -12,18 +12,10 @@ namespace {
   throw Error(code, source + ": " + what);
 }
 
-// Null for what is absent or null.
-const JsonValue* find(const JsonObject& object, std::string_view key) {
-  const auto at = std::find_if(object.begin(), object.end(),
-                               [&](const auto& member) { return member.first == key; });
-  if (at == object.end() || std::holds_alternative<std::nullptr_t>(at->second)) return nullptr;
-  return &at->second;
-}
-
 // A value that may be absent or null.
 template <class T>
 T optional(const JsonObject& object, const char* key, T fallback, const std::string& source) {
-  const JsonValue* found = find(object, key);
+  const JsonValue* found = find_value(object, key);
   if (found == nullptr) return fallback;
   if (const T* value = std::get_if<T>(found)) return *value;
   if constexpr (std::is_same_v<T, double>) {
@@ -39,7 +31,7 @@ T optional(const JsonObject& object, const char* key, T fallback, const std::str
 }
 
 std::int64_t integer(const JsonObject& object, const char* key, const std::string& source) {
-  if (find(object, key) == nullptr) {
+  if (find_value(object, key) == nullptr) {
     fail(ErrorCode::invalid_argument, source,
          std::string(key) + " is missing; got none, expected an integer");
   }
@@ -68,7 +60,7 @@ TransformerConfig parse_config(const std::string& text, const std::string& sourc
     fail(ErrorCode::unsupported, source,
          "another activation; got " + activation + ", expected silu");
   }
-  if (find(object, "rope_scaling") != nullptr) {
+  if (find_value(object, "rope_scaling") != nullptr) {
     fail(ErrorCode::unsupported, source, "scaled rotary positions are not supported");
   }
   TransformerConfig config;

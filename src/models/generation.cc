@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "models/token_range.h"
+
 namespace hearth::models {
 
 Generation::Generation(const Transformer& model, std::span<const std::int32_t> prompt,
@@ -15,13 +17,7 @@ Generation::Generation(const Transformer& model, std::span<const std::int32_t> p
     throw Error(ErrorCode::invalid_argument,
                 "generate: empty prompt; got no tokens, expected at least one");
   }
-  for (const std::int32_t token : tokens_) {
-    if (token < 0 || token >= model.config.vocabulary) {
-      throw Error(ErrorCode::invalid_argument, "generate: token outside the vocabulary; got " +
-                                                   std::to_string(token) + ", expected 0 to " +
-                                                   std::to_string(model.config.vocabulary - 1));
-    }
-  }
+  require_tokens("generate", tokens_, model.config.vocabulary);
 }
 
 std::int32_t Generation::next() {

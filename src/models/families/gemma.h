@@ -3,14 +3,10 @@
 
 #include <cmath>
 
-#include "hearth/ops.h"
-#include "models/language/family.h"
+#include "models/families/transforms.h"
 #include "models/language/folder/config_values.h"
 
 namespace hearth::models {
-
-// Weights of norms count from 1 in folders.
-inline Array plus_one(const Array& x, const FolderContext&) { return x + 1; }
 
 inline constexpr TensorRule kGemmaTensors[] = {
     {"model.norm", "output_norm", plus_one},

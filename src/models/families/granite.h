@@ -1,8 +1,7 @@
 // What the Granite families share.
 #pragma once
 
-#include "hearth/ops.h"
-#include "models/language/family.h"
+#include "models/families/transforms.h"
 
 namespace hearth::models {
 
@@ -16,14 +15,6 @@ inline constexpr KeyRule kGraniteKeys[] = {
 // Scores are divided by what files call their scale.
 inline void invert_logit_scale(LanguageConfig& config, const Keys&, FileKind) {
   if (config.logit_scale != 0) config.logit_scale = 1 / config.logit_scale;
-}
-
-// Of each expert the gates, then what they gate.
-inline Array first_half(const Array& x, const FolderContext&) {
-  return narrow(x, 1, 0, x.shape(1) / 2);
-}
-inline Array second_half(const Array& x, const FolderContext&) {
-  return narrow(x, 1, x.shape(1) / 2, x.shape(1) / 2);
 }
 
 inline constexpr TensorRule kGraniteTensors[] = {

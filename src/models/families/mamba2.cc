@@ -1,6 +1,5 @@
 // Mamba 2: a scan in each layer, no attention and no feed-forward.
-#include "hearth/ops.h"
-#include "models/language/family.h"
+#include "models/families/transforms.h"
 #include "models/language/folder/config_values.h"
 
 namespace hearth::models {
@@ -14,11 +13,6 @@ constexpr KeyRule kMamba2Keys[] = {
     {"n_groups", "ssm.group_count"},
     {"layer_norm_epsilon", "attention.layer_norm_rms_epsilon"},
 };
-
-Array negative_exp(const Array& x, const FolderContext&) { return neg(exp(x)); }
-Array flat_kernel(const Array& x, const FolderContext&) {
-  return x.rank() == 3 ? squeeze(x, {1}) : x;
-}
 
 constexpr TensorRule kMamba2Tensors[] = {
     {"backbone.embeddings", "token_embd"},

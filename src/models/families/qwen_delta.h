@@ -2,8 +2,7 @@
 // attention with a gate in the others.
 #pragma once
 
-#include "hearth/ops.h"
-#include "models/language/family.h"
+#include "models/families/transforms.h"
 
 namespace hearth::models {
 
@@ -32,10 +31,6 @@ inline void adjust_qwen_delta(LanguageConfig& config, const Keys& keys, bool is_
   }
 }
 
-inline Array one_more(const Array& x, const FolderContext&) { return x + 1; }
-inline Array decay_of_log(const Array& x, const FolderContext&) { return neg(exp(x)); }
-inline Array without_middle(const Array& x, const FolderContext&) { return squeeze(x, {1}); }
-
 // Of what folders hold by key head, [queries, keys, values, gates].
 inline Array rows_of_heads(const Array& x, const FolderContext& context, bool is_gate) {
   const std::int64_t heads = context.size("ssm.group_count");
@@ -57,14 +52,14 @@ inline Array gate_rows(const Array& x, const FolderContext& context) {
 }
 
 inline constexpr TensorRule kQwenDeltaTensors[] = {
-    {"model.norm", "output_norm", one_more},
-    {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", one_more},
-    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", one_more},
-    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", one_more},
-    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", one_more},
-    {"model.layers.{}.linear_attn.A_log", "blk.{}.ssm_a", decay_of_log},
+    {"model.norm", "output_norm", plus_one},
+    {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", plus_one},
+    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", plus_one},
+    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", plus_one},
+    {"model.layers.{}.linear_attn.A_log", "blk.{}.ssm_a", negative_exp},
     {"model.layers.{}.linear_attn.dt_bias", "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.linear_attn.conv1d", "blk.{}.ssm_conv1d", without_middle},
+    {"model.layers.{}.linear_attn.conv1d", "blk.{}.ssm_conv1d", flat_kernel},
     {"model.layers.{}.linear_attn.norm", "blk.{}.ssm_norm"},
     {"model.layers.{}.linear_attn.out_proj", "blk.{}.ssm_out"},
     {"model.layers.{}.linear_attn.in_proj_qkvz", "blk.{}.attn_qkv", mixed_rows},
@@ -74,12 +69,8 @@ inline constexpr TensorRule kQwenDeltaTensors[] = {
     {"model.layers.{}.linear_attn.in_proj_z", "blk.{}.attn_gate"},
     {"model.layers.{}.linear_attn.in_proj_b", "blk.{}.ssm_beta"},
     {"model.layers.{}.linear_attn.in_proj_a", "blk.{}.ssm_alpha"},
-    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight",
-     [](const Array& x, const FolderContext&) { return narrow(x, 1, 0, x.shape(1) / 2); }},
-    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_up_exps.weight",
-     [](const Array& x, const FolderContext&) {
-       return narrow(x, 1, x.shape(1) / 2, x.shape(1) / 2);
-     }},
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", first_half},
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_up_exps.weight", second_half},
     {"model.layers.{}.mlp.experts.down_proj", "blk.{}.ffn_down_exps.weight"},
 };
 

@@ -7,6 +7,7 @@
 
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/token_range.h"
 
 namespace hearth::models {
 namespace {
@@ -162,7 +163,6 @@ void Sequences::truncate(Sequence& sequence, std::int64_t length) {
 }
 
 void Sequences::check(std::span<const SequenceRows> rows) const {
-  const std::int64_t vocabulary = model_.vocabulary();
   for (const SequenceRows& each : rows) {
     const auto count = static_cast<std::int64_t>(each.tokens.size());
     if (count == 0 || each.outputs < 0 || each.outputs > count) {
@@ -170,12 +170,7 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
                   "model: no such rows; got " + std::to_string(each.outputs) + " scores of " +
                       std::to_string(count) + " tokens, expected at least one token");
     }
-    for (const std::int32_t token : each.tokens) {
-      if (token >= 0 && token < vocabulary) continue;
-      throw Error(ErrorCode::invalid_argument, "model: token outside the vocabulary; got " +
-                                                   std::to_string(token) + ", expected 0 to " +
-                                                   std::to_string(vocabulary - 1));
-    }
+    require_tokens("model", each.tokens, model_.vocabulary());
   }
 }
 

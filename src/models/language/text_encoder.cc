@@ -5,6 +5,7 @@
 
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/token_range.h"
 
 namespace hearth::models {
 namespace {
@@ -19,11 +20,7 @@ std::int64_t longest_of(const LanguageModel& model, const TokenLists& texts) {
   for (const auto& text : texts) {
     if (text.empty()) fail_text("a text without tokens; got none, expected at least one");
     longest = std::max(longest, text.size());
-    for (const std::int32_t token : text) {
-      if (token >= 0 && token < model.vocabulary()) continue;
-      fail_text("token outside the vocabulary; got " + std::to_string(token) + ", expected 0 to " +
-                std::to_string(model.vocabulary() - 1));
-    }
+    require_tokens("embed", text, model.vocabulary());
   }
   const auto length = static_cast<std::int64_t>(longest);
   if (length > model.config.context) {

@@ -13,6 +13,11 @@ Array Projection::forward(const Array& x) const {
   return bias.defined() ? y + bias : y;
 }
 
+Projection Projection::columns(std::int64_t first, std::int64_t count) const {
+  return {narrow(weight, 0, first, count),
+          bias.defined() ? narrow(bias, 0, first, count) : Array()};
+}
+
 Array Norm::forward(const Array& x) const {
   if (!defined()) return x;
   return is_layer ? layer_norm(x, weight, bias, epsilon) : rms_norm(x, weight, epsilon);

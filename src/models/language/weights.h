@@ -16,6 +16,8 @@ namespace hearth::models {
 // x; y has x's.
 struct Projection {
   Array forward(const Array& x) const;
+  // The projection to columns [first, first + count) of y.
+  Projection columns(std::int64_t first, std::int64_t count) const;
   bool defined() const { return weight.defined(); }
 
   Array weight;  // [out, in]

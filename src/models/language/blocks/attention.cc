@@ -5,16 +5,6 @@
 #include "hearth/ops.h"
 
 namespace hearth::models {
-namespace {
-
-// Rows [first, first + count) of a projection.
-Projection rows_of(const Projection& all, std::int64_t first, std::int64_t count) {
-  return {narrow(all.weight, 0, first, count),
-          all.bias.defined() ? narrow(all.bias, 0, first, count) : Array()};
-}
-
-}  // namespace
-
 Rotation::Rotation(const RopeConfig& its_config, const Array& divisors, Device device)
     : config(its_config) {
   if (config.pairs == RopePairs::none) return;
@@ -43,9 +33,9 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
   if (weights.has(prefix + "attn_qkv.weight")) {
     const Projection all =
         weights.projection(prefix + "attn_qkv", queries + keys + values, model.dim);
-    query = rows_of(all, 0, queries);
-    key = rows_of(all, queries, keys);
-    value = rows_of(all, queries + keys, values);
+    query = all.columns(0, queries);
+    key = all.columns(queries, keys);
+    value = all.columns(queries + keys, values);
   } else {
     query = weights.projection(prefix + "attn_q", queries, model.dim);
     key = weights.projection(prefix + "attn_k", keys, model.dim);

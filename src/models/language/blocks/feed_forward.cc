@@ -37,13 +37,8 @@ FeedForward::FeedForward(const LanguageConfig& model, std::int64_t hidden, Weigh
                          weights.shape(of_up + ".weight") == Shape{2 * hidden, model.dim};
   up = weights.projection(of_up, is_joined ? 2 * hidden : hidden, model.dim);
   if (is_joined) {
-    const Projection both = up;
-    const auto half = [&](std::int64_t first) {
-      return Projection{narrow(both.weight, 0, first, hidden),
-                        both.bias.defined() ? narrow(both.bias, 0, first, hidden) : Array()};
-    };
-    gate = half(0);
-    up = half(hidden);
+    gate = up.columns(0, hidden);
+    up = up.columns(hidden, hidden);
   } else {
     gate = weights.optional_projection(of_gate, hidden, model.dim);
   }
