@@ -1,0 +1,55 @@
+// What a text that a model shall write is asked for with, and what comes back of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/grammar/grammar.h"
+#include "models/sampling/draw_tokens.h"
+#include "models/sampling/sampling_options.h"
+
+namespace hearth::models {
+
+struct GenerationRequest {
+  std::vector<std::int32_t> tokens;  // the prompt, at least one
+  std::int64_t most_tokens = 256;    // to write; the context of the model ends a text, too
+  SamplingOptions sampling = {};
+  // The text ends before the first of these, none of them empty.
+  std::vector<std::string> stops = {};
+  std::shared_ptr<grammar::Constraint> constraint = nullptr;  // null: any text
+  grammar::GrammarTrigger trigger = {};
+  bool ignores_end = false;    // tokens that end a text are tokens like others
+  bool shows_special = false;  // texts of control tokens are text
+  // -1: none; else the logarithm of each token's probability, and those of so many of the best.
+  std::int64_t logprobs = -1;
+};
+
+enum class FinishReason : std::uint8_t {
+  none,       // not yet
+  stop,       // the model ended the text, or one of the stops did
+  length,     // as many tokens as were asked for, or the context is full
+  cancelled,  // by the one who asked, or as the scheduler went
+  failed,     // GenerationPiece::error says why
+};
+
+struct GenerationToken {
+  std::int32_t token = 0;
+  float logprob = 0;               // 0 where none was asked for
+  std::vector<TokenLogprob> best;  // the likeliest first
+};
+
+// A part of an answer. Pieces joined are all of it, those that end it among them.
+struct GenerationPiece {
+  std::string text;                     // whole code points, perhaps none
+  std::vector<GenerationToken> tokens;  // that were drawn since the last piece
+  FinishReason finish = FinishReason::none;
+  std::string error;  // of FinishReason::failed
+  // Of the whole answer so far.
+  std::int64_t prompt_tokens = 0;
+  std::int64_t cached_tokens = 0;  // of the prompt, that the model need not see again
+  std::int64_t new_tokens = 0;
+};
+
+}  // namespace hearth::models

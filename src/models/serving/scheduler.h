@@ -1,0 +1,68 @@
+// Many texts of one model at once, on a thread that owns the device's work.
+//
+// A step runs one row of each text that is being written and parts of the prompts that wait beside
+// them. What a text is does not depend on the others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "models/language/load_model.h"
+#include "models/serving/generation_stream.h"
+#include "models/serving/request.h"
+
+namespace hearth::models {
+
+struct SchedulerOptions {
+  // Of keys and values, of all texts together; 0: as many as `memory` has room for.
+  std::int64_t pages = 0;
+  std::int64_t memory = std::int64_t{1} << 30;  // bytes of caches, where `pages` is 0
+  std::int64_t page_size = 32;                  // rows of a page
+  std::int64_t most_running = 16;               // texts that are being written at once
+  std::int64_t prefill_rows = 512;              // of prompts in one step, at most
+  std::int64_t most_waiting = 256;              // texts that wait for their turn
+  bool shares_prefixes = true;                  // rows of earlier texts are taken again
+};
+
+struct SchedulerStats {
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t pages = 0;
+  std::int64_t pages_used = 0;  // by texts that run
+  std::int64_t pages_kept = 0;  // of texts that ended, for others that begin the same
+  // Since the scheduler was made:
+  std::int64_t tokens_in = 0;      // of prompts
+  std::int64_t tokens_cached = 0;  // of these, that were not computed again
+  std::int64_t tokens_out = 0;
+  std::int64_t requests = 0;
+  std::int64_t hits = 0;         // requests with some tokens cached
+  std::int64_t preemptions = 0;  // texts that lost their pages to older ones, and began again
+  std::int64_t steps = 0;
+  std::int64_t rows = 0;  // that the model computed, without padding
+};
+
+// Calls from several threads at once are fine. The model must outlive this.
+class Scheduler {
+ public:
+  // Throws Error{invalid_argument} for options out of range.
+  explicit Scheduler(const LoadedModel& loaded, const SchedulerOptions& options = {});
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  // Ends all texts as cancelled.
+  ~Scheduler();
+
+  // Throws Error{invalid_argument} for an empty prompt, one that with a token more is longer than
+  // longest_text(), tokens outside of the vocabulary and options out of range, and
+  // Error{out_of_memory} where most_waiting texts wait already.
+  std::shared_ptr<GenerationStream> submit(GenerationRequest request);
+
+  SchedulerStats stats() const;
+  // Tokens of prompt and answer: the context of the model, or what all pages hold.
+  std::int64_t longest_text() const noexcept;
+
+ private:
+  class Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace hearth::models
