@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "check.h"
@@ -16,8 +15,8 @@
 #include "hearth/ops.h"
 #include "hearth/quantization/packed.h"
 #include "models/files/model_folder.h"
+#include "models/golden_language_model.h"
 #include "models/golden_model.h"
-#include "models/language/family.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
 #include "models/language/sequences.h"
@@ -31,25 +30,12 @@ using testing::GoldenPrompt;
 
 constexpr double kMaxError = 1e-11;
 
-LanguageModel model_of(const GoldenModel& golden, DType compute, std::int64_t context) {
-  const GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
-  const LanguageConfig config = read_config(contents.metadata, FileKind::folder);
-  return LanguageModel(config, Weights(contents.arrays, compute, Device()), Device(), context);
-}
-
 std::vector<std::int32_t> tokens_of(const GoldenPrompt& prompt) {
   return {prompt.tokens.begin(), prompt.tokens.end()};
 }
 
 std::vector<double> values_of(const Array& scores) {
   return cast(scores, DType::f64).to_vector<double>();
-}
-
-std::string model_type_of(const JsonObject& config) {
-  for (const auto& [key, value] : config) {
-    if (key == "model_type") return std::get<std::string>(value);
-  }
-  return "";
 }
 
 // Scores of a prompt, all rows at once.
@@ -62,23 +48,12 @@ std::vector<double> scores_of(const LanguageModel& model, const GoldenPrompt& pr
   return values_of(sequences.step({&rows, 1}));
 }
 
-// Those that a language model can be made of.
-std::vector<std::string> names_of_families(bool of_encoders) {
-  std::vector<std::string> names;
-  for (const std::string& name : testing::golden_model_names()) {
-    const GoldenModel golden = testing::read_golden_model(name);
-    if (find_family_of_folder(model_type_of(golden.config)) == nullptr) continue;
-    if ((golden.output == "hidden") == of_encoders) names.push_back(name);
-  }
-  return names;
-}
-
 class Encoders : public ::testing::TestWithParam<std::string> {};
 
 // All prompts in one batch.
 TEST_P(Encoders, ActivationsAreThoseOfTransformers) {
   const GoldenModel golden = testing::read_golden_model(GetParam());
-  const LanguageModel model = model_of(golden, DType::f32, 0);
+  const LanguageModel model = testing::golden_language_model(golden, DType::f32, 0);
   TokenLists texts;
   for (const GoldenPrompt& prompt : golden.prompts) texts.push_back(tokens_of(prompt));
   const Array all = encode_tokens(model, texts);
@@ -98,7 +73,7 @@ TEST_P(Encoders, ActivationsAreThoseOfTransformers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Encoders, ::testing::ValuesIn(names_of_families(true)),
+INSTANTIATE_TEST_SUITE_P(All, Encoders, ::testing::ValuesIn(testing::golden_language_models(true)),
                          [](const auto& each) { return each.param; });
 
 class Families : public ::testing::TestWithParam<std::string> {};
@@ -109,7 +84,7 @@ TEST_P(Families, LogitsAreThoseOfTransformers) {
     const auto length = static_cast<std::int64_t>(prompt.tokens.size());
     // In f32 some of these models lose more in transformers itself.
     const double most = std::max(kMaxError, golden.nmse_of_f32);
-    const LanguageModel model = model_of(golden, DType::f32, length);
+    const LanguageModel model = testing::golden_language_model(golden, DType::f32, length);
     EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), most) << length;
   }
 }
@@ -120,7 +95,7 @@ TEST_P(Families, LogitsInF64AreThoseOfTransformers) {
   const GoldenModel golden = testing::read_golden_model(GetParam());
   for (const GoldenPrompt& prompt : golden.prompts) {
     const auto length = static_cast<std::int64_t>(prompt.tokens.size());
-    const LanguageModel model = model_of(golden, DType::f64, length);
+    const LanguageModel model = testing::golden_language_model(golden, DType::f64, length);
     EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), 1e-12) << length;
   }
 }
@@ -133,7 +108,7 @@ TEST_P(Families, CachedRowsInBatchesGiveTheSame) {
   for (const GoldenPrompt& prompt : golden.prompts) {
     longest = std::max(longest, static_cast<std::int64_t>(prompt.tokens.size()));
   }
-  const LanguageModel model = model_of(golden, DType::f32, longest);
+  const LanguageModel model = testing::golden_language_model(golden, DType::f32, longest);
   Sequences sequences(model, {.pages = 40, .page_size = 8, .states = 8});
   struct Running {
     const GoldenPrompt* prompt;
@@ -183,7 +158,7 @@ TEST_P(Families, CachedRowsInBatchesGiveTheSame) {
   EXPECT_EQ(sequences.free_pages(), 40);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(names_of_families(false)),
+INSTANTIATE_TEST_SUITE_P(All, Families, ::testing::ValuesIn(testing::golden_language_models(false)),
                          [](const auto& each) { return each.param; });
 
 // A folder on disk, and the GGUF file that is made of it, which holds the same rows.
@@ -256,32 +231,6 @@ TEST(LanguageModel, RefusesWhatIsNotThere) {
   heads.metadata.set("llama.attention.head_count_kv", std::uint32_t{3});
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument, [&] { make(heads); }),
                               "llama.attention.head_count_kv"));
-}
-
-TEST(Sequences, KeepWhatTheyHadWhenPagesEnd) {
-  const LanguageModel model = model_of(testing::read_golden_model("llama"), DType::f32, 64);
-  Sequences sequences(model, {.pages = 2, .page_size = 4, .states = 1});
-  Sequence sequence = sequences.begin();
-  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::out_of_memory, [&] { sequences.begin(); }),
-                              "sequences"));
-  const std::vector<std::int32_t> tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  const SequenceRows all{&sequence, tokens, 1};
-  EXPECT_TRUE(check::contains(
-      check::error_of(ErrorCode::out_of_memory, [&] { values_of(sequences.step({&all, 1})); }),
-      "pages"));
-  EXPECT_EQ(sequence.length, 0);
-  const SequenceRows some{&sequence, std::span(tokens).first(6), 1};
-  const std::vector<double> first = values_of(sequences.step({&some, 1}));
-  sequences.truncate(sequence, 3);
-  EXPECT_EQ(sequences.free_pages(), 1);
-  const SequenceRows again{&sequence, std::span(tokens).subspan(3, 3), 1};
-  const std::vector<double> second = values_of(sequences.step({&again, 1}));
-  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i], second[i], 1e-5);
-  const std::vector<std::int32_t> wrong = {1000000};
-  const SequenceRows outside{&sequence, wrong, 1};
-  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
-                                              [&] { values_of(sequences.step({&outside, 1})); }),
-                              "vocabulary"));
 }
 
 }  // namespace

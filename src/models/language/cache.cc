@@ -16,6 +16,7 @@ LayerShapes shapes_of(const LanguageConfig& config, const LayerConfig& layer,
                       const CacheOptions& options) {
   LayerShapes shapes;
   const std::int64_t slots = options.pages * options.page_size;
+  const std::int64_t states = options.states + options.saved_states;
   switch (layer.mixer) {
     case Mixer::attention: {
       const AttentionConfig& attention = layer.attention;
@@ -31,19 +32,32 @@ LayerShapes shapes_of(const LanguageConfig& config, const LayerConfig& layer,
       const DeltaConfig& delta = config.delta;
       const std::int64_t channels =
           2 * delta.key_heads * delta.key_dim + delta.value_heads * delta.value_dim;
-      shapes.convolution = {options.states, delta.kernel - 1, channels};
-      shapes.state = {options.states, delta.value_heads, delta.key_dim, delta.value_dim};
+      shapes.convolution = {states, delta.kernel - 1, channels};
+      shapes.state = {states, delta.value_heads, delta.key_dim, delta.value_dim};
       break;
     }
     case Mixer::scan: {
       const ScanConfig& scan = config.scan;
       const std::int64_t channels = scan.heads * scan.head_dim + 2 * scan.groups * scan.state;
-      shapes.convolution = {options.states, scan.kernel - 1, channels};
-      shapes.state = {options.states, scan.heads, scan.head_dim, scan.state};
+      shapes.convolution = {states, scan.kernel - 1, channels};
+      shapes.state = {states, scan.heads, scan.head_dim, scan.state};
       break;
     }
   }
   return shapes;
+}
+
+// i32 [count] from `first` on: data, so that any copy shares the plan.
+Array slots_from(std::int64_t first, std::int64_t count, Device device) {
+  std::vector<std::int32_t> slots;
+  for (std::int64_t i = 0; i < count; ++i) slots.push_back(static_cast<std::int32_t>(first + i));
+  return Array::from_data(slots, {count}, device);
+}
+
+void copy_rows(Array& cache, const Array& from, const Array& to) {
+  if (!cache.defined()) return;
+  const Array rows = select(cache, from, 0);
+  cache = select_assign(std::exchange(cache, Array()), to, rows, 0, IndexingUpdateOp::assign);
 }
 
 }  // namespace
@@ -68,6 +82,38 @@ Cache::Cache(const LanguageConfig& config, const CacheOptions& its_options, DTyp
 void write_rows(Array& cache, const Array& slots, const Array& rows) {
   const Array values = cast(rows, cache.dtype());
   cache = select_assign(std::exchange(cache, Array()), slots, values, 0, IndexingUpdateOp::assign);
+}
+
+void copy_page(Cache& cache, std::int64_t from, std::int64_t to, Device device) {
+  const std::int64_t rows = cache.options.page_size;
+  const Array of_from = slots_from(from * rows, rows, device);
+  const Array of_to = slots_from(to * rows, rows, device);
+  for (LayerCache& layer : cache.layers) {
+    copy_rows(layer.keys, of_from, of_to);
+    copy_rows(layer.values, of_from, of_to);
+  }
+}
+
+void copy_states(Cache& cache, std::int64_t from, std::int64_t to, Device device) {
+  const Array of_from = slots_from(from, 1, device), of_to = slots_from(to, 1, device);
+  for (LayerCache& layer : cache.layers) {
+    copy_rows(layer.convolution, of_from, of_to);
+    copy_rows(layer.state, of_from, of_to);
+  }
+}
+
+void clear_states(Cache& cache, std::int64_t slot, Device device) {
+  const Array which = slots_from(slot, 1, device);
+  for (LayerCache& layer : cache.layers) {
+    for (Array* states : {&layer.convolution, &layer.state}) {
+      if (!states->defined()) continue;
+      Shape one = states->shape();
+      one[0] = 1;
+      const Array nothing = zeros(one, states->dtype(), device);
+      *states = select_assign(std::exchange(*states, Array()), which, nothing, 0,
+                              IndexingUpdateOp::assign);
+    }
+  }
 }
 
 std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options) {

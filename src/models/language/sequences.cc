@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "hearth/error.h"
@@ -22,22 +23,22 @@ std::int64_t bucket(std::int64_t count) {
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1))));
 }
 
+// Of many rows, which are computed whether wanted or not, the next of 2^k and 3 * 2^k.
+std::int64_t row_bucket(std::int64_t count) {
+  constexpr std::int64_t kManyRows = 32;
+  const std::int64_t most = bucket(count);
+  return most > kManyRows && count <= most / 4 * 3 ? most / 4 * 3 : most;
+}
+
 CacheOptions with_padding(CacheOptions options) {
   ++options.pages;
   ++options.states;
   return options;
 }
 
-bool has_states(const LanguageConfig& config) {
+bool any_states(const LanguageConfig& config) {
   return std::any_of(config.layers.begin(), config.layers.end(),
                      [](const LayerConfig& layer) { return layer.mixer != Mixer::attention; });
-}
-
-// Numbers 0 to count - 1, the last first.
-std::vector<std::int32_t> all_of(std::int64_t count) {
-  std::vector<std::int32_t> numbers;
-  for (std::int64_t i = count; i-- > 0;) numbers.push_back(static_cast<std::int32_t>(i));
-  return numbers;
 }
 
 // The arrays of a batch on their way to the device.
@@ -108,58 +109,102 @@ class BatchBuilder {
 Sequences::Sequences(const LanguageModel& model, const CacheOptions& options)
     : model_(model),
       cache_(model.config, with_padding(options), model.compute, model.device),
-      free_pages_(all_of(options.pages)),
-      free_states_(all_of(options.states)),
-      most_pages_(options.pages) {}
+      has_states_(any_states(model.config)),
+      tree_(options.pages, options.page_size, options.states + options.saved_states),
+      most_pages_(options.pages),
+      most_sequences_(options.states) {}
 
-Sequence Sequences::begin() {
-  if (free_states_.empty()) {
+Sequence Sequences::begin() { return begin({}); }
+
+Sequence Sequences::begin(std::span<const std::int32_t> tokens) {
+  if (sequences_ == most_sequences_) {
     throw Error(ErrorCode::out_of_memory,
                 "model: too many sequences at once; got one more, expected at most " +
-                    std::to_string(cache_.options.states - 1));
+                    std::to_string(most_sequences_));
   }
+  ++sequences_;
+  PageTree::Found known =
+      tree_.find(tokens, static_cast<std::int64_t>(tokens.size()) - 1, has_states_);
   Sequence sequence;
-  sequence.state = free_states_.back();
-  free_states_.pop_back();
-  // States are sums over all rows: a new one begins with nothing.
-  const Array which =
-      Array::from_data(std::vector<std::int32_t>{sequence.state}, {1}, model_.device);
-  for (LayerCache& layer : cache_.layers) {
-    for (Array* states : {&layer.convolution, &layer.state}) {
-      if (!states->defined()) continue;
-      Shape one = states->shape();
-      one[0] = 1;
-      const Array nothing = zeros(one, states->dtype(), model_.device);
-      *states = select_assign(std::exchange(*states, Array()), which, nothing, 0,
-                              IndexingUpdateOp::assign);
-    }
+  sequence.length = known.rows;
+  sequence.tokens.assign(tokens.begin(), tokens.begin() + known.rows);
+  sequence.pages = std::move(known.pages);
+  sequence.named = known.rows / page_size();
+  sequence.state = tree_.take_state(known.state);
+  if (sequence.state == PageTree::kNone) {
+    // What was found is all that is left: it goes on from there, and nobody else can.
+    tree_.claim_state(sequence.pages.back(), known.state);
+    sequence.state = known.state;
+  } else if (known.state != PageTree::kNone) {
+    copy_states(cache_, known.state, sequence.state, model_.device);
+  } else {
+    clear_states(cache_, sequence.state, model_.device);
   }
   return sequence;
 }
 
 void Sequences::end(Sequence& sequence) {
-  free_pages_.insert(free_pages_.end(), sequence.pages.rbegin(), sequence.pages.rend());
-  free_states_.push_back(sequence.state);
+  if (sequence.state == PageTree::kNone) return;
+  name_pages(sequence, true);
+  if (has_states_ && sequence.length > 0) {
+    const std::int64_t page = (sequence.length - 1) / page_size();
+    tree_.save_state(sequence.pages[static_cast<std::size_t>(page)],
+                     sequence.length - page * page_size(), sequence.state);
+  } else {
+    tree_.release_state(sequence.state);
+  }
+  // The last page first, which is of use to the fewest: it is forgotten before the others.
+  while (!sequence.pages.empty()) {
+    tree_.release(sequence.pages.back());
+    sequence.pages.pop_back();
+  }
   sequence = {};
+  --sequences_;
 }
 
-void Sequences::truncate(Sequence& sequence, std::int64_t length) {
+void Sequences::save(Sequence& sequence) {
+  if (!has_states_ || sequence.length == 0) return;
+  const std::int32_t slot = tree_.take_state();
+  if (slot == PageTree::kNone) return;
+  name_pages(sequence, true);
+  copy_states(cache_, sequence.state, slot, model_.device);
+  const std::int64_t page = (sequence.length - 1) / page_size();
+  tree_.save_state(sequence.pages[static_cast<std::size_t>(page)],
+                   sequence.length - page * page_size(), slot);
+}
+
+std::int64_t Sequences::truncate(Sequence& sequence, std::int64_t length) {
   if (length < 0 || length > sequence.length) {
     throw Error(ErrorCode::invalid_argument, "model: no such row to cut a sequence at; got " +
                                                  std::to_string(length) + ", expected 0 to " +
                                                  std::to_string(sequence.length));
   }
-  if (length != sequence.length && has_states(model_.config)) {
-    throw Error(ErrorCode::unsupported, "model: its states cannot forget; got a cut at row " +
-                                            std::to_string(length) + ", expected " +
-                                            std::to_string(sequence.length));
+  if (length == sequence.length) return length;
+  if (has_states_) {
+    std::int64_t rows = 0;
+    std::int32_t state = PageTree::kNone;
+    for (std::int64_t page = pages_of(length, page_size()); page-- > 0 && rows == 0;) {
+      const std::int64_t before = page * page_size();
+      std::tie(rows, state) = tree_.saved_state(sequence.pages[static_cast<std::size_t>(page)],
+                                                std::min(length - before, page_size()));
+      if (rows > 0) rows += before;
+    }
+    length = rows;
+    if (state == PageTree::kNone) {
+      clear_states(cache_, sequence.state, model_.device);
+    } else {
+      copy_states(cache_, state, sequence.state, model_.device);
+    }
   }
   const auto kept = static_cast<std::size_t>(pages_of(length, page_size()));
   while (sequence.pages.size() > kept) {
-    free_pages_.push_back(sequence.pages.back());
+    tree_.release(sequence.pages.back());
     sequence.pages.pop_back();
   }
   sequence.length = length;
+  sequence.tokens.resize(static_cast<std::size_t>(length));
+  sequence.named = std::min(sequence.named, length / page_size());
+  return length;
 }
 
 void Sequences::check(std::span<const SequenceRows> rows) const {
@@ -174,14 +219,27 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
   }
 }
 
-void Sequences::reserve(std::span<const SequenceRows> rows) {
+bool Sequences::wants_copy(const Sequence& sequence) const {
+  const std::int64_t row = sequence.length % page_size();
+  if (row == 0) return false;
+  const std::int64_t page = sequence.length / page_size();
+  return !tree_.is_writable(sequence.pages[static_cast<std::size_t>(page)], row);
+}
+
+std::int64_t Sequences::pages_wanted(std::span<const SequenceRows> rows) const {
   std::int64_t wanted = 0;
-  const auto missing = [&](const SequenceRows& each) {
+  for (const SequenceRows& each : rows) {
     const std::int64_t length =
         each.sequence->length + static_cast<std::int64_t>(each.tokens.size());
-    return pages_of(length, page_size()) - static_cast<std::int64_t>(each.sequence->pages.size());
-  };
-  for (const SequenceRows& each : rows) wanted += missing(each);
+    wanted += std::max<std::int64_t>(
+        0, pages_of(length, page_size()) - static_cast<std::int64_t>(each.sequence->pages.size()));
+    wanted += wants_copy(*each.sequence) ? 1 : 0;
+  }
+  return wanted;
+}
+
+void Sequences::reserve(std::span<const SequenceRows> rows) {
+  const std::int64_t wanted = pages_wanted(rows);
   if (wanted > free_pages()) {
     throw Error(ErrorCode::out_of_memory, "model: caches are full; got " + std::to_string(wanted) +
                                               " more pages of " + std::to_string(page_size()) +
@@ -189,22 +247,59 @@ void Sequences::reserve(std::span<const SequenceRows> rows) {
                                               std::to_string(free_pages()));
   }
   for (const SequenceRows& each : rows) {
-    for (std::int64_t left = missing(each); left > 0; --left) {
-      each.sequence->pages.push_back(free_pages_.back());
-      free_pages_.pop_back();
+    Sequence& sequence = *each.sequence;
+    if (wants_copy(sequence)) {
+      std::int32_t& page = sequence.pages[static_cast<std::size_t>(sequence.length / page_size())];
+      const std::int32_t own = tree_.take_page();
+      copy_page(cache_, page, own, model_.device);
+      tree_.release(page);
+      page = own;
     }
+    const auto count = static_cast<std::size_t>(
+        pages_of(sequence.length + static_cast<std::int64_t>(each.tokens.size()), page_size()));
+    while (sequence.pages.size() < count) sequence.pages.push_back(tree_.take_page());
   }
+}
+
+void Sequences::name_pages(Sequence& sequence, bool all) {
+  const std::int64_t size = page_size();
+  const std::int64_t count = all ? pages_of(sequence.length, size) : sequence.length / size;
+  for (std::int64_t i = sequence.named; i < count; ++i) {
+    const std::int64_t rows = std::min(size, sequence.length - i * size);
+    const std::int32_t parent =
+        i == 0 ? PageTree::kNone : sequence.pages[static_cast<std::size_t>(i - 1)];
+    std::int32_t& page = sequence.pages[static_cast<std::size_t>(i)];
+    page = tree_.name(
+        page, parent,
+        std::span(sequence.tokens)
+            .subspan(static_cast<std::size_t>(i * size), static_cast<std::size_t>(rows)));
+  }
+  sequence.named = sequence.length / size;
 }
 
 Batch Sequences::batch_of(std::span<const SequenceRows> rows) const {
   std::int64_t total = 0;
   for (const SequenceRows& each : rows) total += static_cast<std::int64_t>(each.tokens.size());
   const std::int64_t spare_slot = most_pages_ * page_size();
-  BatchBuilder builder(bucket(total), bucket(static_cast<std::int64_t>(rows.size())), most_pages_,
-                       static_cast<std::int32_t>(spare_slot),
-                       static_cast<std::int32_t>(cache_.options.states - 1));
+  const auto spare_state =
+      static_cast<std::int32_t>(cache_.options.states + cache_.options.saved_states - 1);
+  std::size_t pages = 1;
+  for (const SequenceRows& each : rows) pages = std::max(pages, each.sequence->pages.size());
+  BatchBuilder builder(row_bucket(total), bucket(static_cast<std::int64_t>(rows.size())),
+                       bucket(static_cast<std::int64_t>(pages)),
+                       static_cast<std::int32_t>(spare_slot), spare_state);
   for (const SequenceRows& each : rows) builder.add(each, page_size());
   return builder.batch(model_.device);
+}
+
+void Sequences::eval_caches() {
+  std::vector<Array> all;
+  for (const LayerCache& layer : cache_.layers) {
+    for (const Array* each : {&layer.keys, &layer.values, &layer.convolution, &layer.state}) {
+      if (each->defined()) all.push_back(*each);
+    }
+  }
+  eval(all);
 }
 
 Array Sequences::step(std::span<const SequenceRows> rows) {
@@ -212,13 +307,23 @@ Array Sequences::step(std::span<const SequenceRows> rows) {
   check(rows);
   reserve(rows);
   const Batch batch = batch_of(rows);
-  const Array scores = model_.logits(batch, cache_);
   std::int64_t outputs = 0;
-  for (const SequenceRows& each : rows) {
-    each.sequence->length += static_cast<std::int64_t>(each.tokens.size());
-    outputs += each.outputs;
+  for (const SequenceRows& each : rows) outputs += each.outputs;
+  Array scores;
+  if (outputs > 0) {
+    scores = narrow(model_.logits(batch, cache_), 0, 0, outputs);
+  } else {
+    static_cast<void>(model_.hidden(batch, cache_));
+    eval_caches();
+    scores = zeros({0, model_.vocabulary()}, DType::f32, model_.device);
   }
-  return narrow(scores, 0, 0, outputs);
+  for (const SequenceRows& each : rows) {
+    Sequence& sequence = *each.sequence;
+    sequence.length += static_cast<std::int64_t>(each.tokens.size());
+    sequence.tokens.insert(sequence.tokens.end(), each.tokens.begin(), each.tokens.end());
+    name_pages(sequence, false);
+  }
+  return scores;
 }
 
 }  // namespace hearth::models

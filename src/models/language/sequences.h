@@ -8,14 +8,17 @@
 #include "models/language/batch.h"
 #include "models/language/cache.h"
 #include "models/language/language_model.h"
+#include "models/language/page_tree.h"
 
 namespace hearth::models {
 
 // One sequence's part of the caches.
 struct Sequence {
+  std::vector<std::int32_t> tokens;  // of the rows that the model has seen
   std::vector<std::int32_t> pages;
-  std::int64_t length = 0;  // rows that the model has seen
-  std::int32_t state = 0;
+  std::int64_t length = 0;  // of tokens
+  std::int64_t named = 0;   // of its pages, that others find
+  std::int32_t state = -1;
 };
 
 // The next tokens of a sequence.
@@ -33,12 +36,21 @@ class Sequences {
   // writes.
   Sequences(const LanguageModel& model, const CacheOptions& options);
 
-  // Throws Error{out_of_memory} where all states are taken.
+  // Without rows. Throws Error{out_of_memory} where all states are taken.
   Sequence begin();
-  void end(Sequence& sequence);  // gives its pages and its state back
-  // Forgets all rows from `length` on; of models with states only all of them. Throws
-  // Error{invalid_argument} for more than there are, Error{unsupported} for part of a state.
-  void truncate(Sequence& sequence, std::int64_t length);
+  // With the longest run of rows that `tokens` begin with and that are known from other sequences,
+  // of models with states up to a row that save() or end() kept; one token is left at least.
+  Sequence begin(std::span<const std::int32_t> tokens);
+  // Gives its pages and its state back. Its rows, and the states behind the last of them, stay
+  // known until their place is wanted.
+  void end(Sequence& sequence);
+  // Keeps the states behind the last row, to which begin() and truncate() come back, where a slot
+  // is free or has older ones. Nothing to do for models without states.
+  void save(Sequence& sequence);
+  // Forgets all rows from `length` on and gives `length`; of models with states it goes back to
+  // the last row before that whose states are kept, and gives that one's. Throws
+  // Error{invalid_argument} for more rows than there are.
+  std::int64_t truncate(Sequence& sequence, std::int64_t length);
 
   // Runs the model over the next rows of sequences, each of which is there once, and joins them to
   // the caches: scores [outputs of all, vocabulary], in the order of the rows. Shapes are rounded
@@ -47,19 +59,31 @@ class Sequences {
   // vocabulary.
   Array step(std::span<const SequenceRows> rows);
 
-  std::int64_t free_pages() const { return static_cast<std::int64_t>(free_pages_.size()); }
+  // The pages that step() would take for these rows.
+  std::int64_t pages_wanted(std::span<const SequenceRows> rows) const;
+  // Those that it can take, of which so many hold rows of sequences that ended.
+  std::int64_t free_pages() const { return tree_.free_pages(); }
+  std::int64_t kept_pages() const { return tree_.kept_pages(); }
   std::int64_t page_size() const { return cache_.options.page_size; }
+  bool has_states() const { return has_states_; }
 
  private:
   void check(std::span<const SequenceRows> rows) const;
+  // Whether the next row goes to a page that others see.
+  bool wants_copy(const Sequence& sequence) const;
   void reserve(std::span<const SequenceRows> rows);
   Batch batch_of(std::span<const SequenceRows> rows) const;
+  // Says which tokens its pages hold; the last one, too, if it is not full and `all`.
+  void name_pages(Sequence& sequence, bool all);
+  void eval_caches();
 
   const LanguageModel& model_;
   Cache cache_;
-  std::vector<std::int32_t> free_pages_;
-  std::vector<std::int32_t> free_states_;
+  bool has_states_;
+  PageTree tree_;
   std::int64_t most_pages_;  // of one sequence
+  std::int64_t most_sequences_;
+  std::int64_t sequences_ = 0;
 };
 
 }  // namespace hearth::models

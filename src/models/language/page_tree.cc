@@ -1,0 +1,225 @@
+#include "models/language/page_tree.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace hearth::models {
+namespace {
+
+// Numbers 0 to count - 1, the last first.
+std::vector<std::int32_t> numbers_below(std::int64_t count) {
+  std::vector<std::int32_t> numbers;
+  for (std::int64_t i = count; i-- > 0;) numbers.push_back(static_cast<std::int32_t>(i));
+  return numbers;
+}
+
+std::int64_t common_length(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
+  const std::size_t most = std::min(a.size(), b.size());
+  return std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(most), b.begin()).first -
+         a.begin();
+}
+
+}  // namespace
+
+PageTree::PageTree(std::int64_t pages, std::int64_t page_size, std::int64_t states)
+    : page_size_(page_size),
+      pages_(static_cast<std::size_t>(pages)),
+      free_(numbers_below(pages)),
+      free_states_(numbers_below(states)) {}
+
+std::int32_t PageTree::take_page() {
+  if (free_.empty() && !kept_.empty()) forget(kept_.begin()->second);
+  if (free_.empty()) return kNone;
+  const std::int32_t page = free_.back();
+  free_.pop_back();
+  at(page).holders = 1;
+  return page;
+}
+
+void PageTree::hold(std::int32_t page) {
+  Page& held = at(page);
+  if (held.holders++ == 0) kept_.erase({held.released, page});
+}
+
+void PageTree::release(std::int32_t page) {
+  Page& released = at(page);
+  if (--released.holders > 0) return;
+  if (released.has_name) {
+    released.released = ++clock_;
+    kept_.emplace(released.released, page);
+  } else {
+    free_.push_back(page);
+  }
+}
+
+bool PageTree::is_writable(std::int32_t page, std::int64_t row) const {
+  const Page& written = at(page);
+  return written.holders == 1 &&
+         (!written.has_name || static_cast<std::int64_t>(written.tokens.size()) <= row);
+}
+
+std::uint64_t PageTree::key(std::int32_t parent, std::span<const std::int32_t> tokens) {
+  std::uint64_t hash = 0xcbf29ce484222325u ^ static_cast<std::uint32_t>(parent);
+  for (const std::int32_t token : tokens) {
+    hash = (hash ^ static_cast<std::uint32_t>(token)) * 0x100000001b3u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+std::int32_t PageTree::full_page(std::int32_t parent, std::span<const std::int32_t> tokens) const {
+  const auto [begin, end] = full_.equal_range(key(parent, tokens));
+  for (auto each = begin; each != end; ++each) {
+    const Page& page = at(each->second);
+    if (page.parent == parent && std::ranges::equal(page.tokens, tokens)) return each->second;
+  }
+  return kNone;
+}
+
+std::int32_t PageTree::name(std::int32_t page, std::int32_t parent,
+                            std::span<const std::int32_t> tokens) {
+  Page& named = at(page);
+  if (named.has_name && tokens.size() <= named.tokens.size()) return page;
+  if (static_cast<std::int64_t>(tokens.size()) == page_size_) {
+    const std::int32_t same = full_page(parent, tokens);
+    if (same != kNone) {
+      hold(same);
+      if (named.has_name && named.holders == 1) {
+        for (const Saved& each : named.saved) {
+          if (saved_state(same, each.rows).first != each.rows) {
+            at(same).saved.push_back(each);
+          } else {
+            free_states_.push_back(each.state);
+            --saved_states_;
+          }
+        }
+        named.saved.clear();
+        release(page);
+        forget(page);
+      } else {
+        release(page);
+      }
+      return same;
+    }
+  }
+  if (!named.has_name) {
+    named.has_name = true;
+    named.parent = parent;
+    children_of(parent).push_back(page);
+  }
+  named.tokens.assign(tokens.begin(), tokens.end());
+  if (is_full(named)) full_.emplace(key(parent, tokens), page);
+  return page;
+}
+
+PageTree::Found PageTree::find(std::span<const std::int32_t> tokens, std::int64_t most_rows,
+                               bool needs_state) {
+  tokens = tokens.first(static_cast<std::size_t>(
+      std::clamp<std::int64_t>(most_rows, 0, static_cast<std::int64_t>(tokens.size()))));
+  Found found;
+  std::vector<std::int32_t> path;
+  std::int32_t last_of_best = kNone;
+  // What is known when `rows` rows of `page` are, whose parents are `path`.
+  const auto offer = [&](std::int32_t page, std::int64_t rows) {
+    std::int32_t state = kNone;
+    if (needs_state) std::tie(rows, state) = saved_state(page, rows);
+    const std::int64_t all = static_cast<std::int64_t>(path.size()) * page_size_ + rows;
+    if (rows == 0 || all <= found.rows) return;
+    found.rows = all;
+    found.state = state;
+    found.pages = path;
+    last_of_best = page;
+  };
+  std::int32_t parent = kNone;
+  const auto size = static_cast<std::size_t>(page_size_);
+  for (;; tokens = tokens.subspan(size)) {
+    const std::int32_t next = tokens.size() < size ? kNone : full_page(parent, tokens.first(size));
+    if (next == kNone) break;
+    offer(next, page_size_);
+    path.push_back(next);
+    parent = next;
+  }
+  for (const std::int32_t child : children_of(parent)) {
+    offer(child, common_length(at(child).tokens, tokens));
+  }
+  if (last_of_best == kNone) return found;
+  found.pages.push_back(last_of_best);
+  for (const std::int32_t page : found.pages) hold(page);
+  for (Saved& each : at(last_of_best).saved) {
+    if (each.state == found.state) each.used = ++clock_;
+  }
+  return found;
+}
+
+std::int32_t PageTree::take_state(std::int32_t besides) {
+  if (free_states_.empty()) forget_oldest_state(besides);
+  if (free_states_.empty()) return kNone;
+  const std::int32_t state = free_states_.back();
+  free_states_.pop_back();
+  return state;
+}
+
+void PageTree::release_state(std::int32_t state) { free_states_.push_back(state); }
+
+void PageTree::save_state(std::int32_t page, std::int64_t rows, std::int32_t state) {
+  std::vector<Saved>& saved = at(page).saved;
+  const auto same =
+      std::ranges::find_if(saved, [&](const Saved& each) { return each.rows == rows; });
+  if (same != saved.end()) {
+    free_states_.push_back(same->state);
+    *same = {rows, state, ++clock_};
+    return;
+  }
+  saved.push_back({rows, state, ++clock_});
+  ++saved_states_;
+}
+
+void PageTree::claim_state(std::int32_t page, std::int32_t state) {
+  std::erase_if(at(page).saved, [&](const Saved& each) { return each.state == state; });
+  --saved_states_;
+}
+
+std::pair<std::int64_t, std::int32_t> PageTree::saved_state(std::int32_t page,
+                                                            std::int64_t most_rows) {
+  std::pair<std::int64_t, std::int32_t> best = {0, kNone};
+  for (const Saved& each : at(page).saved) {
+    if (each.rows <= most_rows && each.rows > best.first) best = {each.rows, each.state};
+  }
+  return best;
+}
+
+void PageTree::forget(std::int32_t page) {
+  Page& forgotten = at(page);
+  while (!forgotten.children.empty()) forget(forgotten.children.back());
+  for (const Saved& each : forgotten.saved) free_states_.push_back(each.state);
+  saved_states_ -= static_cast<std::int64_t>(forgotten.saved.size());
+  std::erase(children_of(forgotten.parent), page);
+  if (is_full(forgotten)) {
+    const auto [begin, end] = full_.equal_range(key(forgotten.parent, forgotten.tokens));
+    full_.erase(std::find_if(begin, end, [&](const auto& each) { return each.second == page; }));
+  }
+  kept_.erase({forgotten.released, page});
+  forgotten = Page();
+  free_.push_back(page);
+}
+
+void PageTree::forget_oldest_state(std::int32_t besides) {
+  std::int32_t page = kNone;
+  std::uint64_t oldest = 0;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(pages_.size()); ++i) {
+    for (const Saved& each : at(i).saved) {
+      if (each.state == besides || (page != kNone && each.used >= oldest)) continue;
+      oldest = each.used;
+      page = i;
+    }
+  }
+  if (page == kNone) return;
+  std::vector<Saved>& saved = at(page).saved;
+  const auto at_oldest =
+      std::ranges::find_if(saved, [&](const Saved& each) { return each.used == oldest; });
+  free_states_.push_back(at_oldest->state);
+  saved.erase(at_oldest);
+  --saved_states_;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,112 @@
+// Which pages of a cache hold the rows of which tokens, so that texts that begin the same share
+// them, and which slots hold the states that a text had at some row.
+//
+// A page holds the rows behind those of its parent. Pages that nobody holds any more are kept while
+// they have a name, and found again, until their place is wanted: the ones let go first are
+// forgotten first. Only numbers: what pages and slots hold is elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace hearth::models {
+
+// Not for several threads at once.
+class PageTree {
+ public:
+  static constexpr std::int32_t kNone = -1;
+
+  PageTree(std::int64_t pages, std::int64_t page_size, std::int64_t states);
+
+  // ---- Pages
+
+  // What take_page() can give: pages that are free or only kept.
+  std::int64_t free_pages() const noexcept {
+    return static_cast<std::int64_t>(free_.size() + kept_.size());
+  }
+  std::int64_t kept_pages() const noexcept { return static_cast<std::int64_t>(kept_.size()); }
+  // A page without a name, held once; kNone where all are held.
+  std::int32_t take_page();
+  void hold(std::int32_t page);
+  void release(std::int32_t page);
+  // Whether its only holder may write rows from `row` on: nobody else has or finds these.
+  bool is_writable(std::int32_t page, std::int64_t row) const;
+
+  // ---- Names
+
+  // Says that a held page holds the rows of `tokens`, page_size at most, behind those of the full
+  // page `parent` (kNone: nothing). Where another full page holds the same, that one is held and
+  // given in place of it, and this one is released.
+  std::int32_t name(std::int32_t page, std::int32_t parent, std::span<const std::int32_t> tokens);
+
+  struct Found {
+    std::vector<std::int32_t> pages;  // held for the caller
+    std::int64_t rows = 0;            // the last page may hold more
+    std::int32_t state = kNone;
+  };
+  // The longest run of rows, `most_rows` at most, that `tokens` begin with; with `needs_state` only
+  // up to a row whose states were saved.
+  Found find(std::span<const std::int32_t> tokens, std::int64_t most_rows, bool needs_state);
+
+  // ---- States
+
+  // A slot; where none is free, that of the saved states found or saved longest ago, but for
+  // `besides`. kNone where there is none.
+  std::int32_t take_state(std::int32_t besides = kNone);
+  void release_state(std::int32_t state);
+  // The slot, taken before, now belongs to the states behind `rows` rows of a page with a name.
+  void save_state(std::int32_t page, std::int64_t rows, std::int32_t state);
+  // Saved states of a page, whose slot is the caller's from now on.
+  void claim_state(std::int32_t page, std::int32_t state);
+  // The saved states with the most rows, `most_rows` at most, of a page: rows, slot; {0, kNone}.
+  std::pair<std::int64_t, std::int32_t> saved_state(std::int32_t page, std::int64_t most_rows);
+  std::int64_t saved_states() const noexcept { return saved_states_; }
+
+ private:
+  struct Saved {
+    std::int64_t rows;
+    std::int32_t state;
+    std::uint64_t used;
+  };
+  struct Page {
+    std::int64_t holders = 0;
+    bool has_name = false;
+    std::int32_t parent = kNone;
+    std::vector<std::int32_t> tokens;
+    std::vector<std::int32_t> children;  // pages with names
+    std::vector<Saved> saved;
+    std::uint64_t released = 0;
+  };
+
+  Page& at(std::int32_t page) { return pages_[static_cast<std::size_t>(page)]; }
+  const Page& at(std::int32_t page) const { return pages_[static_cast<std::size_t>(page)]; }
+  std::vector<std::int32_t>& children_of(std::int32_t page) {
+    return page == kNone ? roots_ : at(page).children;
+  }
+  bool is_full(const Page& page) const {
+    return static_cast<std::int64_t>(page.tokens.size()) == page_size_;
+  }
+  static std::uint64_t key(std::int32_t parent, std::span<const std::int32_t> tokens);
+  // The full page that holds these rows, or kNone.
+  std::int32_t full_page(std::int32_t parent, std::span<const std::int32_t> tokens) const;
+  // A page that nobody holds, and what hangs on it: without names, and free.
+  void forget(std::int32_t page);
+  void forget_oldest_state(std::int32_t besides);
+
+  std::int64_t page_size_;
+  std::vector<Page> pages_;
+  std::vector<std::int32_t> roots_;
+  std::vector<std::int32_t> free_;
+  std::set<std::pair<std::uint64_t, std::int32_t>> kept_;  // when it was released, which
+  std::unordered_multimap<std::uint64_t, std::int32_t> full_;
+  std::vector<std::int32_t> free_states_;
+  std::int64_t saved_states_ = 0;
+  std::uint64_t clock_ = 0;
+};
+
+}  // namespace hearth::models

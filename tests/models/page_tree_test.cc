@@ -1,0 +1,172 @@
+#include "models/language/page_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace hearth::models {
+namespace {
+
+using Tokens = std::vector<std::int32_t>;
+
+// A text that holds its pages.
+struct Text {
+  Tokens tokens;
+  std::vector<std::int32_t> pages;
+};
+
+// Takes or finds the pages of `tokens` and names them all; the rows that were known.
+std::int64_t open(PageTree& tree, std::int64_t size, const Tokens& tokens, Text* text) {
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  PageTree::Found found = tree.find(tokens, count - 1, false);
+  text->tokens = tokens;
+  text->pages = found.pages;
+  if (found.rows % size != 0 && !tree.is_writable(text->pages.back(), found.rows % size)) {
+    const std::int32_t own = tree.take_page();
+    EXPECT_NE(own, PageTree::kNone);
+    tree.release(text->pages.back());
+    text->pages.back() = own;
+  }
+  while (static_cast<std::int64_t>(text->pages.size()) * size < count) {
+    text->pages.push_back(tree.take_page());
+    EXPECT_NE(text->pages.back(), PageTree::kNone);
+  }
+  for (std::int64_t i = 0; i * size < count; ++i) {
+    const std::int32_t parent =
+        i == 0 ? PageTree::kNone : text->pages[static_cast<std::size_t>(i - 1)];
+    std::int32_t& page = text->pages[static_cast<std::size_t>(i)];
+    page = tree.name(
+        page, parent,
+        std::span(tokens).subspan(static_cast<std::size_t>(i * size),
+                                  static_cast<std::size_t>(std::min(size, count - i * size))));
+  }
+  return found.rows;
+}
+
+void close(PageTree& tree, Text* text) {
+  while (!text->pages.empty()) {
+    tree.release(text->pages.back());
+    text->pages.pop_back();
+  }
+}
+
+TEST(PageTree, FindsTheLongestRunOfRows) {
+  PageTree tree(8, 4, 0);
+  Text first, second, third;
+  EXPECT_EQ(open(tree, 4, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, &first), 0);
+  // While the first still holds them: a full page, and three rows of the next.
+  EXPECT_EQ(open(tree, 4, {1, 2, 3, 4, 5, 6, 7, 1}, &second), 7);
+  EXPECT_EQ(second.pages[0], first.pages[0]);
+  EXPECT_NE(second.pages[1], first.pages[1]);
+  close(tree, &first);
+  close(tree, &second);
+  EXPECT_EQ(tree.free_pages(), 8);
+  EXPECT_EQ(tree.kept_pages(), 4);
+  // Never all of a prompt.
+  EXPECT_EQ(open(tree, 4, {1, 2, 3, 4, 5, 6, 7, 8}, &third), 7);
+  close(tree, &third);
+}
+
+TEST(PageTree, EqualFullPagesBecomeOne) {
+  PageTree tree(4, 2, 0);
+  const std::int32_t a = tree.take_page(), b = tree.take_page();
+  const Tokens tokens = {5, 6};
+  EXPECT_EQ(tree.name(a, PageTree::kNone, tokens), a);
+  EXPECT_EQ(tree.name(b, PageTree::kNone, tokens), a);
+  EXPECT_EQ(tree.free_pages(), 3);
+  EXPECT_FALSE(tree.is_writable(a, 2));  // two hold it
+  tree.release(a);
+  tree.release(a);
+  EXPECT_EQ(tree.kept_pages(), 1);
+}
+
+TEST(PageTree, ForgetsWhatWasReleasedFirst) {
+  PageTree tree(4, 2, 0);
+  Text first, second, third;
+  open(tree, 2, {1, 1, 2, 2}, &first);
+  close(tree, &first);
+  open(tree, 2, {3, 3, 4, 4}, &second);
+  close(tree, &second);
+  open(tree, 2, {9, 9}, &third);  // in place of the end of the first text
+  EXPECT_EQ(tree.find(Tokens{1, 1, 2, 2, 0}, 4, false).rows, 2);
+  EXPECT_EQ(tree.find(Tokens{3, 3, 4, 4, 0}, 4, false).rows, 4);
+}
+
+TEST(PageTree, StatesAreFoundWhereTheyWereSaved) {
+  PageTree tree(8, 4, 3);
+  Text text;
+  open(tree, 4, {1, 2, 3, 4, 5, 6}, &text);
+  EXPECT_EQ(tree.find(text.tokens, 6, true).rows, 0);
+  const std::int32_t a = tree.take_state(), b = tree.take_state(), c = tree.take_state();
+  EXPECT_EQ(tree.take_state(), PageTree::kNone);
+  tree.save_state(text.pages[0], 3, a);
+  tree.save_state(text.pages[1], 2, b);
+  PageTree::Found found = tree.find(Tokens{1, 2, 3, 4, 5, 6, 7}, 6, true);
+  EXPECT_EQ(found.rows, 6);
+  EXPECT_EQ(found.state, b);
+  found = tree.find(Tokens{1, 2, 3, 4, 5, 7}, 6, true);
+  EXPECT_EQ(found.rows, 3);
+  EXPECT_EQ(found.state, a);
+  EXPECT_EQ(found.pages.size(), 1u);
+  // The slot that was found longest ago goes first.
+  EXPECT_EQ(tree.take_state(), b);
+  EXPECT_EQ(tree.take_state(a), PageTree::kNone);
+  tree.claim_state(text.pages[0], a);
+  EXPECT_EQ(tree.saved_states(), 0);
+  tree.release_state(c);
+  EXPECT_EQ(tree.take_state(), c);
+}
+
+// Against a list of all prefixes that full pages hold.
+TEST(PageTree, RandomTextsShareWhatTheyShare) {
+  constexpr std::int64_t kSize = 3, kPages = 40;
+  std::mt19937 random(7);
+  PageTree tree(kPages, kSize, 0);
+  std::vector<Text> open_texts;
+  for (int round = 0; round < 4000; ++round) {
+    if (open_texts.size() == 4 || (!open_texts.empty() && random() % 3 == 0)) {
+      const std::size_t which = random() % open_texts.size();
+      close(tree, &open_texts[which]);
+      open_texts.erase(open_texts.begin() + static_cast<std::ptrdiff_t>(which));
+      continue;
+    }
+    Tokens tokens(1 + random() % 24);
+    for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random() % 2);
+    std::size_t shared = 0;
+    for (const Text& other : open_texts) {
+      const auto same = static_cast<std::size_t>(
+          std::mismatch(tokens.begin(), tokens.end(), other.tokens.begin(), other.tokens.end())
+              .first -
+          tokens.begin());
+      shared = std::max(shared, std::min(same, tokens.size() - 1));
+    }
+    Text& text = open_texts.emplace_back();
+    const std::int64_t known = open(tree, kSize, tokens, &text);
+    EXPECT_GE(known, static_cast<std::int64_t>(shared));
+    EXPECT_LT(known, static_cast<std::int64_t>(tokens.size()));
+    // Pages of two texts are the same exactly where both have these tokens from the first on.
+    std::map<std::int32_t, Tokens> held;
+    std::set<std::int32_t> all;
+    for (const Text& each : open_texts) {
+      for (std::size_t i = 0; i < each.pages.size(); ++i) {
+        const std::size_t end = std::min<std::size_t>((i + 1) * kSize, each.tokens.size());
+        const Tokens prefix(each.tokens.begin(),
+                            each.tokens.begin() + static_cast<std::ptrdiff_t>(end));
+        const auto [at, is_new] = held.emplace(each.pages[i], prefix);
+        EXPECT_TRUE(is_new || at->second == prefix);
+        all.insert(each.pages[i]);
+      }
+    }
+    EXPECT_EQ(tree.free_pages(), kPages - static_cast<std::int64_t>(all.size()));
+  }
+  for (Text& text : open_texts) close(tree, &text);
+  EXPECT_EQ(tree.free_pages(), kPages);
+}
+
+}  // namespace
+}  // namespace hearth::models
