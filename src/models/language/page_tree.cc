@@ -58,6 +58,20 @@ bool PageTree::is_writable(std::int32_t page, std::int64_t row) const {
          (!written.has_name || static_cast<std::int64_t>(written.tokens.size()) <= row);
 }
 
+void PageTree::make_writable(std::int32_t page, std::int64_t row) {
+  if (is_writable(page, row)) return;
+  forget_children(page);
+  forget_full(page);
+  Page& cut = at(page);
+  cut.tokens.resize(static_cast<std::size_t>(row));
+  std::erase_if(cut.saved, [&](const Saved& each) {
+    if (each.rows <= row) return false;
+    free_states_.push_back(each.state);
+    --saved_states_;
+    return true;
+  });
+}
+
 std::uint64_t PageTree::key(std::int32_t parent, std::span<const std::int32_t> tokens) {
   std::uint64_t hash = 0xcbf29ce484222325u ^ static_cast<std::uint32_t>(parent);
   for (const std::int32_t token : tokens) {
@@ -188,16 +202,24 @@ std::pair<std::int64_t, std::int32_t> PageTree::saved_state(std::int32_t page,
   return best;
 }
 
+void PageTree::forget_children(std::int32_t page) {
+  while (!at(page).children.empty()) forget(at(page).children.back());
+}
+
+void PageTree::forget_full(std::int32_t page) {
+  const Page& full = at(page);
+  if (!is_full(full)) return;
+  const auto [begin, end] = full_.equal_range(key(full.parent, full.tokens));
+  full_.erase(std::find_if(begin, end, [&](const auto& each) { return each.second == page; }));
+}
+
 void PageTree::forget(std::int32_t page) {
   Page& forgotten = at(page);
-  while (!forgotten.children.empty()) forget(forgotten.children.back());
+  forget_children(page);
+  forget_full(page);
   for (const Saved& each : forgotten.saved) free_states_.push_back(each.state);
   saved_states_ -= static_cast<std::int64_t>(forgotten.saved.size());
   std::erase(children_of(forgotten.parent), page);
-  if (is_full(forgotten)) {
-    const auto [begin, end] = full_.equal_range(key(forgotten.parent, forgotten.tokens));
-    full_.erase(std::find_if(begin, end, [&](const auto& each) { return each.second == page; }));
-  }
   kept_.erase({forgotten.released, page});
   forgotten = Page();
   free_.push_back(page);

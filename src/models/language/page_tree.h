@@ -36,6 +36,9 @@ class PageTree {
   void release(std::int32_t page);
   // Whether its only holder may write rows from `row` on: nobody else has or finds these.
   bool is_writable(std::int32_t page, std::int64_t row) const;
+  bool is_shared(std::int32_t page) const { return at(page).holders > 1; }
+  // Makes it so for a page that is not shared: rows from `row` on are found no more.
+  void make_writable(std::int32_t page, std::int64_t row);
 
   // ---- Names
 
@@ -94,6 +97,9 @@ class PageTree {
   static std::uint64_t key(std::int32_t parent, std::span<const std::int32_t> tokens);
   // The full page that holds these rows, or kNone.
   std::int32_t full_page(std::int32_t parent, std::span<const std::int32_t> tokens) const;
+  void forget_full(std::int32_t page);
+  // Pages behind this one, which nobody holds.
+  void forget_children(std::int32_t page);
   // A page that nobody holds, and what hangs on it: without names, and free.
   void forget(std::int32_t page);
   void forget_oldest_state(std::int32_t besides);

@@ -219,11 +219,11 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
   }
 }
 
-bool Sequences::wants_copy(const Sequence& sequence) const {
+std::int32_t Sequences::seen_page(const Sequence& sequence) const {
   const std::int64_t row = sequence.length % page_size();
-  if (row == 0) return false;
-  const std::int64_t page = sequence.length / page_size();
-  return !tree_.is_writable(sequence.pages[static_cast<std::size_t>(page)], row);
+  if (row == 0) return PageTree::kNone;
+  const std::int32_t page = sequence.pages[static_cast<std::size_t>(sequence.length / page_size())];
+  return tree_.is_writable(page, row) ? PageTree::kNone : page;
 }
 
 std::int64_t Sequences::pages_wanted(std::span<const SequenceRows> rows) const {
@@ -233,7 +233,8 @@ std::int64_t Sequences::pages_wanted(std::span<const SequenceRows> rows) const {
         each.sequence->length + static_cast<std::int64_t>(each.tokens.size());
     wanted += std::max<std::int64_t>(
         0, pages_of(length, page_size()) - static_cast<std::int64_t>(each.sequence->pages.size()));
-    wanted += wants_copy(*each.sequence) ? 1 : 0;
+    const std::int32_t seen = seen_page(*each.sequence);
+    wanted += seen != PageTree::kNone && tree_.is_shared(seen) ? 1 : 0;
   }
   return wanted;
 }
@@ -246,14 +247,20 @@ void Sequences::reserve(std::span<const SequenceRows> rows) {
                                               " rows, expected at most " +
                                               std::to_string(free_pages()));
   }
+  // For copies of pages that only are found, where no sequence has them.
+  std::int64_t spare = free_pages() - wanted;
   for (const SequenceRows& each : rows) {
     Sequence& sequence = *each.sequence;
-    if (wants_copy(sequence)) {
-      std::int32_t& page = sequence.pages[static_cast<std::size_t>(sequence.length / page_size())];
-      const std::int32_t own = tree_.take_page();
-      copy_page(cache_, page, own, model_.device);
-      tree_.release(page);
-      page = own;
+    const std::int32_t seen = seen_page(sequence);
+    if (seen != PageTree::kNone) {
+      if (tree_.is_shared(seen) || spare-- > 0) {
+        const std::int32_t own = tree_.take_page();
+        copy_page(cache_, seen, own, model_.device);
+        tree_.release(seen);
+        sequence.pages[static_cast<std::size_t>(sequence.length / page_size())] = own;
+      } else {
+        tree_.make_writable(seen, sequence.length % page_size());
+      }
     }
     const auto count = static_cast<std::size_t>(
         pages_of(sequence.length + static_cast<std::int64_t>(each.tokens.size()), page_size()));

@@ -59,7 +59,7 @@ class Sequences {
   // vocabulary.
   Array step(std::span<const SequenceRows> rows);
 
-  // The pages that step() would take for these rows.
+  // The pages that step() needs for these rows.
   std::int64_t pages_wanted(std::span<const SequenceRows> rows) const;
   // Those that it can take, of which so many hold rows of sequences that ended.
   std::int64_t free_pages() const { return tree_.free_pages(); }
@@ -69,8 +69,8 @@ class Sequences {
 
  private:
   void check(std::span<const SequenceRows> rows) const;
-  // Whether the next row goes to a page that others see.
-  bool wants_copy(const Sequence& sequence) const;
+  // The page that the next row goes to where others see that row; else kNone.
+  std::int32_t seen_page(const Sequence& sequence) const;
   void reserve(std::span<const SequenceRows> rows);
   Batch batch_of(std::span<const SequenceRows> rows) const;
   // Says which tokens its pages hold; the last one, too, if it is not full and `all`.
