@@ -1,0 +1,136 @@
+#include "models/sampling/draw_tokens.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "hearth/ops.h"
+#include "models/sampling/candidates.h"
+#include "models/sampling/fixed_point.h"
+#include "models/sampling/sampling_chain.h"
+#include "models/sampling/score_edits.h"
+
+namespace hearth::models {
+namespace {
+
+void check_rows(const Array& logits, std::span<SamplingState* const> states,
+                std::span<const std::int64_t> logprobs) {
+  const auto fail = [](ErrorCode code, const std::string& what) {
+    throw Error(code, "draw_tokens: " + what);
+  };
+  if (logits.rank() != 2 || logits.shape(0) != static_cast<std::int64_t>(states.size()) ||
+      logits.shape(1) < 1) {
+    fail(ErrorCode::shape, "logits that do not fit; got rank " + std::to_string(logits.rank()) +
+                               " and " + std::to_string(states.size()) +
+                               " states, expected [states, vocabulary]");
+  }
+  if (!is_float(logits.dtype())) {
+    fail(ErrorCode::dtype, "logits of another dtype; got " + std::string(name(logits.dtype())) +
+                               ", expected a float dtype");
+  }
+  // The weights of more tokens might not add up in 62 bits.
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << (62 - kWeightBits);
+  if (logits.shape(1) > kMostTokens) {
+    fail(ErrorCode::unsupported, "vocabulary too large; got " + std::to_string(logits.shape(1)) +
+                                     ", expected at most " + std::to_string(kMostTokens));
+  }
+  for (const SamplingState* state : states) {
+    if (state->vocabulary() != logits.shape(1)) {
+      fail(ErrorCode::invalid_argument, "state of another vocabulary; got " +
+                                            std::to_string(state->vocabulary()) + ", expected " +
+                                            std::to_string(logits.shape(1)));
+    }
+  }
+  if (!logprobs.empty() && logprobs.size() != states.size()) {
+    fail(ErrorCode::invalid_argument, "logprobs of other rows; got " +
+                                          std::to_string(logprobs.size()) + ", expected " +
+                                          std::to_string(states.size()));
+  }
+}
+
+// What log probabilities are made of: log p(t) = score(t) - highest - log(total).
+struct ScoreFacts {
+  Array highest, totals;           // f32 and i64 (fixed_point.h), [rows, 1]
+  Array drawn;                     // f32 [rows, 1]: score of the token
+  Array best_scores, best_tokens;  // f32 and i64 [rows, count]; undefined where none are wanted
+};
+
+ScoreFacts score_facts(const Array& logits, const Array& tokens, std::int64_t best) {
+  const Array given = cast(logits, DType::f32);
+  const Array scores = where(is_nan(given), -std::numeric_limits<double>::infinity(), given);
+  ScoreFacts facts;
+  facts.highest = max(scores, {1}, true);
+  const Array gaps = gaps_below(scores, facts.highest);
+  facts.totals = sum(candidate_weights({gaps, {}}), {1}, true);
+  facts.drawn =
+      gather(scores, clamp_min(reshape(tokens, {tokens.shape(0), 1}), std::int64_t{0}), 1);
+  if (best > 0) std::tie(facts.best_scores, facts.best_tokens) = topk_with_indices(scores, best, 1);
+  return facts;
+}
+
+// Infinitely high scores share all probability.
+float logprob_of(float score, float highest, std::int64_t total) {
+  const double gap =
+      score == highest ? 0 : static_cast<double>(score) - static_cast<double>(highest);
+  return static_cast<float>(gap - std::log(std::ldexp(static_cast<double>(total), -kWeightBits)));
+}
+
+void read_logprobs(const ScoreFacts& facts, std::span<const std::int64_t> logprobs,
+                   std::vector<DrawnToken>* drawn) {
+  const auto highest = facts.highest.to_vector<float>();
+  const auto totals = facts.totals.to_vector<std::int64_t>();
+  const auto scores = facts.drawn.to_vector<float>();
+  std::vector<float> best_scores;
+  std::vector<std::int64_t> best_tokens;
+  if (facts.best_scores.defined()) {
+    best_scores = facts.best_scores.to_vector<float>();
+    best_tokens = facts.best_tokens.to_vector<std::int64_t>();
+  }
+  const std::size_t count = best_scores.size() / drawn->size();
+  for (std::size_t row = 0; row < drawn->size(); ++row) {
+    DrawnToken& out = (*drawn)[row];
+    if (logprobs[row] < 0 || out.token < 0) continue;
+    out.logprob = logprob_of(scores[row], highest[row], totals[row]);
+    const auto wanted = std::min(count, static_cast<std::size_t>(logprobs[row]));
+    for (std::size_t i = row * count; i < row * count + wanted; ++i) {
+      out.best.push_back({static_cast<std::int32_t>(best_tokens[i]),
+                          logprob_of(best_scores[i], highest[row], totals[row])});
+    }
+  }
+}
+
+}  // namespace
+
+DrawnArrays draw_on_device(const Array& logits, std::span<SamplingState* const> states) {
+  check_rows(logits, states, {});
+  const NoGrad no_grad;
+  return draw_from_scores(edited_scores(logits, states), states);
+}
+
+std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState* const> states,
+                                    std::span<const std::int64_t> logprobs) {
+  check_rows(logits, states, logprobs);
+  if (states.empty()) return {};
+  const NoGrad no_grad;
+  const DrawnArrays arrays = draw_from_scores(edited_scores(logits, states), states);
+  std::int64_t best = -1;
+  for (const std::int64_t count : logprobs) best = std::max(best, count);
+  ScoreFacts facts;
+  if (best >= 0) {
+    const auto rounded = std::bit_ceil(static_cast<std::uint64_t>(std::min(best, logits.shape(1))));
+    facts =
+        score_facts(logits, arrays.tokens,
+                    best == 0 ? 0 : std::min(static_cast<std::int64_t>(rounded), logits.shape(1)));
+  }
+  const auto tokens = arrays.tokens.to_vector<std::int32_t>();
+  std::vector<DrawnToken> drawn;
+  for (const std::int32_t token : tokens) {
+    drawn.push_back({token, std::numeric_limits<float>::quiet_NaN(), {}});
+  }
+  if (best >= 0) read_logprobs(facts, logprobs, &drawn);
+  return drawn;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,100 @@
+#include "models/sampling/sampling_state.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "models/sampling/dry_penalty.h"
+#include "models/token_range.h"
+
+namespace hearth::models {
+namespace {
+
+bool has_step(const SamplingOptions& options, SamplingStep step) {
+  return std::find(options.steps.begin(), options.steps.end(), step) != options.steps.end();
+}
+
+// The last `count` tokens, all of them for -1.
+std::span<const std::int32_t> last_of(std::span<const std::int32_t> tokens, std::int64_t count) {
+  if (count < 0) return tokens;
+  return tokens.last(std::min(tokens.size(), static_cast<std::size_t>(count)));
+}
+
+}  // namespace
+
+SamplingState::SamplingState(SamplingOptions options, std::int64_t vocabulary)
+    : vocabulary_(vocabulary), mu_(2 * options.mirostat_tau) {
+  check_sampling_options(options, vocabulary);
+  options_ = std::make_shared<const SamplingOptions>(std::move(options));
+}
+
+void SamplingState::accept_prompt(std::span<const std::int32_t> tokens) {
+  require_tokens("sampling", tokens, vocabulary_);
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+}
+
+bool SamplingState::accept(std::int32_t token) {
+  require_tokens("sampling", {&token, 1}, vocabulary_);
+  if (grammar_ && !grammar_->accept(token)) return false;
+  accepted_.push_back({mu_, grammar_.has_value()});
+  tokens_.push_back(token);
+  if (options_->mirostat != Mirostat::off) {
+    mu_ -= options_->mirostat_eta * (surprise_ - options_->mirostat_tau);
+  }
+  return true;
+}
+
+void SamplingState::rollback(std::size_t count) {
+  if (count > accepted_.size()) {
+    throw Error(ErrorCode::invalid_argument,
+                "sampling: more tokens to take back than were accepted; got " +
+                    std::to_string(count) + ", expected at most " +
+                    std::to_string(accepted_.size()));
+  }
+  std::size_t moves = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    mu_ = accepted_.back().mu;
+    if (accepted_.back().moved_grammar) ++moves;
+    accepted_.pop_back();
+    tokens_.pop_back();
+  }
+  if (moves > 0) grammar_->rollback(moves);
+}
+
+std::vector<LogitEdit> SamplingState::logit_edits() const {
+  const SamplingOptions& options = *options_;
+  std::map<std::int32_t, LogitEdit> edits;
+  const auto edit_of = [&](std::int32_t token) -> LogitEdit& {
+    return edits.try_emplace(token, LogitEdit{.token = token}).first->second;
+  };
+  for (const LogitBias& bias : options.logit_bias) edit_of(bias.token).bias += bias.value;
+  for (const std::int32_t token : options.suppressed) {
+    edit_of(token).bias = -std::numeric_limits<float>::infinity();
+  }
+  const bool penalizes = options.repetition_penalty != 1 || options.presence_penalty != 0 ||
+                         options.frequency_penalty != 0;
+  if (penalizes && has_step(options, SamplingStep::penalties)) {
+    std::map<std::int32_t, std::int64_t> counts;
+    for (const std::int32_t token : last_of(tokens_, options.penalty_last)) ++counts[token];
+    for (const auto& [token, count] : counts) {
+      LogitEdit& edit = edit_of(token);
+      edit.factor = static_cast<float>(options.repetition_penalty);
+      edit.subtracted = static_cast<float>(options.frequency_penalty * static_cast<double>(count) +
+                                           options.presence_penalty);
+    }
+  }
+  if (options.dry_multiplier != 0 && has_step(options, SamplingStep::dry)) {
+    for (const auto& [token, penalty] :
+         dry_penalties(last_of(tokens_, options.dry_last), options)) {
+      edit_of(token).subtracted += static_cast<float>(penalty);
+    }
+  }
+  std::vector<LogitEdit> list;
+  list.reserve(edits.size());
+  for (const auto& [token, edit] : edits) list.push_back(edit);
+  return list;
+}
+
+}  // namespace hearth::models

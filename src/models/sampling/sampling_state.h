@@ -1,0 +1,80 @@
+// What is remembered of one text while its tokens are drawn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/philox.h"
+#include "models/grammar/grammar.h"
+#include "models/sampling/sampling_options.h"
+
+namespace hearth::models {
+
+// A change of one score: x becomes x + bias; then x / factor where positive, else x * factor; then
+// less `subtracted`. A bias of -infinity bans the token.
+struct LogitEdit {
+  std::int32_t token;
+  float bias = 0;
+  float factor = 1;
+  float subtracted = 0;
+};
+
+// Copies go their own ways. Not for two threads at once.
+class SamplingState {
+ public:
+  // Throws what check_sampling_options() throws.
+  SamplingState(SamplingOptions options, std::int64_t vocabulary);
+
+  const SamplingOptions& options() const noexcept { return *options_; }
+  std::int64_t vocabulary() const noexcept { return vocabulary_; }
+
+  // Tokens that the text begins with: penalties see them, the grammar does not. Throws
+  // Error{invalid_argument} for tokens outside of the vocabulary, as accept() does.
+  void accept_prompt(std::span<const std::int32_t> tokens);
+  // The token that comes next, drawn or not; it counts as a draw. False where the grammar does not
+  // allow it: nothing changes then.
+  bool accept(std::int32_t token);
+  // Takes back the last `count` calls of accept() that gave true, with draws, grammar and mirostat.
+  // Throws Error{invalid_argument} where there were not as many.
+  void rollback(std::size_t count);
+
+  // Holds from the next token on.
+  void set_grammar(grammar::GrammarMatcher matcher) { grammar_ = std::move(matcher); }
+  const std::optional<grammar::GrammarMatcher>& grammar() const noexcept { return grammar_; }
+
+  // Draws so far; the next one takes the words of Philox(seed, draws).
+  std::uint64_t draws() const noexcept { return accepted_.size(); }
+  PhiloxBlock random_words() const noexcept { return philox(options_->seed, 0, draws()); }
+
+  // Bits of surprise at which mirostat aims now.
+  double mirostat_mu() const noexcept { return mu_; }
+  // How much the token that was drawn surprises, among those it was drawn from: mirostat learns it
+  // when the token is accepted. draw_tokens() calls this.
+  void set_surprise(double bits) noexcept { surprise_ = bits; }
+
+  // What biases, penalties and DRY change now, each token once, in ascending order.
+  std::vector<LogitEdit> logit_edits() const;
+
+  // The prompt and what was accepted.
+  std::span<const std::int32_t> tokens() const noexcept { return tokens_; }
+
+ private:
+  struct Accepted {
+    double mu;           // before it
+    bool moved_grammar;  // the grammar has to step back, too
+  };
+
+  std::shared_ptr<const SamplingOptions> options_;
+  std::int64_t vocabulary_;
+  std::vector<std::int32_t> tokens_;
+  std::vector<Accepted> accepted_;
+  std::optional<grammar::GrammarMatcher> grammar_;
+  double mu_;
+  double surprise_ = 0;
+};
+
+}  // namespace hearth::models
