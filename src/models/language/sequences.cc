@@ -153,6 +153,7 @@ void Sequences::end(Sequence& sequence) {
   } else {
     tree_.release_state(sequence.state);
   }
+  if (sequence.marked_state != PageTree::kNone) tree_.release_state(sequence.marked_state);
   // The last page first, which is of use to the fewest: it is forgotten before the others.
   while (!sequence.pages.empty()) {
     tree_.release(sequence.pages.back());
@@ -173,6 +174,15 @@ void Sequences::save(Sequence& sequence) {
                    sequence.length - page * page_size(), slot);
 }
 
+bool Sequences::mark(Sequence& sequence) {
+  if (!has_states_) return true;
+  if (sequence.marked_state == PageTree::kNone) sequence.marked_state = tree_.take_state();
+  if (sequence.marked_state == PageTree::kNone) return false;
+  copy_states(cache_, sequence.state, sequence.marked_state, model_.device);
+  sequence.marked = sequence.length;
+  return true;
+}
+
 std::int64_t Sequences::truncate(Sequence& sequence, std::int64_t length) {
   if (length < 0 || length > sequence.length) {
     throw Error(ErrorCode::invalid_argument, "model: no such row to cut a sequence at; got " +
@@ -189,6 +199,10 @@ std::int64_t Sequences::truncate(Sequence& sequence, std::int64_t length) {
                                                 std::min(length - before, page_size()));
       if (rows > 0) rows += before;
     }
+    const bool has_mark = sequence.marked_state != PageTree::kNone;
+    if (has_mark && sequence.marked <= length && sequence.marked >= rows) {
+      std::tie(rows, state) = std::pair(sequence.marked, sequence.marked_state);
+    }
     length = rows;
     if (state == PageTree::kNone) {
       clear_states(cache_, sequence.state, model_.device);
@@ -204,6 +218,9 @@ std::int64_t Sequences::truncate(Sequence& sequence, std::int64_t length) {
   sequence.length = length;
   sequence.tokens.resize(static_cast<std::size_t>(length));
   sequence.named = std::min(sequence.named, length / page_size());
+  if (sequence.marked > length && sequence.marked_state != PageTree::kNone) {
+    tree_.release_state(std::exchange(sequence.marked_state, PageTree::kNone));
+  }
   return length;
 }
 

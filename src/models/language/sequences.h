@@ -19,6 +19,8 @@ struct Sequence {
   std::int64_t length = 0;  // of tokens
   std::int64_t named = 0;   // of its pages, that others find
   std::int32_t state = -1;
+  std::int64_t marked = 0;  // rows behind which mark() kept the states
+  std::int32_t marked_state = -1;
 };
 
 // The next tokens of a sequence.
@@ -47,6 +49,9 @@ class Sequences {
   // Keeps the states behind the last row, to which begin() and truncate() come back, where a slot
   // is free or has older ones. Nothing to do for models without states.
   void save(Sequence& sequence);
+  // Keeps the states behind the last row for truncate() alone, in place of those of the last mark.
+  // False where no slot is left for them; models without states need none.
+  bool mark(Sequence& sequence);
   // Forgets all rows from `length` on and gives `length`; of models with states it goes back to
   // the last row before that whose states are kept, and gives that one's. Throws
   // Error{invalid_argument} for more rows than there are.
