@@ -22,6 +22,7 @@ struct SchedulerOptions {
   std::int64_t prefill_rows = 512;              // of prompts in one step, at most
   std::int64_t most_waiting = 256;              // texts that wait for their turn
   bool shares_prefixes = true;                  // rows of earlier texts are taken again
+  std::int64_t save_rows = 512;  // of a prompt, between states that are kept of models with some
 };
 
 struct SchedulerStats {

@@ -1,0 +1,119 @@
+#include "models/serving/running_text.h"
+
+#include <utility>
+
+#include "hearth/error.h"
+#include "models/token_range.h"
+
+namespace hearth::models {
+namespace {
+
+[[noreturn]] void fail_request(const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, "generate: " + what);
+}
+
+// The request, where a model can be asked for it.
+GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
+                          std::int64_t longest) {
+  const auto length = static_cast<std::int64_t>(request.tokens.size());
+  if (length == 0) fail_request("an empty prompt; got no tokens, expected at least one");
+  if (length >= longest) {
+    fail_request("a prompt too long; got " + std::to_string(length) + " tokens, expected 1 to " +
+                 std::to_string(longest - 1));
+  }
+  if (request.most_tokens < 0) {
+    fail_request("most_tokens out of range; got " + std::to_string(request.most_tokens) +
+                 ", expected >= 0");
+  }
+  if (request.logprobs < -1 || request.logprobs > vocabulary) {
+    fail_request("logprobs out of range; got " + std::to_string(request.logprobs) +
+                 ", expected -1 to " + std::to_string(vocabulary));
+  }
+  require_tokens("generate", request.tokens, vocabulary);
+  return request;
+}
+
+}  // namespace
+
+RunningText::RunningText(const Tokenizer& tokenizer, std::int64_t vocabulary, std::int64_t longest,
+                         GenerationRequest request,
+                         std::shared_ptr<GenerationStream::Channel> channel)
+    : tokenizer_(&tokenizer),
+      longest_(longest),
+      request_(checked(std::move(request), vocabulary, longest)),
+      channel_(std::move(channel)),
+      tokens_(std::move(request_.tokens)),
+      prompt_length_(static_cast<std::int64_t>(tokens_.size())),
+      sampling_(request_.sampling, vocabulary),
+      stream_(tokenizer, {.show_special = request_.shows_special}),
+      stops_(request_.stops) {
+  sampling_.accept_prompt(tokens_);
+  if (request_.constraint != nullptr) {
+    sampling_.set_grammar(grammar::GrammarMatcher(request_.constraint, request_.trigger));
+  }
+  if (request_.most_tokens == 0) end(FinishReason::length);
+}
+
+std::string RunningText::rest() {
+  std::string text = stops_.push(stream_.finish());
+  if (!stops_.is_stopped()) text += stops_.finish();
+  return text;
+}
+
+void RunningText::add(GenerationPiece piece) {
+  piece.prompt_tokens = prompt_length_;
+  piece.cached_tokens = cached_tokens;
+  piece.new_tokens = new_tokens_;
+  has_ended_ = piece.finish != FinishReason::none;
+  unwritten_.push_back(std::move(piece));
+}
+
+void RunningText::flush() {
+  for (GenerationPiece& piece : unwritten_) channel_->write(std::move(piece));
+  unwritten_.clear();
+}
+
+void RunningText::take(const DrawnToken& drawn) {
+  if (drawn.token < 0) {
+    end(FinishReason::failed,
+        "generate: no token can be drawn; got scores that are no numbers or a grammar and options "
+        "that leave none, expected at least one");
+    return;
+  }
+  if (!sampling_.accept(drawn.token)) {
+    end(FinishReason::failed, "generate: a token that the grammar refuses; got " +
+                                  std::to_string(drawn.token) + ", expected one of its mask");
+    return;
+  }
+  const bool is_known = drawn.token < static_cast<std::int32_t>(tokenizer_->size());
+  if (is_known && !request_.ignores_end && tokenizer_->is_end_of_generation(drawn.token)) {
+    end(FinishReason::stop);
+    return;
+  }
+  tokens_.push_back(drawn.token);
+  ++new_tokens_;
+  GenerationPiece piece;
+  const bool has_logprob = request_.logprobs >= 0;
+  piece.tokens.push_back({drawn.token, has_logprob ? drawn.logprob : 0, drawn.best});
+  // Vocabularies are padded to more tokens than there are texts for.
+  if (is_known) piece.text = stops_.push(stream_.push(drawn.token));
+  if (stops_.is_stopped()) {
+    piece.finish = FinishReason::stop;
+  } else if (new_tokens_ == request_.most_tokens ||
+             static_cast<std::int64_t>(tokens_.size()) == longest_) {
+    piece.text += rest();
+    piece.finish = stops_.is_stopped() ? FinishReason::stop : FinishReason::length;
+  }
+  add(std::move(piece));
+}
+
+void RunningText::end(FinishReason finish, const std::string& error) {
+  if (has_ended_) return;
+  GenerationPiece piece;
+  piece.text = rest();
+  piece.finish = finish;
+  piece.error = error;
+  add(std::move(piece));
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,74 @@
+// A text that a model writes: its request, how far it has come, and the stream that it goes to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/language/sequences.h"
+#include "models/sampling/sampling_state.h"
+#include "models/serving/generation_stream.h"
+#include "models/serving/request.h"
+#include "models/serving/stop_texts.h"
+#include "models/tokenizer/tokenizer.h"
+
+namespace hearth::models {
+
+// Not for several threads at once.
+class RunningText {
+ public:
+  // `longest`: tokens of prompt and answer. Throws Error{invalid_argument} for what cannot be asked
+  // for: see Scheduler::submit().
+  RunningText(const Tokenizer& tokenizer, std::int64_t vocabulary, std::int64_t longest,
+              GenerationRequest request, std::shared_ptr<GenerationStream::Channel> channel);
+
+  // ---- Rows
+
+  // The prompt and what was drawn; those from sequence.length on are to run.
+  std::span<const std::int32_t> tokens() const noexcept { return tokens_; }
+  std::int64_t prompt_length() const noexcept { return prompt_length_; }
+  std::int64_t pending() const noexcept {
+    return static_cast<std::int64_t>(tokens_.size()) - sequence.length;
+  }
+
+  Sequence sequence;
+  std::int64_t place = 0;          // in the order of arrival
+  std::int64_t cached_tokens = 0;  // known when it first began
+  bool has_begun = false;
+
+  // ---- The answer
+
+  SamplingState& sampling() noexcept { return sampling_; }
+  std::int64_t logprobs() const noexcept { return request_.logprobs; }
+  std::int64_t new_tokens() const noexcept { return new_tokens_; }
+  bool is_cancelled() const noexcept { return channel_->is_cancelled; }
+  bool has_ended() const noexcept { return has_ended_; }
+
+  // Takes the token that was drawn behind the last one.
+  void take(const DrawnToken& drawn);
+  // Ends the answer where it is.
+  void end(FinishReason finish, const std::string& error = "");
+  // Gives the stream what these added to the answer.
+  void flush();
+
+ private:
+  std::string rest();  // what was held back
+  void add(GenerationPiece piece);
+
+  const Tokenizer* tokenizer_;
+  std::int64_t longest_;
+  GenerationRequest request_;
+  std::shared_ptr<GenerationStream::Channel> channel_;
+  std::vector<std::int32_t> tokens_;
+  std::int64_t prompt_length_;
+  SamplingState sampling_;
+  TokenStream stream_;
+  StopTexts stops_;
+  std::int64_t new_tokens_ = 0;
+  bool has_ended_ = false;
+  std::vector<GenerationPiece> unwritten_;
+};
+
+}  // namespace hearth::models

@@ -1,0 +1,131 @@
+#include "models/serving/scheduler.h"
+
+#include <condition_variable>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "hearth/error.h"
+#include "models/serving/running_text.h"
+#include "models/serving/text_runner.h"
+
+namespace hearth::models {
+
+class Scheduler::Engine {
+ public:
+  Engine(const LoadedModel& loaded, const SchedulerOptions& options)
+      : loaded_(loaded), options_(options) {
+    std::promise<std::int64_t> is_ready;
+    std::future<std::int64_t> longest = is_ready.get_future();
+    thread_ = std::thread([this, ready = std::move(is_ready)]() mutable { run(ready); });
+    try {
+      longest_ = longest.get();
+    } catch (...) {
+      thread_.join();
+      throw;
+    }
+  }
+
+  ~Engine() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  std::shared_ptr<GenerationStream> submit(GenerationRequest request) {
+    auto stream = std::make_shared<GenerationStream>();
+    auto text = std::make_unique<RunningText>(loaded_.tokenizer, loaded_.model.vocabulary(),
+                                              longest_, std::move(request), stream->channel());
+    {
+      const std::lock_guard lock(mutex_);
+      const std::int64_t waiting = static_cast<std::int64_t>(arrived_.size()) + stats_.waiting;
+      if (waiting >= options_.most_waiting) {
+        throw Error(ErrorCode::out_of_memory,
+                    "generate: too many texts wait; got " + std::to_string(waiting + 1) +
+                        ", expected at most " + std::to_string(options_.most_waiting));
+      }
+      arrived_.push_back(std::move(text));
+    }
+    changed_.notify_all();
+    return stream;
+  }
+
+  SchedulerStats stats() const {
+    const std::lock_guard lock(mutex_);
+    SchedulerStats stats = stats_;
+    stats.waiting += static_cast<std::int64_t>(arrived_.size());
+    return stats;
+  }
+
+  std::int64_t longest_text() const noexcept { return longest_; }
+
+ private:
+  using Texts = std::vector<std::unique_ptr<RunningText>>;
+
+  // What the thread does.
+  void run(std::promise<std::int64_t>& is_ready) {
+    std::unique_ptr<TextRunner> runner;
+    try {
+      runner = std::make_unique<TextRunner>(loaded_.model, options_);
+      publish(*runner);
+    } catch (...) {
+      is_ready.set_exception(std::current_exception());
+      return;
+    }
+    is_ready.set_value(runner->longest_text());
+    while (take_arrived(*runner)) {
+      runner->step();
+      publish(*runner);
+      runner->flush();
+    }
+    runner->end_all(FinishReason::cancelled);
+    runner->flush();
+  }
+
+  // Waits for something to do. False where the scheduler goes.
+  bool take_arrived(TextRunner& runner) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_ending_ || !arrived_.empty() || !runner.is_idle(); });
+    for (std::unique_ptr<RunningText>& text : arrived_) runner.add(std::move(text));
+    arrived_.clear();
+    stats_ = runner.stats();
+    return !is_ending_;
+  }
+
+  void publish(const TextRunner& runner) {
+    const std::lock_guard lock(mutex_);
+    stats_ = runner.stats();
+  }
+
+  const LoadedModel& loaded_;
+  SchedulerOptions options_;
+  std::int64_t longest_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Texts arrived_;
+  SchedulerStats stats_;  // as of the last step
+  bool is_ending_ = false;
+  std::thread thread_;
+};
+
+Scheduler::Scheduler(const LoadedModel& loaded, const SchedulerOptions& options)
+    : engine_(std::make_unique<Engine>(loaded, options)) {}
+
+Scheduler::~Scheduler() = default;
+
+std::shared_ptr<GenerationStream> Scheduler::submit(GenerationRequest request) {
+  return engine_->submit(std::move(request));
+}
+
+SchedulerStats Scheduler::stats() const { return engine_->stats(); }
+
+std::int64_t Scheduler::longest_text() const noexcept { return engine_->longest_text(); }
+
+}  // namespace hearth::models

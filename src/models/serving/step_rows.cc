@@ -1,0 +1,34 @@
+#include "models/serving/step_rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace hearth::models {
+
+std::vector<std::int64_t> rows_of_step(std::span<const std::int64_t> pending, std::int64_t budget) {
+  std::vector<std::pair<std::int64_t, std::size_t>> order;  // those with the fewest rows first
+  for (std::size_t i = 0; i < pending.size(); ++i) order.emplace_back(pending[i], i);
+  std::ranges::sort(order);
+  std::vector<std::int64_t> rows(pending.size());
+  auto left = static_cast<std::int64_t>(pending.size());
+  for (const auto& [count, i] : order) {
+    rows[i] = std::clamp<std::int64_t>(budget / left, 1, count);
+    budget = std::max<std::int64_t>(0, budget - rows[i]);
+    --left;
+  }
+  return rows;
+}
+
+std::int64_t SavePoints::next(std::int64_t length) const {
+  const std::int64_t last = (prompt - 1) / page_size * page_size;
+  if (length >= last) return prompt;
+  return std::min(last, (length / save_rows + 1) * save_rows);
+}
+
+bool SavePoints::has(std::int64_t length) const {
+  if (length == 0 || length >= prompt) return false;
+  return length % save_rows == 0 || length == (prompt - 1) / page_size * page_size;
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,27 @@
+// How many rows of each text a step runs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hearth::models {
+
+// Of texts with `pending` rows each, all of them above 0: one row of those with one, and of
+// `budget` what these leave to the others, in equal parts as far as they have so many. Each gets
+// one row at least, beyond the budget if need be.
+std::vector<std::int64_t> rows_of_step(std::span<const std::int64_t> pending, std::int64_t budget);
+
+// Where states are kept: every `save_rows` rows of a prompt, and behind its last full page that
+// leaves a row to run.
+struct SavePoints {
+  std::int64_t prompt = 0;
+  std::int64_t page_size = 0;
+  std::int64_t save_rows = 0;  // a multiple of page_size
+
+  // The next one behind row `length`; the prompt's end where there is none.
+  std::int64_t next(std::int64_t length) const;
+  bool has(std::int64_t length) const;
+};
+
+}  // namespace hearth::models

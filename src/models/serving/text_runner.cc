@@ -1,0 +1,286 @@
+#include "models/serving/text_runner.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "hearth/error.h"
+#include "hearth/ops.h"
+#include "models/sampling/draw_tokens.h"
+#include "models/serving/step_rows.h"
+
+namespace hearth::models {
+namespace {
+
+void require_positive(const char* name, std::int64_t value, std::int64_t most) {
+  if (value >= 1 && value <= most) return;
+  throw Error(ErrorCode::invalid_argument, std::string("scheduler: ") + name +
+                                               " out of range; got " + std::to_string(value) +
+                                               ", expected 1 to " + std::to_string(most));
+}
+
+}  // namespace
+
+CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& options) {
+  constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
+  require_positive("page_size", options.page_size, kMostRows);
+  require_positive("most_running", options.most_running, kMostRows);
+  require_positive("prefill_rows", options.prefill_rows, kMostRows);
+  require_positive("most_waiting", options.most_waiting, kMostPages);
+  require_positive("save_rows", options.save_rows, kMostRows);
+  CacheOptions cache{.pages = 1,
+                     .page_size = options.page_size,
+                     .states = options.most_running,
+                     .saved_states = 0,
+                     .dtype = model.compute};
+  const std::int64_t of_page = cache_bytes(
+      model.config,
+      {.pages = 1, .page_size = options.page_size, .states = 0, .dtype = model.compute});
+  const std::int64_t of_state =
+      cache_bytes(model.config, {.pages = 0, .page_size = 1, .states = 1, .dtype = model.compute});
+  if (options.pages != 0) {
+    require_positive("pages", options.pages, kMostPages);
+  } else {
+    require_positive("memory", options.memory, std::int64_t{1} << 50);
+  }
+  if (of_state > 0 && options.shares_prefixes) {
+    // States of earlier rows: at least one for each text, at most what makes half of the memory.
+    const std::int64_t fitting = options.memory / 2 / of_state - options.most_running;
+    cache.saved_states = std::clamp(fitting, options.most_running, 8 * options.most_running);
+  }
+  if (options.pages != 0) {
+    cache.pages = options.pages;
+    return cache;
+  }
+  const std::int64_t for_pages = options.memory - of_state * (cache.states + cache.saved_states);
+  const std::int64_t of_text =
+      (model.config.context + options.page_size - 1) / options.page_size + 1;
+  // More than all texts could ever fill only keeps earlier ones.
+  const std::int64_t most = std::min(kMostPages, 2 * of_text * options.most_running);
+  cache.pages = of_page == 0 ? most : std::clamp<std::int64_t>(for_pages / of_page, 1, most);
+  return cache;
+}
+
+TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& options)
+    : model_(model), options_(options), cache_(cache_options(model, options)) {
+  options_.save_rows =
+      (options.save_rows + options.page_size - 1) / options.page_size * options.page_size;
+  longest_ = std::min(model.config.context, cache_.pages * cache_.page_size);
+  sequences_.emplace(model, cache_);
+  stats_.pages = cache_.pages;
+}
+
+void TextRunner::add(std::unique_ptr<RunningText> text) {
+  text->place = arrivals_++;
+  ++stats_.requests;
+  stats_.tokens_in += text->prompt_length();
+  waiting_.push_back(std::move(text));
+}
+
+void TextRunner::drop_ended() {
+  const auto drop = [&](auto& texts) {
+    for (std::unique_ptr<RunningText>& text : texts) {
+      if (text->is_cancelled()) text->end(FinishReason::cancelled);
+      if (!text->has_ended()) continue;
+      if (sequences_) sequences_->end(text->sequence);
+      ended_.push_back(std::move(text));
+    }
+    std::erase(texts, nullptr);
+  };
+  drop(waiting_);
+  drop(running_);
+}
+
+void TextRunner::flush() {
+  for (const Texts* texts : {&running_, &ended_}) {
+    for (const std::unique_ptr<RunningText>& text : *texts) text->flush();
+  }
+  for (const std::unique_ptr<RunningText>& text : waiting_) text->flush();
+  ended_.clear();
+}
+
+bool TextRunner::begin(RunningText& text) {
+  const std::int64_t free = sequences_->free_pages();
+  if (pages_too_few_ && free <= *pages_too_few_) return false;
+  text.sequence = options_.shares_prefixes ? sequences_->begin(text.tokens()) : sequences_->begin();
+  const SequenceRows all{&text.sequence,
+                         text.tokens().subspan(static_cast<std::size_t>(text.sequence.length)), 0};
+  // A page more for each text that runs, so that it need not give way at once.
+  const auto others = static_cast<std::int64_t>(running_.size());
+  if (!running_.empty() &&
+      sequences_->pages_wanted({&all, 1}) + others > sequences_->free_pages()) {
+    sequences_->end(text.sequence);
+    pages_too_few_ = free;
+    return false;
+  }
+  pages_too_few_.reset();
+  if (!text.has_begun) {
+    text.has_begun = true;
+    text.cached_tokens = text.sequence.length;
+    stats_.tokens_cached += text.cached_tokens;
+    stats_.hits += text.cached_tokens > 0 ? 1 : 0;
+  }
+  return true;
+}
+
+void TextRunner::let_in() {
+  while (!waiting_.empty() && static_cast<std::int64_t>(running_.size()) < options_.most_running &&
+         begin(*waiting_.front())) {
+    const auto place = std::ranges::lower_bound(running_, waiting_.front()->place, {},
+                                                [](const auto& text) { return text->place; });
+    running_.insert(place, std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+}
+
+SavePoints TextRunner::save_points(const RunningText& text) const {
+  return {static_cast<std::int64_t>(text.tokens().size()), options_.page_size, options_.save_rows};
+}
+
+void TextRunner::preempt_youngest() {
+  std::unique_ptr<RunningText> text = std::move(running_.back());
+  running_.pop_back();
+  sequences_->end(text->sequence);
+  ++stats_.preemptions;
+  const auto place = std::ranges::lower_bound(waiting_, text->place, {},
+                                              [](const auto& other) { return other->place; });
+  waiting_.insert(place, std::move(text));
+}
+
+std::vector<SequenceRows> TextRunner::plan() {
+  while (true) {
+    std::vector<std::int64_t> pending;
+    for (const auto& text : running_) {
+      std::int64_t rows = text->pending();
+      if (sequences_->has_states() && options_.shares_prefixes) {
+        rows =
+            std::min(rows, save_points(*text).next(text->sequence.length) - text->sequence.length);
+      }
+      pending.push_back(rows);
+    }
+    const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
+    std::vector<SequenceRows> rows;
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      RunningText& text = *running_[i];
+      const auto first = static_cast<std::size_t>(text.sequence.length);
+      rows.push_back({&text.sequence,
+                      text.tokens().subspan(first, static_cast<std::size_t>(counts[i])),
+                      counts[i] == text.pending() ? 1 : 0});
+    }
+    if (running_.size() <= 1 || sequences_->pages_wanted(rows) <= sequences_->free_pages()) {
+      return rows;
+    }
+    preempt_youngest();
+  }
+}
+
+void TextRunner::draw(std::span<RunningText* const> texts, const Array& scores) {
+  if (texts.empty()) return;
+  std::vector<SamplingState*> states;
+  std::vector<std::int64_t> logprobs;
+  for (RunningText* text : texts) {
+    states.push_back(&text->sampling());
+    logprobs.push_back(text->logprobs());
+  }
+  std::vector<DrawnToken> drawn;
+  try {
+    drawn = draw_tokens(scores, states, logprobs);
+  } catch (const Error& error) {
+    if (texts.size() == 1) {
+      texts.front()->end(FinishReason::failed, error.what());
+      return;
+    }
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      draw(texts.subspan(i, 1), narrow(scores, 0, static_cast<std::int64_t>(i), 1));
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::int64_t before = texts[i]->new_tokens();
+    texts[i]->take(drawn[i]);
+    stats_.tokens_out += texts[i]->new_tokens() - before;
+  }
+}
+
+void TextRunner::run(std::span<RunningText* const> texts, std::span<const SequenceRows> rows) {
+  Array scores;
+  try {
+    scores = sequences_->step(rows);
+  } catch (const Error& error) {
+    if (texts.size() == 1) {
+      texts.front()->end(FinishReason::failed, error.what());
+      return;
+    }
+    // The sequences are as they were: whose fault it was shows where each runs alone.
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (!texts[i]->has_ended()) run(texts.subspan(i, 1), rows.subspan(i, 1));
+    }
+    return;
+  }
+  try {
+    scores.eval();
+  } catch (const Error& error) {
+    // Of the device, not of a text: what the caches hold now nobody knows.
+    fail_all(error.what());
+    return;
+  }
+  std::vector<RunningText*> drawing;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    stats_.rows += static_cast<std::int64_t>(rows[i].tokens.size());
+    if (rows[i].outputs > 0) drawing.push_back(texts[i]);
+    if (options_.shares_prefixes && sequences_->has_states() &&
+        save_points(*texts[i]).has(texts[i]->sequence.length)) {
+      sequences_->save(texts[i]->sequence);
+    }
+  }
+  draw(drawing, scores);
+}
+
+void TextRunner::fail_all(const std::string& error) {
+  sequences_.reset();
+  for (auto& text : running_) text->end(FinishReason::failed, error);
+  drop_ended();
+}
+
+bool TextRunner::has_caches() {
+  if (sequences_) return true;
+  try {
+    sequences_.emplace(model_, cache_);
+  } catch (const Error& error) {
+    for (auto& text : waiting_) text->end(FinishReason::failed, error.what());
+    drop_ended();
+  }
+  return sequences_.has_value();
+}
+
+void TextRunner::step() {
+  if (!has_caches()) return;
+  drop_ended();
+  let_in();
+  if (running_.empty()) return;
+  const std::vector<SequenceRows> rows = plan();
+  std::vector<RunningText*> texts;
+  for (const auto& text : running_) texts.push_back(text.get());
+  ++stats_.steps;
+  run(texts, rows);
+  drop_ended();
+}
+
+void TextRunner::end_all(FinishReason finish) {
+  for (auto& text : waiting_) text->end(finish);
+  for (auto& text : running_) text->end(finish);
+  drop_ended();
+}
+
+SchedulerStats TextRunner::stats() const {
+  SchedulerStats stats = stats_;
+  stats.running = static_cast<std::int64_t>(running_.size());
+  stats.waiting = static_cast<std::int64_t>(waiting_.size());
+  if (!sequences_) return stats;
+  stats.pages_kept = sequences_->kept_pages();
+  stats.pages_used = stats.pages - sequences_->free_pages();
+  return stats;
+}
+
+}  // namespace hearth::models

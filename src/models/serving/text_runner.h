@@ -1,0 +1,72 @@
+// The texts that a model writes at once, step by step: which of them run, which wait, and who gives
+// pages up where these run out.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/language/load_model.h"
+#include "models/language/sequences.h"
+#include "models/serving/running_text.h"
+#include "models/serving/scheduler.h"
+#include "models/serving/step_rows.h"
+
+namespace hearth::models {
+
+// The caches that options ask for. Throws Error{invalid_argument} for options out of range.
+CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& options);
+
+// Not for several threads at once. The model must outlive this.
+class TextRunner {
+ public:
+  TextRunner(const LanguageModel& model, const SchedulerOptions& options);
+
+  void add(std::unique_ptr<RunningText> text);
+  bool is_idle() const noexcept { return running_.empty() && waiting_.empty(); }
+  // Lets texts in that have waited, runs rows of all that run, draws for those that want it and
+  // lets go of those that ended. What fails of one text ends that one alone.
+  void step();
+  void end_all(FinishReason finish);
+  // Gives the streams what came since the last call. stats() counted it before.
+  void flush();
+
+  SchedulerStats stats() const;
+  std::int64_t longest_text() const noexcept { return longest_; }
+
+ private:
+  using Texts = std::vector<std::unique_ptr<RunningText>>;
+
+  void drop_ended();
+  void let_in();
+  bool begin(RunningText& text);
+  // Rows of each running text that this step runs. Takes pages from the youngest where there are
+  // not enough.
+  std::vector<SequenceRows> plan();
+  void preempt_youngest();
+  void run(std::span<RunningText* const> texts, std::span<const SequenceRows> rows);
+  // Ends all that run, with their caches.
+  void fail_all(const std::string& error);
+  bool has_caches();  // makes them again where they are gone; else what waits has failed
+  void draw(std::span<RunningText* const> texts, const Array& scores);
+  SavePoints save_points(const RunningText& text) const;
+
+  const LanguageModel& model_;
+  SchedulerOptions options_;
+  CacheOptions cache_;
+  std::int64_t longest_;
+  std::optional<Sequences> sequences_;                // none behind a fault of the device
+  Texts running_;                                     // in the order of arrival
+  std::deque<std::unique_ptr<RunningText>> waiting_;  // in the order of arrival
+  Texts ended_;                                       // since the last flush()
+  std::int64_t arrivals_ = 0;
+  // Free pages with which the first that waits did not fit.
+  std::optional<std::int64_t> pages_too_few_;
+  SchedulerStats stats_;
+};
+
+}  // namespace hearth::models

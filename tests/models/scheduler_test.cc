@@ -1,0 +1,305 @@
+// Many texts of one model at once: none of them feels the others.
+#include "models/serving/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "error_text.h"
+#include "models/golden_language_model.h"
+#include "models/golden_model.h"
+#include "models/language/sequences.h"
+#include "models/sampling/draw_tokens.h"
+#include "models/tokenizer/from_gguf.h"
+
+namespace hearth::models {
+namespace {
+
+using Tokens = std::vector<std::int32_t>;
+
+constexpr std::int64_t kContext = 160;
+
+// A tokenizer with a word for each token: <unk>, <s>, </s>, then w3, w4...
+Tokenizer words(std::int64_t vocabulary) {
+  std::vector<std::string> texts = {"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types = {2, 3, 3};
+  while (static_cast<std::int64_t>(texts.size()) < vocabulary) {
+    texts.push_back("w" + std::to_string(texts.size()) + ",");
+    types.push_back(1);
+  }
+  const std::vector<float> scores(texts.size(), 0.0F);
+  return tokenizer_from_gguf({{"tokenizer.ggml.model", "llama"},
+                              {"tokenizer.ggml.tokens", texts},
+                              {"tokenizer.ggml.token_type", types},
+                              {"tokenizer.ggml.scores", scores}},
+                             "test");
+}
+
+LoadedModel loaded_golden(const std::string& name) {
+  LanguageModel model =
+      testing::golden_language_model(testing::read_golden_model(name), DType::f32, kContext);
+  model.config.context = kContext;
+  const std::int64_t vocabulary = model.vocabulary();
+  return {std::move(model), words(vocabulary)};
+}
+
+GenerationRequest request_of(const LoadedModel& loaded, std::uint64_t seed, std::size_t prompt,
+                             std::int64_t most) {
+  std::mt19937_64 random(seed);
+  GenerationRequest request;
+  for (std::size_t i = 0; i < prompt; ++i) {
+    const auto count = static_cast<std::uint64_t>(loaded.model.vocabulary() - 3);
+    request.tokens.push_back(3 + static_cast<std::int32_t>(random() % count));
+  }
+  request.most_tokens = most;
+  request.sampling.seed = seed;
+  request.sampling.temperature = seed % 3 == 0 ? 0 : 0.8;
+  request.sampling.top_k = seed % 2 == 0 ? 0 : 20;
+  request.ignores_end = true;
+  return request;
+}
+
+struct Answer {
+  std::string text;
+  Tokens tokens;
+  GenerationPiece last;
+};
+
+Answer read(GenerationStream& stream) {
+  Answer answer;
+  do {
+    answer.last = stream.next();
+    answer.text += answer.last.text;
+    for (const GenerationToken& token : answer.last.tokens) answer.tokens.push_back(token.token);
+  } while (answer.last.finish == FinishReason::none);
+  return answer;
+}
+
+// One token after the other, nobody else there.
+Tokens tokens_alone(const LoadedModel& loaded, const GenerationRequest& request) {
+  Sequences sequences(loaded.model, {.pages = 64, .page_size = 8});
+  Sequence sequence = sequences.begin();
+  SamplingState state(request.sampling, loaded.model.vocabulary());
+  state.accept_prompt(request.tokens);
+  Tokens next = request.tokens, made;
+  while (static_cast<std::int64_t>(made.size()) < request.most_tokens) {
+    const SequenceRows rows{&sequence, next, 1};
+    SamplingState* states = &state;
+    const std::int32_t token = draw_tokens(sequences.step({&rows, 1}), {&states, 1})[0].token;
+    state.accept(token);
+    made.push_back(token);
+    next = {token};
+  }
+  return made;
+}
+
+class Schedulers : public ::testing::TestWithParam<std::string> {};
+
+// Nine texts that come at any time, with others that are cancelled in between.
+TEST_P(Schedulers, AnswersAreThoseOfTextsAlone) {
+  const LoadedModel loaded = loaded_golden(GetParam());
+  Scheduler scheduler(
+      loaded,
+      {.pages = 120, .page_size = 8, .most_running = 6, .prefill_rows = 24, .save_rows = 16});
+  std::mt19937 random(11);
+  std::vector<GenerationRequest> requests;
+  std::vector<std::shared_ptr<GenerationStream>> streams, cancelled;
+  for (std::uint64_t i = 0; i < 9; ++i) {
+    requests.push_back(
+        request_of(loaded, i, 1 + random() % 60, 1 + static_cast<std::int64_t>(random() % 40)));
+    streams.push_back(scheduler.submit(requests.back()));
+    if (i % 3 == 1) cancelled.push_back(scheduler.submit(request_of(loaded, 100 + i, 30, 100)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 8));
+    if (i % 3 == 2) cancelled.back()->cancel();
+  }
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const Answer answer = read(*streams[i]);
+    EXPECT_EQ(answer.last.finish, FinishReason::length) << answer.last.error;
+    EXPECT_EQ(answer.tokens, tokens_alone(loaded, requests[i])) << i;
+    EXPECT_EQ(answer.text, loaded.tokenizer.decode(answer.tokens));
+    EXPECT_EQ(answer.last.new_tokens, requests[i].most_tokens);
+    EXPECT_EQ(answer.last.prompt_tokens, static_cast<std::int64_t>(requests[i].tokens.size()));
+  }
+  for (const auto& stream : cancelled) EXPECT_NE(read(*stream).last.finish, FinishReason::failed);
+}
+
+// Far too few pages for all: the youngest give way and lose nothing.
+TEST_P(Schedulers, TextsGiveWayWherePagesEnd) {
+  const LoadedModel loaded = loaded_golden(GetParam());
+  Scheduler scheduler(
+      loaded, {.pages = 12, .page_size = 8, .most_running = 5, .prefill_rows = 16, .save_rows = 8});
+  EXPECT_EQ(scheduler.longest_text(), 96);
+  std::vector<GenerationRequest> requests;
+  std::vector<std::shared_ptr<GenerationStream>> streams;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    requests.push_back(request_of(loaded, 20 + i, 5, 60));
+    streams.push_back(scheduler.submit(requests.back()));
+  }
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const Answer answer = read(*streams[i]);
+    EXPECT_EQ(answer.last.finish, FinishReason::length) << answer.last.error;
+    EXPECT_EQ(answer.tokens, tokens_alone(loaded, requests[i])) << i;
+  }
+  EXPECT_GT(scheduler.stats().preemptions, 0);
+}
+
+// A conversation: each turn computes what is new in it and nothing else.
+TEST_P(Schedulers, TurnsComputeTheirNewRowsOnly) {
+  const LoadedModel loaded = loaded_golden(GetParam());
+  Scheduler scheduler(loaded, {.pages = 60, .page_size = 8, .most_running = 2});
+  GenerationRequest request = request_of(loaded, 5, 21, 10);
+  std::int64_t known = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    const std::int64_t rows_before = scheduler.stats().rows;
+    const auto length = static_cast<std::int64_t>(request.tokens.size());
+    const Answer answer = read(*scheduler.submit(request));
+    EXPECT_EQ(answer.last.cached_tokens, known) << turn;
+    EXPECT_EQ(answer.tokens, tokens_alone(loaded, request)) << turn;
+    // The last token that was drawn has not run.
+    known = length + answer.last.new_tokens - 1;
+    EXPECT_EQ(scheduler.stats().rows - rows_before, known - answer.last.cached_tokens);
+    request.tokens.insert(request.tokens.end(), answer.tokens.begin(), answer.tokens.end());
+    request.tokens.insert(request.tokens.end(), {4, 5, 6, static_cast<std::int32_t>(7 + turn)});
+  }
+  EXPECT_EQ(scheduler.stats().hits, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, Schedulers,
+                         ::testing::Values("llama", "gemma2", "gpt_oss", "deepseek_v3", "mamba2",
+                                           "qwen3_5", "qwen3_next"),
+                         [](const auto& each) { return each.param; });
+
+TEST(Scheduler, RefusesWhatItCannotRun) {
+  const LoadedModel loaded = loaded_golden("llama");
+  Scheduler scheduler(loaded, {.pages = 8, .page_size = 4});
+  const auto refusal = [&](const auto& change) {
+    GenerationRequest request = request_of(loaded, 1, 4, 4);
+    change(request);
+    return check::error_of(ErrorCode::invalid_argument, [&] { scheduler.submit(request); });
+  };
+  using Request = GenerationRequest;
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.tokens.clear(); }), "empty prompt"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.tokens.assign(32, 4); }), "1 to 31"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.tokens[0] = 1 << 20; }), "vocabulary"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.tokens[0] = -1; }), "vocabulary"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.most_tokens = -1; }), "most_tokens"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.logprobs = -2; }), "logprobs"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.sampling.top_p = -1; }), "top_p"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.stops = {""}; }), "stop"));
+  EXPECT_TRUE(
+      check::contains(check::error_of(ErrorCode::invalid_argument,
+                                      [&] { Scheduler other(loaded, {.most_running = 0}); }),
+                      "most_running"));
+}
+
+TEST(Scheduler, TooManyThatWaitAreRefused) {
+  const LoadedModel loaded = loaded_golden("llama");
+  std::vector<std::shared_ptr<GenerationStream>> streams;
+  {
+    Scheduler scheduler(loaded,
+                        {.pages = 40, .page_size = 8, .most_running = 1, .most_waiting = 2});
+    bool is_full = false;
+    for (int i = 0; i < 50 && !is_full; ++i) {
+      try {
+        streams.push_back(scheduler.submit(request_of(loaded, 1, 4, 150)));
+      } catch (const Error& error) {
+        is_full = true;
+        EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+      }
+    }
+    EXPECT_TRUE(is_full);
+  }
+  // The scheduler went: what had not ended is cancelled.
+  EXPECT_EQ(read(*streams.back()).last.finish, FinishReason::cancelled);
+  EXPECT_EQ(streams.back()->next().finish, FinishReason::cancelled);
+}
+
+TEST(Scheduler, WhatFailsFailsAlone) {
+  const LoadedModel loaded = loaded_golden("llama");
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8});
+  const GenerationRequest good = request_of(loaded, 4, 20, 30);
+  GenerationRequest bad = good;
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(loaded.model.vocabulary()); ++i) {
+    bad.sampling.logit_bias.push_back({i, -std::numeric_limits<float>::infinity()});
+  }
+  const auto first = scheduler.submit(good), second = scheduler.submit(bad);
+  const Answer failed = read(*second);
+  EXPECT_EQ(failed.last.finish, FinishReason::failed);
+  EXPECT_TRUE(check::contains(failed.last.error, "no token can be drawn"));
+  EXPECT_EQ(read(*first).tokens, tokens_alone(loaded, good));
+}
+
+TEST(Scheduler, EndsWhereItIsTold) {
+  const LoadedModel loaded = loaded_golden("llama");
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8});
+  GenerationRequest request = request_of(loaded, 4, 20, 30);
+  const Tokens all = tokens_alone(loaded, request);
+  // A stop that begins in the text of one token and ends in that of the next.
+  const std::string before = loaded.tokenizer.decode({all.data(), 5});
+  const std::string text = loaded.tokenizer.decode(all);
+  const std::size_t cut = before.size() - 2;
+  request.stops = {text.substr(cut, 4)};
+  Answer answer = read(*scheduler.submit(request));
+  EXPECT_EQ(answer.last.finish, FinishReason::stop);
+  EXPECT_EQ(answer.text, text.substr(0, text.find(request.stops[0])));
+  request.stops.clear();
+  // The end of the text is not text.
+  request.ignores_end = false;
+  request.sampling.logit_bias = {{2, 1000}};
+  answer = read(*scheduler.submit(request));
+  EXPECT_EQ(answer.last.finish, FinishReason::stop);
+  EXPECT_EQ(answer.text, "");
+  EXPECT_TRUE(answer.tokens.empty());
+  request = request_of(loaded, 4, 20, 0);
+  answer = read(*scheduler.submit(request));
+  EXPECT_EQ(answer.last.finish, FinishReason::length);
+  // The context ends it, too.
+  request = request_of(loaded, 4, 150, 1000);
+  EXPECT_EQ(read(*scheduler.submit(request)).tokens.size(), 10u);
+}
+
+TEST(Scheduler, LogprobsComeWithTokens) {
+  const LoadedModel loaded = loaded_golden("llama");
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8});
+  GenerationRequest request = request_of(loaded, 3, 9, 5);  // the likeliest always
+  request.logprobs = 4;
+  const auto stream = scheduler.submit(request);
+  std::size_t count = 0;
+  GenerationPiece piece;
+  do {
+    piece = stream->next();
+    for (const GenerationToken& token : piece.tokens) {
+      ++count;
+      ASSERT_EQ(token.best.size(), 4u);
+      EXPECT_EQ(token.best[0].token, token.token);
+      EXPECT_EQ(token.best[0].logprob, token.logprob);
+      EXPECT_LT(token.logprob, 0);
+      EXPECT_GE(token.best[0].logprob, token.best[1].logprob);
+    }
+  } while (piece.finish == FinishReason::none);
+  EXPECT_EQ(count, 5u);
+}
+
+TEST(Scheduler, AStreamThatGoesCancels) {
+  const LoadedModel loaded = loaded_golden("llama");
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .most_running = 1});
+  scheduler.submit(request_of(loaded, 1, 4, 150)).reset();
+  const GenerationRequest request = request_of(loaded, 2, 4, 5);
+  const auto stream = scheduler.submit(request);
+  std::optional<GenerationPiece> piece;
+  while (!piece || piece->finish == FinishReason::none) {
+    piece = stream->next_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(piece->finish, FinishReason::length);
+  EXPECT_EQ(scheduler.stats().pages_used, 0);
+}
+
+}  // namespace
+}  // namespace hearth::models
