@@ -1,8 +1,9 @@
 // Guesses at how texts go on, which a model then checks many at a time.
 //
-// What a text becomes does not depend on them: behind each guessed token the next one is drawn as it
-// would be without guesses, from the same scores with the same random bits, and a guess holds only
-// where it is the token that was drawn. Good guesses save passes of the model, bad ones cost rows.
+// What a text becomes does not depend on them: behind each guessed token the next one is drawn as
+// it would be without guesses, from the same scores with the same random bits, and a guess holds
+// only where it is the token that was drawn. Good guesses save passes of the model, bad ones cost
+// rows.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,11 @@ namespace hearth::models {
 
 // What is guessed for one text.
 struct Draft {
-  std::int64_t text = 0;                     // the same for the same text, else another one
-  std::span<const std::int32_t> tokens;      // so far: the prompt and what was drawn
-  const SamplingState* sampling = nullptr;   // behind these
-  std::int64_t most = 0;                     // tokens to guess at most
-  std::vector<std::int32_t> guess = {};      // is filled in; may stay empty
+  std::int64_t text = 0;                    // the same for the same text, else another one
+  std::span<const std::int32_t> tokens;     // so far: the prompt and what was drawn
+  const SamplingState* sampling = nullptr;  // behind these
+  std::int64_t most = 0;                    // tokens to guess at most
+  std::vector<std::int32_t> guess = {};     // is filled in; may stay empty
 };
 
 // Not for several threads at once.

@@ -62,26 +62,25 @@ void ModelDrafter::draft(std::span<Draft> drafts) {
 Array ModelDrafter::fitted(const Array& scores) const {
   const std::int64_t width = scores.shape(1);
   if (width >= vocabulary_) return narrow(scores, 1, 0, vocabulary_);
-  const Array rest = full({scores.shape(0), vocabulary_ - width},
-                          -std::numeric_limits<double>::infinity(), scores.dtype(),
-                          scores.device());
+  const Array rest =
+      full({scores.shape(0), vocabulary_ - width}, -std::numeric_limits<double>::infinity(),
+           scores.dtype(), scores.device());
   return cat({scores, rest}, 1);
 }
 
 Array ModelDrafter::run(std::span<const Guessing> texts) {
   // Long texts go ahead alone, but for their last rows.
-  const std::int64_t most = std::max<std::int64_t>(
-      1, prefill_rows_ / static_cast<std::int64_t>(texts.size()));
+  const std::int64_t most =
+      std::max<std::int64_t>(1, prefill_rows_ / static_cast<std::int64_t>(texts.size()));
   for (const Guessing& text : texts) {
     while (true) {
       const auto done = static_cast<std::size_t>(text.sequence->length);
-      const std::span<const std::int32_t> rest = text.draft->tokens.subspan(
-          std::min(done, text.draft->tokens.size()));
+      const std::span<const std::int32_t> rest =
+          text.draft->tokens.subspan(std::min(done, text.draft->tokens.size()));
       if (static_cast<std::int64_t>(rest.size()) <= most) break;
-      const SequenceRows rows{text.sequence,
-                              rest.first(std::min(rest.size() - 1,
-                                                  static_cast<std::size_t>(prefill_rows_))),
-                              0};
+      const SequenceRows rows{
+          text.sequence,
+          rest.first(std::min(rest.size() - 1, static_cast<std::size_t>(prefill_rows_))), 0};
       static_cast<void>(sequences_.step({&rows, 1}));
     }
   }
@@ -107,10 +106,10 @@ void ModelDrafter::guess(std::span<Draft> drafts) {
     const auto length = static_cast<std::int64_t>(draft.tokens.size());
     if (draft.most <= 0 || length + draft.most > model_.model.config.context) continue;
     const auto found = texts_.find(draft.text);
-    Sequence& sequence = found != texts_.end()
-                             ? found->second
-                             : texts_.emplace(draft.text, sequences_.begin(draft.tokens))
-                                   .first->second;
+    Sequence& sequence =
+        found != texts_.end()
+            ? found->second
+            : texts_.emplace(draft.text, sequences_.begin(draft.tokens)).first->second;
     // What was guessed wrongly goes, and the last token runs in any case.
     sequences_.truncate(sequence, std::min(common_rows(sequence, draft.tokens), length - 1));
     texts.push_back({&draft, &sequence, *draft.sampling});

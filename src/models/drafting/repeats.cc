@@ -13,8 +13,8 @@ std::uint64_t Repeats::key(const std::int32_t* end) {
 }
 
 void Repeats::add(std::span<const std::int32_t> tokens) {
-  const bool goes_on = tokens.size() >= tokens_.size() &&
-                       std::ranges::equal(tokens.first(tokens_.size()), tokens_);
+  const bool goes_on =
+      tokens.size() >= tokens_.size() && std::ranges::equal(tokens.first(tokens_.size()), tokens_);
   if (!goes_on) {
     last_.clear();
     before_.clear();

@@ -30,7 +30,7 @@ class Repeats {
   void add(std::span<const std::int32_t> tokens);
 
   std::unordered_map<std::uint64_t, std::size_t> last_;  // by the tokens that end there
-  std::vector<std::size_t> before_;  // of each place the one before it; 0: none
+  std::vector<std::size_t> before_;                      // of each place the one before it; 0: none
   std::vector<std::int32_t> tokens_;
 };
 

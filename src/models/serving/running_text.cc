@@ -1,5 +1,6 @@
 #include "models/serving/running_text.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "hearth/error.h"
@@ -52,6 +53,30 @@ RunningText::RunningText(const Tokenizer& tokenizer, std::int64_t vocabulary, st
     sampling_.set_grammar(grammar::GrammarMatcher(request_.constraint, request_.trigger));
   }
   if (request_.most_tokens == 0) end(FinishReason::length);
+}
+
+std::int64_t RunningText::tokens_left() const noexcept {
+  return std::min(request_.most_tokens - new_tokens_,
+                  longest_ - static_cast<std::int64_t>(tokens_.size()));
+}
+
+void RunningText::set_guess(const std::vector<std::int32_t>& guess) {
+  guess_.clear();
+  ahead_.clear();
+  // Mirostat learns from each draw before the next.
+  if (request_.sampling.mirostat != Mirostat::off) return;
+  for (const std::int32_t token : guess) {
+    SamplingState next = sampling_ahead(guess_.size());
+    if (!next.accept(token)) return;
+    guess_.push_back(token);
+    ahead_.push_back(std::move(next));
+  }
+}
+
+std::span<const std::int32_t> RunningText::rows_ahead() {
+  rows_ahead_.assign(tokens_.begin() + static_cast<std::ptrdiff_t>(sequence.length), tokens_.end());
+  rows_ahead_.insert(rows_ahead_.end(), guess_.begin(), guess_.end());
+  return rows_ahead_;
 }
 
 std::string RunningText::rest() {

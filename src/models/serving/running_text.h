@@ -38,6 +38,21 @@ class RunningText {
   std::int64_t cached_tokens = 0;  // known when it first began
   bool has_begun = false;
 
+  // ---- Guesses (drafting/drafter.h)
+
+  // Of how many tokens an answer can still be.
+  std::int64_t tokens_left() const noexcept;
+  // Takes a guess at what follows tokens(), as far as its options allow it.
+  void set_guess(const std::vector<std::int32_t>& guess);
+  std::span<const std::int32_t> guess() const noexcept { return guess_; }
+  // What is pending, and the guess behind it. Holds until the guess or the tokens change.
+  std::span<const std::int32_t> rows_ahead();
+  // The state behind so many tokens of the guess.
+  SamplingState& sampling_ahead(std::size_t guessed) {
+    return guessed == 0 ? sampling_ : ahead_[guessed - 1];
+  }
+  std::int64_t most_guessed = 4;  // tokens at once; follows how many of them held
+
   // ---- The answer
 
   SamplingState& sampling() noexcept { return sampling_; }
@@ -64,6 +79,8 @@ class RunningText {
   std::vector<std::int32_t> tokens_;
   std::int64_t prompt_length_;
   SamplingState sampling_;
+  std::vector<std::int32_t> guess_, rows_ahead_;
+  std::vector<SamplingState> ahead_;
   TokenStream stream_;
   StopTexts stops_;
   std::int64_t new_tokens_ = 0;

@@ -10,10 +10,27 @@
 #include <vector>
 
 #include "hearth/error.h"
+#include "models/drafting/look_up.h"
+#include "models/drafting/model_drafter.h"
 #include "models/serving/running_text.h"
 #include "models/serving/text_runner.h"
 
 namespace hearth::models {
+
+namespace {
+
+// Null where nothing is guessed.
+std::unique_ptr<Drafter> make_drafter(const LoadedModel& loaded, const SchedulerOptions& options) {
+  if (options.drafts == 0) return nullptr;
+  if (options.draft_model == nullptr) return std::make_unique<LookUpDrafter>();
+  SchedulerOptions own = options;
+  own.drafts = 0;
+  return std::make_unique<ModelDrafter>(*options.draft_model, loaded,
+                                        cache_options(options.draft_model->model, own),
+                                        options.prefill_rows);
+}
+
+}  // namespace
 
 class Scheduler::Engine {
  public:
@@ -73,7 +90,8 @@ class Scheduler::Engine {
   void run(std::promise<std::int64_t>& is_ready) {
     std::unique_ptr<TextRunner> runner;
     try {
-      runner = std::make_unique<TextRunner>(loaded_.model, options_);
+      runner =
+          std::make_unique<TextRunner>(loaded_.model, options_, make_drafter(loaded_, options_));
       publish(*runner);
     } catch (...) {
       is_ready.set_exception(std::current_exception());

@@ -23,6 +23,12 @@ struct SchedulerOptions {
   std::int64_t most_waiting = 256;              // texts that wait for their turn
   bool shares_prefixes = true;                  // rows of earlier texts are taken again
   std::int64_t save_rows = 512;  // of a prompt, between states that are kept of models with some
+  // Tokens of all texts together that a step guesses ahead and checks beside those that follow for
+  // sure; 0: none. What is written stays the same (drafting/drafter.h).
+  std::int64_t drafts = 0;
+  // What guesses them, a smaller model of the same tokens; null: they are looked up in the text.
+  // It must outlive the scheduler.
+  const LoadedModel* draft_model = nullptr;
 };
 
 struct SchedulerStats {
@@ -35,6 +41,8 @@ struct SchedulerStats {
   std::int64_t tokens_in = 0;      // of prompts
   std::int64_t tokens_cached = 0;  // of these, that were not computed again
   std::int64_t tokens_out = 0;
+  std::int64_t tokens_guessed = 0;
+  std::int64_t guesses_held = 0;  // of these, that were drawn, too
   std::int64_t requests = 0;
   std::int64_t hits = 0;         // requests with some tokens cached
   std::int64_t preemptions = 0;  // texts that lost their pages to older ones, and began again

@@ -29,6 +29,7 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
   require_positive("prefill_rows", options.prefill_rows, kMostRows);
   require_positive("most_waiting", options.most_waiting, kMostPages);
   require_positive("save_rows", options.save_rows, kMostRows);
+  if (options.drafts != 0) require_positive("drafts", options.drafts, kMostRows);
   CacheOptions cache{.pages = 1,
                      .page_size = options.page_size,
                      .states = options.most_running,
@@ -44,10 +45,11 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
   } else {
     require_positive("memory", options.memory, std::int64_t{1} << 50);
   }
+  if (of_state > 0 && options.drafts > 0) cache.saved_states = options.most_running;
   if (of_state > 0 && options.shares_prefixes) {
     // States of earlier rows: at least one for each text, at most what makes half of the memory.
     const std::int64_t fitting = options.memory / 2 / of_state - options.most_running;
-    cache.saved_states = std::clamp(fitting, options.most_running, 8 * options.most_running);
+    cache.saved_states += std::clamp(fitting, options.most_running, 8 * options.most_running);
   }
   if (options.pages != 0) {
     cache.pages = options.pages;
@@ -62,8 +64,12 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
   return cache;
 }
 
-TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& options)
-    : model_(model), options_(options), cache_(cache_options(model, options)) {
+TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& options,
+                       std::unique_ptr<Drafter> drafter)
+    : model_(model),
+      options_(options),
+      cache_(cache_options(model, options)),
+      drafter_(std::move(drafter)) {
   options_.save_rows =
       (options.save_rows + options.page_size - 1) / options.page_size * options.page_size;
   longest_ = std::min(model.config.context, cache_.pages * cache_.page_size);
@@ -84,6 +90,7 @@ void TextRunner::drop_ended() {
       if (text->is_cancelled()) text->end(FinishReason::cancelled);
       if (!text->has_ended()) continue;
       if (sequences_) sequences_->end(text->sequence);
+      if (drafter_ != nullptr) drafter_->forget(text->place);
       ended_.push_back(std::move(text));
     }
     std::erase(texts, nullptr);
@@ -148,6 +155,31 @@ void TextRunner::preempt_youngest() {
   waiting_.insert(place, std::move(text));
 }
 
+void TextRunner::drop_guesses() {
+  for (const auto& text : running_) text->set_guess({});
+}
+
+void TextRunner::guess() {
+  if (drafter_ == nullptr) return;
+  drop_guesses();
+  std::vector<Draft> drafts;
+  std::vector<RunningText*> texts;
+  const std::int64_t share = options_.drafts / static_cast<std::int64_t>(running_.size());
+  for (const auto& text : running_) {
+    // The last token of the answer need not be guessed: it is drawn.
+    const std::int64_t most = std::min({share, text->most_guessed, text->tokens_left() - 1});
+    // Behind a guess that held in part, models with states see the tokens of that part again.
+    if (most <= 0 || text->new_tokens() == 0 || text->pending() > options_.drafts + 1) continue;
+    drafts.push_back({text->place, text->tokens(), &text->sampling(), most});
+    texts.push_back(text.get());
+  }
+  drafter_->draft(drafts);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (drafts[i].guess.empty() || !sequences_->mark(texts[i]->sequence)) continue;
+    texts[i]->set_guess(drafts[i].guess);
+  }
+}
+
 std::vector<SequenceRows> TextRunner::plan() {
   while (true) {
     std::vector<std::int64_t> pending;
@@ -161,17 +193,44 @@ std::vector<SequenceRows> TextRunner::plan() {
     }
     const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
     std::vector<SequenceRows> rows;
+    bool has_guesses = false;
     for (std::size_t i = 0; i < running_.size(); ++i) {
       RunningText& text = *running_[i];
+      if (counts[i] < text.pending()) text.set_guess({});
+      if (!text.guess().empty()) {
+        const auto outputs = static_cast<std::int64_t>(text.guess().size()) + 1;
+        rows.push_back({&text.sequence, text.rows_ahead(), outputs});
+        has_guesses = true;
+        continue;
+      }
       const auto first = static_cast<std::size_t>(text.sequence.length);
       rows.push_back({&text.sequence,
                       text.tokens().subspan(first, static_cast<std::size_t>(counts[i])),
                       counts[i] == text.pending() ? 1 : 0});
     }
-    if (running_.size() <= 1 || sequences_->pages_wanted(rows) <= sequences_->free_pages()) {
-      return rows;
-    }
-    preempt_youngest();
+    const bool fits = sequences_->pages_wanted(rows) <= sequences_->free_pages();
+    if (fits || (running_.size() <= 1 && !has_guesses)) return rows;
+    has_guesses ? drop_guesses() : preempt_youngest();
+  }
+}
+
+void TextRunner::take(RunningText& text, std::span<const DrawnToken> drawn) {
+  const std::vector<std::int32_t> guess(text.guess().begin(), text.guess().end());
+  const std::int64_t before = text.new_tokens();
+  std::size_t held = 0;
+  text.take(drawn.front());
+  while (held < guess.size() && !text.has_ended() && drawn[held].token == guess[held]) {
+    text.take(drawn[++held]);
+  }
+  stats_.tokens_out += text.new_tokens() - before;
+  if (guess.empty()) return;
+  stats_.tokens_guessed += static_cast<std::int64_t>(guess.size());
+  stats_.guesses_held += static_cast<std::int64_t>(held);
+  const auto next = static_cast<std::int64_t>(held) + 1;
+  text.most_guessed = held == guess.size() ? 2 * next : next;
+  text.set_guess({});
+  if (held < guess.size() && !text.has_ended()) {
+    sequences_->truncate(text.sequence, static_cast<std::int64_t>(text.tokens().size()) - 1);
   }
 }
 
@@ -179,10 +238,15 @@ void TextRunner::draw(std::span<RunningText* const> texts, const Array& scores) 
   if (texts.empty()) return;
   std::vector<SamplingState*> states;
   std::vector<std::int64_t> logprobs;
+  std::vector<std::size_t> firsts;  // rows of each text
   for (RunningText* text : texts) {
-    states.push_back(&text->sampling());
-    logprobs.push_back(text->logprobs());
+    firsts.push_back(states.size());
+    for (std::size_t i = 0; i <= text->guess().size(); ++i) {
+      states.push_back(&text->sampling_ahead(i));
+      logprobs.push_back(text->logprobs());
+    }
   }
+  firsts.push_back(states.size());
   std::vector<DrawnToken> drawn;
   try {
     drawn = draw_tokens(scores, states, logprobs);
@@ -192,14 +256,14 @@ void TextRunner::draw(std::span<RunningText* const> texts, const Array& scores) 
       return;
     }
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      draw(texts.subspan(i, 1), narrow(scores, 0, static_cast<std::int64_t>(i), 1));
+      const auto first = static_cast<std::int64_t>(firsts[i]);
+      const auto count = static_cast<std::int64_t>(firsts[i + 1]) - first;
+      draw(texts.subspan(i, 1), narrow(scores, 0, first, count));
     }
     return;
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::int64_t before = texts[i]->new_tokens();
-    texts[i]->take(drawn[i]);
-    stats_.tokens_out += texts[i]->new_tokens() - before;
+    take(*texts[i], std::span(drawn).subspan(firsts[i], firsts[i + 1] - firsts[i]));
   }
 }
 
@@ -259,6 +323,7 @@ void TextRunner::step() {
   drop_ended();
   let_in();
   if (running_.empty()) return;
+  guess();
   const std::vector<SequenceRows> rows = plan();
   std::vector<RunningText*> texts;
   for (const auto& text : running_) texts.push_back(text.get());

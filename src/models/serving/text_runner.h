@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/drafting/drafter.h"
 #include "models/language/load_model.h"
 #include "models/language/sequences.h"
 #include "models/serving/running_text.h"
@@ -24,7 +25,9 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
 // Not for several threads at once. The model must outlive this.
 class TextRunner {
  public:
-  TextRunner(const LanguageModel& model, const SchedulerOptions& options);
+  // `drafter` may be null.
+  TextRunner(const LanguageModel& model, const SchedulerOptions& options,
+             std::unique_ptr<Drafter> drafter = nullptr);
 
   void add(std::unique_ptr<RunningText> text);
   bool is_idle() const noexcept { return running_.empty() && waiting_.empty(); }
@@ -44,22 +47,28 @@ class TextRunner {
   void drop_ended();
   void let_in();
   bool begin(RunningText& text);
-  // Rows of each running text that this step runs. Takes pages from the youngest where there are
-  // not enough.
+  // Guesses how the texts go on that write their answer.
+  void guess();
+  void drop_guesses();
+  // Rows of each running text that this step runs, guesses among them. Takes pages from the
+  // youngest where there are not enough.
   std::vector<SequenceRows> plan();
   void preempt_youngest();
   void run(std::span<RunningText* const> texts, std::span<const SequenceRows> rows);
   // Ends all that run, with their caches.
   void fail_all(const std::string& error);
   bool has_caches();  // makes them again where they are gone; else what waits has failed
+  // `scores` has a row for each of the texts, and one for each token of its guess.
   void draw(std::span<RunningText* const> texts, const Array& scores);
+  void take(RunningText& text, std::span<const DrawnToken> drawn);
   SavePoints save_points(const RunningText& text) const;
 
   const LanguageModel& model_;
   SchedulerOptions options_;
   CacheOptions cache_;
   std::int64_t longest_;
-  std::optional<Sequences> sequences_;                // none behind a fault of the device
+  std::optional<Sequences> sequences_;  // none behind a fault of the device
+  std::unique_ptr<Drafter> drafter_;
   Texts running_;                                     // in the order of arrival
   std::deque<std::unique_ptr<RunningText>> waiting_;  // in the order of arrival
   Texts ended_;                                       // since the last flush()
