@@ -12,7 +12,7 @@
 
 #include "models/sampling/sampling_options.h"
 
-namespace hearth::models::testing {
+namespace hearth::testing {
 
 // The scores of one row; -infinity: dropped. `margin` is how close any comparison came to going the
 // other way: below a rounding error either outcome is right.
@@ -127,7 +127,7 @@ struct ReferenceRow {
   void temperature(double value) {
     for (double& score : scores) score = score == kDropped ? kDropped : score / value;
   }
-  void entropy_temperature(const SamplingOptions& options) {
+  void entropy_temperature(const models::SamplingOptions& options) {
     const auto count = static_cast<double>(order().size());
     if (count < 2) return;
     const double lowest = std::max(0.0, options.temperature - options.temperature_range);
@@ -136,10 +136,10 @@ struct ReferenceRow {
     relative_error += 2e-6 * options.temperature_exponent / (entropy() + 1e-12);
     temperature(lowest + (highest - lowest) * std::pow(ratio, options.temperature_exponent));
   }
-  void mirostat(Mirostat version, double mu) {
+  void mirostat(models::Mirostat version, double mu) {
     const auto p = probabilities();
     const auto tokens = order();
-    if (version == Mirostat::second) {
+    if (version == models::Mirostat::second) {
       std::vector<std::size_t> stay;
       for (const std::size_t token : tokens) {
         compare(-std::log2(p[token]), mu);
@@ -165,27 +165,27 @@ struct ReferenceRow {
     top_k(std::max<std::int64_t>(1, k < 1e6 ? static_cast<std::int64_t>(k) : 1'000'000));
   }
 
-  void step(SamplingStep step, const SamplingOptions& options) {
+  void step(models::SamplingStep step, const models::SamplingOptions& options) {
     switch (step) {
-      case SamplingStep::top_n_sigma:
+      case models::SamplingStep::top_n_sigma:
         if (options.top_n_sigma > 0) top_n_sigma(options.top_n_sigma);
         break;
-      case SamplingStep::top_k:
+      case models::SamplingStep::top_k:
         if (options.top_k > 0) top_k(options.top_k);
         break;
-      case SamplingStep::typical_p:
+      case models::SamplingStep::typical_p:
         if (options.typical_p < 1) typical_p(options.typical_p);
         break;
-      case SamplingStep::top_p:
+      case models::SamplingStep::top_p:
         top_p(options.top_p);
         break;
-      case SamplingStep::min_p:
+      case models::SamplingStep::min_p:
         if (options.min_p > 0) min_p(options.min_p);
         break;
-      case SamplingStep::xtc:
+      case models::SamplingStep::xtc:
         if (options.xtc_probability == 1) xtc(options.xtc_threshold);
         break;
-      case SamplingStep::temperature:
+      case models::SamplingStep::temperature:
         if (options.temperature_range > 0) {
           entropy_temperature(options);
         } else if (options.temperature == 0) {
@@ -200,4 +200,4 @@ struct ReferenceRow {
   }
 };
 
-}  // namespace hearth::models::testing
+}  // namespace hearth::testing
