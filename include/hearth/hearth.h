@@ -12,6 +12,7 @@
 #include "hearth/host_view.h"
 #include "hearth/indexing.h"
 #include "hearth/io.h"
+#include "hearth/models.h"
 #include "hearth/nn.h"
 #include "hearth/numerics.h"
 #include "hearth/ops.h"

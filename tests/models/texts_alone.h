@@ -23,8 +23,8 @@ using Tokens = std::vector<std::int32_t>;
 
 inline constexpr std::int64_t kContext = 160;
 
-// A tokenizer with a word for each token: <unk>, <s>, </s>, then w3, w4...
-inline Tokenizer words(std::int64_t vocabulary) {
+// A word for each token: <unk>, <s>, </s>, then w3, w4...
+inline GgufMetadata words_metadata(std::int64_t vocabulary) {
   std::vector<std::string> texts = {"<unk>", "<s>", "</s>"};
   std::vector<std::int32_t> types = {2, 3, 3};
   while (static_cast<std::int64_t>(texts.size()) < vocabulary) {
@@ -32,11 +32,14 @@ inline Tokenizer words(std::int64_t vocabulary) {
     types.push_back(1);
   }
   const std::vector<float> scores(texts.size(), 0.0F);
-  return tokenizer_from_gguf({{"tokenizer.ggml.model", "llama"},
-                              {"tokenizer.ggml.tokens", texts},
-                              {"tokenizer.ggml.token_type", types},
-                              {"tokenizer.ggml.scores", scores}},
-                             "test");
+  return {{"tokenizer.ggml.model", "llama"},
+          {"tokenizer.ggml.tokens", texts},
+          {"tokenizer.ggml.token_type", types},
+          {"tokenizer.ggml.scores", scores}};
+}
+
+inline Tokenizer words(std::int64_t vocabulary) {
+  return tokenizer_from_gguf(words_metadata(vocabulary), "test");
 }
 
 inline LoadedModel loaded_golden(const std::string& name) {

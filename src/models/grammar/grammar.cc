@@ -25,6 +25,16 @@ Grammar Grammar::from_gbnf(std::string_view text, std::string_view root, const F
   return Grammar(parse_gbnf(text, root, find));
 }
 
+Grammar Grammar::from_schema_text(const std::string& schema) {
+  const std::optional<JsonValue> value = parse_json(schema);
+  if (!value) {
+    throw Error(ErrorCode::invalid_argument, "json_schema: no JSON; got " +
+                                                 std::to_string(schema.size()) +
+                                                 " bytes that do not parse, expected a schema");
+  }
+  return from_schema(*value);
+}
+
 Grammar Grammar::from_schema(const JsonValue& schema) try {
   return Grammar(parse_gbnf(gbnf_of_schema(schema), "root"));
 } catch (const Error& error) {

@@ -32,6 +32,8 @@ class Grammar {
                            const FindToken& find = {});
   // The texts that are JSON of a schema: see gbnf_of_schema().
   static Grammar from_schema(const JsonValue& schema);
+  // The same of its text. Throws Error{invalid_argument} for what is no JSON, too.
+  static Grammar from_schema_text(const std::string& schema);
 
   const Automaton& automaton() const noexcept { return automaton_; }
 

@@ -1,5 +1,7 @@
 #include "models/language/language_model.h"
 
+#include <algorithm>
+
 #include "hearth/ops.h"
 #include "models/language/family.h"
 
@@ -128,6 +130,9 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
   output = weights.optional_projection("output", token_embedding.shape(0), config.dim);
   if (!output.defined()) output.weight = token_embedding;
   weights.require_empty();
+  if (context == 0) return;
+  const bool has_rows = position_embedding.defined();
+  config.context = has_rows ? std::min(context, position_embedding.shape(0)) : context;
 }
 
 Array LanguageModel::hidden(const Batch& batch, Cache& cache) const {

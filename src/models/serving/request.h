@@ -6,11 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "hearth/models.h"
 #include "models/grammar/grammar.h"
 #include "models/sampling/draw_tokens.h"
 #include "models/sampling/sampling_options.h"
 
 namespace hearth::models {
+
+using hearth::FinishReason;
 
 struct GenerationRequest {
   std::vector<std::int32_t> tokens;  // the prompt, at least one
@@ -24,14 +27,6 @@ struct GenerationRequest {
   bool shows_special = false;  // texts of control tokens are text
   // -1: none; else the logarithm of each token's probability, and those of so many of the best.
   std::int64_t logprobs = -1;
-};
-
-enum class FinishReason : std::uint8_t {
-  none,       // not yet
-  stop,       // the model ended the text, or one of the stops did
-  length,     // as many tokens as were asked for, or the context is full
-  cancelled,  // by the one who asked, or as the scheduler went
-  failed,     // GenerationPiece::error says why
 };
 
 struct GenerationToken {

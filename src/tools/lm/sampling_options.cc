@@ -55,9 +55,7 @@ std::string grammar_text(const std::string& path) {
 models::grammar::Grammar read_grammar(const SamplingArguments& arguments,
                                       const models::grammar::FindToken& find) {
   if (!arguments.json_schema.empty()) {
-    const auto schema = parse_json(grammar_text(arguments.json_schema));
-    if (!schema) throw Error(ErrorCode::invalid_argument, "no JSON");
-    return models::grammar::Grammar::from_schema(*schema);
+    return models::grammar::Grammar::from_schema_text(grammar_text(arguments.json_schema));
   }
   return models::grammar::Grammar::from_gbnf(grammar_text(arguments.grammar), "root", find);
 }

@@ -1,0 +1,108 @@
+// Language models from files: texts in, texts, scores or vectors out.
+//
+//   const hearth::TextModel model = hearth::TextModel::load("model.gguf");
+//   model.generate("Once upon a time", {.tokens = 100}, [](std::string_view text) {
+//     std::cout << text << std::flush;
+//     return true;
+//   });
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hearth/array.h"
+#include "hearth/device.h"
+#include "hearth/models/sampling.h"
+
+namespace hearth {
+inline namespace v0 {
+
+struct TextModelOptions {
+  Device device = {};
+  DType compute = DType::f32;  // of activations: f32, bf16, f16 or f64
+  std::int64_t context = 0;    // tokens of a text at most; 0: what the model was made for
+  // Texts that are written at once share these; the rows of earlier texts stay in them, so that a
+  // prompt that begins like one of those is not computed again. 0: what one text of `context`
+  // takes, at most 1 GiB.
+  std::int64_t cache_bytes = 0;
+  std::int64_t most_texts = 16;  // written at once; others wait
+  // Tokens that are guessed ahead, by looking them up in the text, and checked in one step; 0:
+  // none. Texts stay the same.
+  std::int64_t drafts = 0;
+};
+
+struct GenerateOptions {
+  std::int64_t tokens = 256;  // to write at most; the context ends a text, too
+  SamplingOptions sampling = {};
+  std::vector<std::string> stops = {};  // the text ends before the first of these
+  std::string grammar = {};             // in GBNF: the text is one of its texts; empty: any
+  std::string json_schema = {};         // or JSON of this schema
+  bool parse_special = false;           // texts of control tokens in the prompt are these tokens
+};
+
+enum class FinishReason : std::uint8_t {
+  none,       // not yet
+  stop,       // the model ended the text, or one of the stops did
+  length,     // as many tokens as were asked for, or the context is full
+  cancelled,  // by the one who asked
+  failed,     // by an Error
+};
+
+struct GeneratedText {
+  std::string text;
+  std::vector<std::int32_t> tokens;
+  FinishReason finish = FinishReason::none;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t cached_tokens = 0;  // of the prompt, that were not computed again
+};
+
+// A handle: copies share one model. Calls from several threads at once are fine; texts that are
+// asked for together are written together, and each is what it would be alone.
+class HEARTH_API TextModel {
+ public:
+  // From a GGUF file (of a split model, any part), or a folder as Hugging Face and MLX have them.
+  // Weights stay as the file has them: on devices that read the host's memory they are its pages.
+  // Throws Error{io, corrupt_file, unsupported, out_of_memory} with the path.
+  static TextModel load(const std::string& path, const TextModelOptions& options = {});
+
+  const std::string& family() const noexcept;  // GGUF's name of it: "llama", "gemma3"
+  std::int64_t context() const noexcept;       // tokens of a text at most
+  std::int64_t vocabulary() const noexcept;    // tokens are below it
+  bool is_encoder() const noexcept;            // its texts become vectors; it writes none
+
+  // Any bytes are a text. `parse_special`: texts of control tokens are these tokens.
+  std::vector<std::int32_t> tokenize(std::string_view text, bool add_special = true,
+                                     bool parse_special = false) const;
+  // Without control tokens. Throws Error{invalid_argument} for ids outside of the vocabulary, as
+  // logits() does.
+  std::string detokenize(std::span<const std::int32_t> tokens) const;
+
+  // What the model writes behind the prompt. `write` gets the text as it comes, in whole code
+  // points; false from it ends the text. Throws Error{invalid_argument} for an empty prompt, one
+  // longer than the context, and options out of range; Error{unsupported} of an encoder; what
+  // fails while it writes, too.
+  GeneratedText generate(std::string_view prompt, const GenerateOptions& options = {},
+                         const std::function<bool(std::string_view)>& write = {}) const;
+
+  // The scores [tokens, vocabulary] of what follows each token, in f32 (f64 if computed in f64).
+  Array logits(std::span<const std::int32_t> tokens) const;
+
+  // Each text as one vector of length 1: [texts, dim], f32. Throws Error{unsupported} for a model
+  // that is no encoder, Error{invalid_argument} for no texts and for one beyond the context.
+  Array embed(std::span<const std::string> texts) const;
+
+ private:
+  class Loaded;
+  explicit TextModel(std::shared_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
+
+  std::shared_ptr<Loaded> loaded_;
+};
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,154 @@
+// The public API of language models, on a file of a tiny one.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "error_text.h"
+#include "hearth/hearth.h"
+#include "models/texts_alone.h"
+
+namespace hearth::models {
+namespace {
+
+// The sign of a token from 3 on: U+4E00 and what follows, in UTF-8.
+std::string sign(std::int32_t token) {
+  return {'\xe4', static_cast<char>(0xb8 + token / 64), static_cast<char>(0x80 + token % 64)};
+}
+
+GgufMetadata signs_metadata(std::int64_t vocabulary) {
+  std::vector<std::string> texts = {"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types = {2, 3, 3};
+  while (std::ssize(texts) < vocabulary) {
+    texts.push_back(sign(static_cast<std::int32_t>(texts.size())));
+    types.push_back(1);
+  }
+  return {{"tokenizer.ggml.model", "llama"},
+          {"tokenizer.ggml.tokens", texts},
+          {"tokenizer.ggml.token_type", types},
+          {"tokenizer.ggml.scores", std::vector<float>(texts.size(), 0)},
+          {"tokenizer.ggml.add_space_prefix", false}};
+}
+
+// A GGUF file of the golden model qwen3, whose rows are the same in files and folders, with a sign
+// for each token.
+class TextModels : public ::testing::Test {
+ protected:
+  TextModels() : loaded_(loaded_golden("qwen3")) {
+    const testing::GoldenModel golden = testing::read_golden_model("qwen3");
+    GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+    for (const GgufEntry& entry : signs_metadata(loaded_.model.vocabulary())) {
+      contents.metadata.set(entry.key, entry.value);
+    }
+    path_ = std::filesystem::temp_directory_path() /
+            ("hearth_text_model_" + std::to_string(::getpid()) + ".gguf");
+    loaded_.tokenizer = tokenizer_from_gguf(signs_metadata(loaded_.model.vocabulary()), "test");
+    save_gguf(path_, contents.arrays, contents.metadata);
+  }
+  ~TextModels() override { std::filesystem::remove(path_); }
+
+  // A prompt as text, and its tokens.
+  GenerationRequest request(std::uint64_t seed) {
+    GenerationRequest request = request_of(loaded_, seed, 12, 30);
+    request.tokens.insert(request.tokens.begin(), 1);
+    return request;
+  }
+  std::string text_of(const Tokens& tokens) { return loaded_.tokenizer.decode(tokens); }
+
+  LoadedModel loaded_;
+  std::string path_;
+};
+
+TEST_F(TextModels, WritesWhatTheModelWrites) {
+  for (const std::int64_t drafts : {0, 8}) {
+    const TextModel model = TextModel::load(path_, {.context = kContext, .drafts = drafts});
+    EXPECT_EQ(model.family(), "qwen3");
+    EXPECT_EQ(model.vocabulary(), loaded_.model.vocabulary());
+    EXPECT_FALSE(model.is_encoder());
+    std::vector<std::thread> threads;
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      threads.emplace_back([&, seed] {
+        const GenerationRequest asked = request(seed);
+        std::string text;
+        const GeneratedText made = model.generate(
+            text_of(asked.tokens), {.tokens = asked.most_tokens, .sampling = asked.sampling},
+            [&](std::string_view piece) {
+              text += piece;
+              return true;
+            });
+        EXPECT_EQ(made.text, text);
+        EXPECT_EQ(made.text, model.detokenize(made.tokens));
+        const Tokens alone = tokens_alone(loaded_, asked);
+        ASSERT_LE(made.tokens.size(), alone.size());
+        EXPECT_EQ(made.tokens, Tokens(alone.begin(), alone.begin() + std::ssize(made.tokens)));
+        EXPECT_EQ(made.prompt_tokens, std::ssize(asked.tokens));
+        const bool is_whole = made.tokens.size() == alone.size();
+        EXPECT_EQ(made.finish, is_whole ? FinishReason::length : FinishReason::stop);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+TEST_F(TextModels, ScoresAreThoseOfTheModel) {
+  const TextModel model = TextModel::load(path_);
+  const testing::GoldenModel golden = testing::read_golden_model("qwen3");
+  const testing::GoldenPrompt& prompt = golden.prompts.back();
+  const Tokens tokens(prompt.tokens.begin(), prompt.tokens.end());
+  const auto all = cast(model.logits(tokens), DType::f64).to_vector<double>();
+  const std::vector<double> part(all.begin() + prompt.first * golden.width(), all.end());
+  EXPECT_LE(testing::normalized_error(part, prompt), 1e-11);
+}
+
+TEST_F(TextModels, EndsWhereTheReaderHasEnough) {
+  const TextModel model = TextModel::load(path_);
+  int pieces = 0;
+  std::string text;
+  const GeneratedText made =
+      model.generate(text_of(request(1).tokens), {.tokens = 100}, [&](std::string_view piece) {
+        text += piece;
+        return ++pieces < 2;
+      });
+  EXPECT_EQ(made.text, text);
+  // All may have come before the second was read.
+  EXPECT_LE(pieces, 2);
+  EXPECT_TRUE(made.finish == FinishReason::cancelled || made.tokens.size() == 100);
+}
+
+TEST_F(TextModels, KeepsToAGrammar) {
+  const TextModel model = TextModel::load(path_);
+  const GeneratedText made = model.generate(
+      text_of(request(1).tokens),
+      {.tokens = 4, .grammar = "root ::= (\"" + sign(5) + "\" | \"" + sign(7) + "\")+ \"!\""});
+  ASSERT_FALSE(made.tokens.empty());
+  for (const std::int32_t token : made.tokens) EXPECT_TRUE(token == 5 || token == 7) << token;
+}
+
+TEST_F(TextModels, RefusesWhatItCannotDo) {
+  const TextModel model = TextModel::load(path_, {.context = 32});
+  const auto expect = [](ErrorCode code, const std::string& part, auto call) {
+    const std::string error = check::error_of(code, call);
+    EXPECT_TRUE(check::contains(error, part)) << error;
+  };
+  expect(ErrorCode::io, "nowhere.gguf", [] { TextModel::load("nowhere.gguf"); });
+  expect(ErrorCode::invalid_argument, "most_texts 0",
+         [&] { TextModel::load(path_, {.most_texts = 0}); });
+  expect(ErrorCode::invalid_argument, "prompt too long",
+         [&] { model.generate(text_of(request_of(loaded_, 1, 60, 1).tokens)); });
+  expect(ErrorCode::invalid_argument, "two grammars",
+         [&] { model.generate(sign(5), {.grammar = "root ::= \"a\"", .json_schema = "{}"}); });
+  expect(ErrorCode::invalid_argument, "json_schema: no JSON",
+         [&] { model.generate(sign(5), {.json_schema = "{"}); });
+  expect(ErrorCode::unsupported, "embed", [&] {
+    const std::vector<std::string> texts = {sign(5)};
+    static_cast<void>(model.embed(texts));
+  });
+  expect(ErrorCode::invalid_argument, "scores of so many tokens; got 0",
+         [&] { static_cast<void>(model.logits({})); });
+}
+
+}  // namespace
+}  // namespace hearth::models
