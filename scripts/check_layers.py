@@ -25,7 +25,7 @@ PUBLIC_LAYER = {
     "grad": "autodiff", "tensor": "autodiff",
     "custom_op": "kernels",
     "nn": "nn", "parameter": "nn", "optim": "optim", "io": "io", "gguf": "io",
-    "hearth": "models", "c_api": "c_api",
+    "models": "models", "hearth": "models", "c_api": "c_api",
 }
 
 # Folders of src/devices/ that other devices build on.
