@@ -81,8 +81,8 @@ class Chain {
   Array is_open() const {
     return is_kept({narrow(candidates_.gaps, 1, candidates_.gaps.shape(1) - 1, 1), {}});
   }
-  // The weights of all that is kept, [rows, 1]. Of a row that is open with a top-k or top-p behind
-  // it, too much.
+  // The weights of all that is kept, [rows, 1]. Of a row that is open behind a step that cuts()
+  // they are wrong.
   Array total_of_all() const;
 
   const ChainRows& rows_;
@@ -119,17 +119,24 @@ void Chain::apply_temperature() {
 
 Array Chain::total_of_all() const {
   const Array kept = sum(candidate_weights(candidates_), {1}, true);
-  return where(is_open(), sum(candidate_weights({all_, {}}), {1}, true), kept);
+  if (!is_few_) return kept;
+  // The likeliest is never dropped where few may do: gaps are gaps to it.
+  const Array weights = where(is_kept({all_, {}}), weights_of_gaps(all_), std::int64_t{0});
+  return where(is_open(), sum(weights, {1}, true), kept);
 }
 
-// Whether the row has cut by rank or weight: before its top-p, or at all.
+// Steps that nearly always leave no more than a few: where a row is open behind one, it is unsure,
+// and the weights of the others do not count.
+bool cuts(SamplingStep step) {
+  return step == SamplingStep::top_k || step == SamplingStep::top_p || step == SamplingStep::min_p;
+}
+bool has_cut(const ChainRow& row) { return std::any_of(row.steps.begin(), row.steps.end(), cuts); }
 bool has_cut_before_top_p(const ChainRow& row) {
   const auto top_p = std::find(row.steps.begin(), row.steps.end(), SamplingStep::top_p);
-  return top_p != row.steps.end() &&
-         std::find(row.steps.begin(), top_p, SamplingStep::top_k) != top_p;
+  return top_p != row.steps.end() && std::any_of(row.steps.begin(), top_p, cuts);
 }
-bool has_cut(const ChainRow& row) {
-  return row.has(SamplingStep::top_k) || row.has(SamplingStep::top_p);
+bool has_top_p_first(const ChainRow& row) {
+  return row.has(SamplingStep::top_p) && !has_cut_before_top_p(row);
 }
 
 void Chain::apply(SamplingStep step) {
@@ -149,7 +156,7 @@ void Chain::apply(SamplingStep step) {
             logical_or(is_unsure_, logical_and(is_open(), rows_.flags(has_cut_before_top_p)));
       }
       candidates_ = keep_top_p(candidates_, rows_.column(&ChainRow::top_p),
-                               is_few_ ? total_of_all() : Array());
+                               rows_.any(has_top_p_first) ? total_of_all() : Array());
       return;
     case SamplingStep::typical_p:
       candidates_ = keep_typical(candidates_, rows_.column(&ChainRow::typical_p));
@@ -186,7 +193,8 @@ ChainDraw Chain::draw() const {
   const Array weights = candidate_weights(candidates_);
   const Array sums = cumsum(weights, 1);
   const std::int64_t count = sums.shape(1), rows = sums.shape(0);
-  const Array total = is_few_ ? total_of_all() : narrow(sums, 1, count - 1, 1);
+  const bool needs_all = is_few_ && rows_.any([](const ChainRow& row) { return !has_cut(row); });
+  const Array total = needs_all ? total_of_all() : narrow(sums, 1, count - 1, 1);
   const Array target = share_down(total, rows_.column(&ChainRow::word));
   const Array before = sum(cast(less_equal(sums, target), DType::i64), {1}, true);
   const Array place = clamp_max(before, count - 1);
