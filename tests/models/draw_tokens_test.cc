@@ -194,6 +194,43 @@ TEST(DrawTokens, OnlyTheTextItselfDecides) {
   }
 }
 
+// Of large vocabularies few tokens are sorted, and more where these do not decide: on the device
+// all are.
+TEST(DrawTokens, FewCandidatesGiveTheSameDraws) {
+  constexpr std::int64_t kVocabulary = 5000;
+  std::mt19937 random(12);
+  using enum SamplingStep;
+  const std::vector<SamplingOptions> options = {
+      {},
+      {.temperature = 0.7},
+      {.top_p = 0.9},
+      {.min_p = 0.02},
+      {.temperature = 0},
+      {.temperature = 1.3, .top_p = 0.97, .min_p = 0.001},
+      {.top_k = 1000},
+      {.top_k = 1000, .top_p = 0.9},
+      {.temperature = 1.5, .top_k = 300, .top_p = 0.999, .top_n_sigma = 1},
+      {.temperature = 0.5, .top_p = 0.99, .steps = {temperature, top_p}},
+  };
+  for (const float spread : {0.3f, 1.0f, 2.0f, 3.0f, 5.0f}) {
+    std::vector<SamplingState> states;
+    std::vector<SamplingState*> pointers;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      SamplingOptions own = options[i % options.size()];
+      own.seed = i;
+      states.emplace_back(own, kVocabulary);
+    }
+    for (SamplingState& state : states) pointers.push_back(&state);
+    const Array logits = Array::from_data(
+        random_scores(&random, 100 * static_cast<std::size_t>(kVocabulary), spread),
+        {100, kVocabulary});
+    const auto tokens = draw_on_device(logits, pointers).tokens.to_vector<std::int32_t>();
+    const auto drawn = draw_tokens(logits, pointers);
+    for (std::size_t i = 0; i < 100; ++i)
+      EXPECT_EQ(drawn[i].token, tokens[i]) << spread << " " << i;
+  }
+}
+
 TEST(DrawTokens, TheHighestScoreHasTheLowestTokenOfEqualOnes) {
   std::vector<SamplingState> states(1, SamplingState({.temperature = 0}, 5));
   EXPECT_EQ(draw({1, 3, 3, -0.0f, 0}, &states), (std::vector<std::int32_t>{1}));

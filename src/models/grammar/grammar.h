@@ -19,6 +19,7 @@
 #include "models/grammar/automaton.h"
 #include "models/grammar/gbnf_parser.h"
 #include "models/grammar/positions.h"
+#include "models/grammar/token_masks.h"
 #include "models/grammar/token_trie.h"
 
 namespace hearth::models::grammar {
@@ -65,10 +66,11 @@ class Constraint {
   void refresh(Place* place);
   SetId after_text(const Place& place, std::string_view text) const;
   SetId after_token(const Place& place, std::int32_t token) const;
-  std::shared_ptr<const TokenMask> mask(const Place& place) const;
+  std::shared_ptr<const TokenMask> mask(const Place& place);
 
   std::shared_ptr<const Grammar> grammar_;
   std::shared_ptr<const TokenTrie> trie_;
+  TokenMasks masks_;
   std::mutex mutex_;
   std::shared_ptr<Positions> positions_;
 };

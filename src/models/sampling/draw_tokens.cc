@@ -116,12 +116,37 @@ void read_surprise(const DrawnArrays& arrays, std::span<SamplingState* const> st
   }
 }
 
+// Draws again, from all candidates, where few were not enough. Mirostat never makes do with few.
+void draw_unsure_rows(const Array& scores, const Array& is_unsure,
+                      std::span<SamplingState* const> states, std::vector<std::int32_t>* tokens) {
+  const std::vector<bool> flags = is_unsure.to_vector<bool>();
+  std::vector<std::int64_t> places;
+  std::vector<SamplingState*> own;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!flags[i]) continue;
+    places.push_back(static_cast<std::int64_t>(i));
+    own.push_back(states[i]);
+  }
+  if (places.empty()) return;
+  const auto count = static_cast<std::int64_t>(places.size());
+  const Array rows = select(scores, Array::from_data(places, {count}, scores.device()), 0);
+  const auto drawn =
+      draw_from_scores(rows, own, Candidacy::all).drawn.tokens.to_vector<std::int32_t>();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    (*tokens)[static_cast<std::size_t>(places[i])] = drawn[i];
+  }
+}
+
 }  // namespace
 
 DrawnArrays draw_on_device(const Array& logits, std::span<SamplingState* const> states) {
   check_rows(logits, states, {});
   const NoGrad no_grad;
-  return draw_from_scores(edited_scores(logits, states), states);
+  if (states.empty()) {
+    const auto none = [&](DType dtype) { return zeros({0}, dtype, logits.device()); };
+    return {none(DType::i32), none(DType::i64), none(DType::i64)};
+  }
+  return draw_from_scores(edited_scores(logits, states), states, Candidacy::all).drawn;
 }
 
 std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState* const> states,
@@ -129,18 +154,21 @@ std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState
   check_rows(logits, states, logprobs);
   if (states.empty()) return {};
   const NoGrad no_grad;
-  const DrawnArrays arrays = draw_from_scores(edited_scores(logits, states), states);
+  const Array scores = edited_scores(logits, states);
+  const ChainDraw draw = draw_from_scores(scores, states, Candidacy::few);
+  const DrawnArrays& arrays = draw.drawn;
+  std::vector<std::int32_t> tokens = arrays.tokens.to_vector<std::int32_t>();
+  read_surprise(arrays, states);
+  if (draw.is_unsure.defined()) draw_unsure_rows(scores, draw.is_unsure, states, &tokens);
   std::int64_t best = -1;
   for (const std::int64_t count : logprobs) best = std::max(best, count);
   ScoreFacts facts;
   if (best >= 0) {
     const auto rounded = std::bit_ceil(static_cast<std::uint64_t>(std::min(best, logits.shape(1))));
     facts =
-        score_facts(logits, arrays.tokens,
+        score_facts(logits, Array::from_data(tokens, {logits.shape(0)}, logits.device()),
                     best == 0 ? 0 : std::min(static_cast<std::int64_t>(rounded), logits.shape(1)));
   }
-  const auto tokens = arrays.tokens.to_vector<std::int32_t>();
-  read_surprise(arrays, states);
   std::vector<DrawnToken> drawn;
   for (const std::int32_t token : tokens) {
     drawn.push_back({token, std::numeric_limits<float>::quiet_NaN(), {}});
