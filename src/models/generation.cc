@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <string>
 
+#include "models/sampling/draw_tokens.h"
 #include "models/token_range.h"
 
 namespace hearth::models {
 
 Generation::Generation(const Transformer& model, std::span<const std::int32_t> prompt,
-                       const SamplerOptions& options)
+                       const SamplingOptions& options)
     : model_(model),
-      sampler_(options),
+      sampling_(options, model.config.vocabulary),
       caches_(model.make_caches(1)),
       tokens_(prompt.begin(), prompt.end()) {
   if (tokens_.empty()) {
@@ -18,6 +19,7 @@ Generation::Generation(const Transformer& model, std::span<const std::int32_t> p
                 "generate: empty prompt; got no tokens, expected at least one");
   }
   require_tokens("generate", tokens_, model.config.vocabulary);
+  sampling_.accept_prompt(tokens_);
 }
 
 std::int32_t Generation::next() {
@@ -32,9 +34,11 @@ std::int32_t Generation::next() {
   const auto rows = static_cast<std::int64_t>(fresh.size());
   const Array input = Array::from_data(fresh, {1, rows}, model_.embed_tokens.weight.device());
   const Array last = narrow(model_.hidden(input, &caches_), 1, rows - 1, 1);
-  const auto scores = cast(model_.logits(last), DType::f32).to_vector<float>();
+  const Array scores = reshape(model_.logits(last), {1, model_.config.vocabulary});
   fed_ = tokens_.size();
-  const auto token = static_cast<std::int32_t>(sampler_.sample(scores));
+  SamplingState* const sampling = &sampling_;
+  const std::int32_t token = draw_tokens(scores, {&sampling, 1}).front().token;
+  if (token < 0 || !sampling_.accept(token)) return -1;
   tokens_.push_back(token);
   return token;
 }

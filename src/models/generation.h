@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "models/sampler.h"
+#include "models/sampling/sampling_state.h"
 #include "models/transformer.h"
 
 namespace hearth::models {
@@ -14,18 +15,22 @@ namespace hearth::models {
 // the caches are filled again from there. The model must outlive this. Not for two threads at once.
 class Generation {
  public:
-  // Throws Error{invalid_argument} for an empty prompt or a token outside the vocabulary.
+  // Throws Error{invalid_argument} for an empty prompt or a token outside the vocabulary, and what
+  // SamplingState throws for options.
   Generation(const Transformer& model, std::span<const std::int32_t> prompt,
-             const SamplerOptions& options);
+             const SamplingOptions& options);
 
-  // Draws the next token and appends it.
+  void set_grammar(grammar::GrammarMatcher matcher) { sampling_.set_grammar(std::move(matcher)); }
+
+  // Draws the next token and appends it; -1 where none can be drawn, as behind the end of a
+  // grammar.
   std::int32_t next();
 
   const std::vector<std::int32_t>& tokens() const noexcept { return tokens_; }
 
  private:
   const Transformer& model_;
-  Sampler sampler_;
+  SamplingState sampling_;
   KvCaches caches_;
   std::vector<std::int32_t> tokens_;
   std::size_t fed_ = 0;  // tokens that the model has seen

@@ -27,11 +27,11 @@ struct DemoOptions {
 void write_sample(const models::Transformer& model) {
   const std::string start = "\n";
   const std::vector<std::int32_t> prompt(start.begin(), start.end());
-  models::SamplerOptions sampler;
-  sampler.temperature = 0.8;
-  sampler.top_p = 0.95;
-  sampler.seed = 1;
-  models::Generation generation(model, prompt, sampler);
+  models::SamplingOptions sampling;
+  sampling.temperature = 0.8;
+  sampling.top_p = 0.95;
+  sampling.seed = 1;
+  models::Generation generation(model, prompt, sampling);
   write_out("---\n");
   const double end = runtime::Timeline::now() + kGenerateSeconds;
   for (std::int64_t i = 0; i < kGenerateBytes && runtime::Timeline::now() < end; ++i) {

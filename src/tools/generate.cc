@@ -6,6 +6,7 @@
 #include "models/language/text_generation.h"
 #include "tools/commands.h"
 #include "tools/lm/load_model.h"
+#include "tools/lm/sampling_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -17,14 +18,17 @@ struct GenerateOptions {
   std::int64_t tokens = 400;
   std::string dtype = "f32";
   std::string device;
-  models::SamplerOptions sampler;
+  SamplingArguments sampling;
 };
 
 // Of a GGUF file, or of a folder that has a tokenizer.
 void write_with_tokens(const GenerateOptions& options, Device device) {
   const models::LoadedModel loaded = models::load_language_model(
       options.model, {.device = device, .compute = dtype_from_name(options.dtype)});
-  const models::GenerateOptions generate{.tokens = options.tokens, .sampler = options.sampler};
+  const models::GenerateOptions generate{
+      .tokens = options.tokens,
+      .sampling = sampling_options(options.sampling, loaded.tokenizer),
+      .constraint = sampling_constraint(options.sampling, loaded.tokenizer)};
   write_out(options.prompt);
   models::generate_text(loaded, options.prompt, generate, [](std::string_view text) {
     write_out(text);
@@ -46,10 +50,15 @@ void write_with_bytes(const GenerateOptions& options, Device device) {
   const std::string start = options.prompt.empty() ? "\n" : options.prompt;
   std::vector<std::int32_t> prompt;
   for (const char c : start) prompt.push_back(static_cast<unsigned char>(c));
-  models::Generation generation(model, prompt, options.sampler);
+  models::Generation generation(model, prompt, byte_sampling_options(options.sampling));
+  if (const auto constraint = byte_sampling_constraint(options.sampling)) {
+    generation.set_grammar(models::grammar::GrammarMatcher(constraint));
+  }
   write_out(options.prompt);
   for (std::int64_t i = 0; i < options.tokens; ++i) {
-    const char byte = static_cast<char>(generation.next());
+    const std::int32_t token = generation.next();
+    if (token < 0) break;  // the grammar ends here
+    const char byte = static_cast<char>(token);
     write_out({&byte, 1});
   }
   write_out("\n");
@@ -79,17 +88,7 @@ void add_generate(CommandLine& line) {
               "Tokens to write; bytes, of a model that `hearth train` wrote")
       .range(0, std::int64_t{1} << 40)
       .show_default();
-  command.option("--temperature", options->sampler.temperature, "0: the likeliest token always")
-      .range(0.0, 100.0)
-      .show_default();
-  command.option("--top-k", options->sampler.top_k, "Of the k likeliest only [all]")
-      .range(0, std::int64_t{1} << 30);
-  command
-      .option("--top-p", options->sampler.top_p,
-              "Of the likeliest that have this probability together")
-      .range(1e-9, 1.0)
-      .show_default();
-  command.option("--seed", options->sampler.seed, "Of the draws").show_default();
+  add_sampling_options(command, options->sampling);
   command.option("--dtype", options->dtype, "What activations are computed in")
       .one_of({"f32", "bf16"})
       .show_default();

@@ -123,7 +123,7 @@ TEST(Config, RefusesOtherModels) {
 TEST(Generation, IsAFunctionOfSeedAndPromptBeyondTheContext) {
   const Transformer model = make(small());
   const std::vector<std::int32_t> prompt = {1, 2, 3};
-  SamplerOptions options;
+  SamplingOptions options;
   options.seed = 5;
   Generation one(model, prompt, options);
   Generation two(model, prompt, options);
@@ -137,7 +137,7 @@ TEST(Generation, GreedyChoosesTheHighestScore) {
   const NoGrad no_grad;
   const Transformer model = make(small());
   const std::vector<std::int32_t> prompt = {1, 2, 3};
-  SamplerOptions options;
+  SamplingOptions options;
   options.temperature = 0;
   Generation generation(model, prompt, options);
   std::vector<std::int32_t> sequence = prompt;

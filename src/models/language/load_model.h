@@ -18,6 +18,7 @@ struct LoadOptions {
 struct LoadedModel {
   LanguageModel model;
   Tokenizer tokenizer;
+  std::string chat_template = {};  // of ChatTemplate, as the file has it; empty: none
 };
 
 // From a GGUF file (of a split model, any part) or a folder as Hugging Face and MLX have them.

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "hearth/error.h"
-#include "hearth/ops.h"
 #include "models/language/sequences.h"
+#include "models/sampling/draw_tokens.h"
 
 namespace hearth::models {
 namespace {
@@ -36,7 +36,11 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
                               .states = 1,
                               .dtype = model.compute});
   Sequence sequence = sequences.begin();
-  Sampler sampler(options.sampler);
+  SamplingState sampling(options.sampling, model.vocabulary());
+  sampling.accept_prompt(tokens);
+  if (options.constraint != nullptr) {
+    sampling.set_grammar(grammar::GrammarMatcher(options.constraint));
+  }
   TokenStream stream(loaded.tokenizer);
   std::span<const std::int32_t> next = tokens;
   std::int32_t token = 0;
@@ -46,7 +50,14 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
     const SequenceRows rows{&sequence, piece, next.empty() ? 1 : 0};
     const Array scores = sequences.step({&rows, 1});
     if (!next.empty()) continue;
-    token = static_cast<std::int32_t>(sampler.sample(cast(scores, DType::f32).to_vector<float>()));
+    SamplingState* const state = &sampling;
+    token = draw_tokens(scores, {&state, 1}).front().token;
+    if (token < 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  "generate: no token can be drawn; got scores that are no numbers, or all banned "
+                  "by options or grammar, expected at least one");
+    }
+    sampling.accept(token);
     if (loaded.tokenizer.is_end_of_generation(token)) {
       made.is_ended = true;
       break;

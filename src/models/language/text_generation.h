@@ -3,16 +3,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 
+#include "models/grammar/grammar.h"
 #include "models/language/load_model.h"
-#include "models/sampler.h"
+#include "models/sampling/sampling_options.h"
 
 namespace hearth::models {
 
 struct GenerateOptions {
   std::int64_t tokens = 256;  // to write at most
-  SamplerOptions sampler = {};
+  SamplingOptions sampling = {};
+  std::shared_ptr<grammar::Constraint> constraint = nullptr;  // what the text may be
   bool parse_special = false;  // texts of control tokens in the prompt are these tokens
 };
 
@@ -24,7 +27,7 @@ struct Generated {
 
 // Gives `write` the text as it comes, in whole code points; false from it ends the text. The prompt
 // and what is written are at most the context of the model. Throws Error{invalid_argument} for a
-// prompt of no tokens or of more than that.
+// prompt of no tokens or of more than that, and where no token can be drawn.
 Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
                         const GenerateOptions& options,
                         const std::function<bool(std::string_view)>& write);

@@ -10,19 +10,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-Array is_kept(const Candidates& candidates) { return less(candidates.gaps, kDroppedGap); }
-
-Candidates kept_where(const Candidates& candidates, const Array& condition) {
-  return {where(condition, candidates.gaps, kDroppedGap), candidates.tokens};
-}
-
 // The last of running sums: their total, [rows, 1].
 Array last_of_row(const Array& sums) { return narrow(sums, 1, sums.shape(1) - 1, 1); }
-
-// Gaps to the likeliest that is kept; those of dropped tokens stay as large.
-Array gaps_to_likeliest(const Candidates& candidates) {
-  return sub(candidates.gaps, min(candidates.gaps, {1}, true));
-}
 
 }  // namespace
 
@@ -37,6 +26,16 @@ Candidates highest_candidates(const Array& scores, std::int64_t count) {
   const auto [values, indices] = count < scores.shape(1) ? topk_with_indices(scores, count, 1)
                                                          : sort_with_indices(scores, 1, true);
   return {gaps_below(values, narrow(values, 1, 0, 1)), cast(indices, DType::i32)};
+}
+
+Array is_kept(const Candidates& candidates) { return less(candidates.gaps, kDroppedGap); }
+
+Array gaps_to_likeliest(const Candidates& candidates) {
+  return sub(candidates.gaps, min(candidates.gaps, {1}, true));
+}
+
+Candidates kept_where(const Candidates& candidates, const Array& condition) {
+  return {where(condition, candidates.gaps, kDroppedGap), candidates.tokens};
 }
 
 Array candidate_weights(const Candidates& candidates) {

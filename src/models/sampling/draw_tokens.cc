@@ -101,6 +101,21 @@ void read_logprobs(const ScoreFacts& facts, std::span<const std::int64_t> logpro
   }
 }
 
+void read_surprise(const DrawnArrays& arrays, std::span<SamplingState* const> states) {
+  if (std::none_of(states.begin(), states.end(), [](const SamplingState* state) {
+        return state->options().mirostat != Mirostat::off;
+      })) {
+    return;
+  }
+  const auto weights = arrays.weights.to_vector<std::int64_t>();
+  const auto totals = arrays.totals.to_vector<std::int64_t>();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (totals[i] == 0) continue;
+    states[i]->set_surprise(
+        std::log2(static_cast<double>(totals[i]) / static_cast<double>(weights[i])));
+  }
+}
+
 }  // namespace
 
 DrawnArrays draw_on_device(const Array& logits, std::span<SamplingState* const> states) {
@@ -125,6 +140,7 @@ std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState
                     best == 0 ? 0 : std::min(static_cast<std::int64_t>(rounded), logits.shape(1)));
   }
   const auto tokens = arrays.tokens.to_vector<std::int32_t>();
+  read_surprise(arrays, states);
   std::vector<DrawnToken> drawn;
   for (const std::int32_t token : tokens) {
     drawn.push_back({token, std::numeric_limits<float>::quiet_NaN(), {}});

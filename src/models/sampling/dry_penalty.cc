@@ -7,24 +7,6 @@
 namespace hearth::models {
 namespace {
 
-// How many of the last tokens no breaker reaches into.
-std::size_t unbroken_end(std::span<const std::int32_t> tokens,
-                         const std::vector<std::vector<std::int32_t>>& breakers) {
-  std::size_t unbroken = tokens.size();
-  for (const auto& breaker : breakers) {
-    // The last occurrence that ends behind the shortest end found so far.
-    for (std::size_t after = 0; after < unbroken; ++after) {
-      const std::span<const std::int32_t> before = tokens.first(tokens.size() - after);
-      if (before.size() < breaker.size()) break;
-      if (std::equal(breaker.begin(), breaker.end(), before.end() - std::ssize(breaker))) {
-        unbroken = after;
-        break;
-      }
-    }
-  }
-  return unbroken;
-}
-
 // Of each place from the end, how many tokens that end there are those that all end with: entry i
 // is about the text without its last i tokens. The Z function of the reversed text.
 std::vector<std::size_t> common_ends(std::span<const std::int32_t> tokens) {
@@ -46,11 +28,34 @@ std::vector<std::size_t> common_ends(std::span<const std::int32_t> tokens) {
 
 }  // namespace
 
+DryBreakers::DryBreakers(std::span<const std::vector<std::int32_t>> sequences) {
+  for (const auto& sequence : sequences) {
+    if (!sequence.empty()) by_last_[sequence.back()].push_back(sequence);
+  }
+}
+
+std::size_t DryBreakers::unbroken(std::span<const std::int32_t> tokens) const {
+  if (by_last_.empty()) return tokens.size();
+  for (std::size_t after = 0; after < tokens.size(); ++after) {
+    const std::span<const std::int32_t> before = tokens.first(tokens.size() - after);
+    const auto found = by_last_.find(before.back());
+    if (found == by_last_.end()) continue;
+    for (const auto& sequence : found->second) {
+      if (sequence.size() <= before.size() &&
+          std::equal(sequence.begin(), sequence.end(), before.end() - std::ssize(sequence))) {
+        return after;
+      }
+    }
+  }
+  return tokens.size();
+}
+
 std::map<std::int32_t, double> dry_penalties(std::span<const std::int32_t> tokens,
-                                             const SamplingOptions& options) {
+                                             const SamplingOptions& options,
+                                             const DryBreakers& breakers) {
   std::map<std::int32_t, double> penalties;
   const auto allowed = static_cast<std::size_t>(options.dry_allowed_length);
-  const std::size_t longest = unbroken_end(tokens, options.dry_breakers);
+  const std::size_t longest = breakers.unbroken(tokens);
   if (options.dry_multiplier == 0 || longest < allowed || tokens.size() <= allowed) {
     return penalties;
   }

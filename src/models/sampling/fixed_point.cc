@@ -20,7 +20,9 @@ constexpr int kMantissaBits = 30;
 constexpr std::array<std::int64_t, 10> kLogTerms = {
     0,          6196323216, -3097964347, 2062526399, -1527694822,
     1147415656, -780847223, 416388399,   -144880369, 23700413};
-constexpr std::int64_t kLog2E = 1549082005;  // log2(e) * 2^30
+constexpr int kFactorBits = 30;
+constexpr std::int64_t kLog2E = 1549082005;  // log2(e) with kFactorBits binary places
+constexpr std::int64_t kLn2 = 744261118;     // ln(2), likewise
 
 template <std::size_t kTerms>
 Array polynomial(const std::array<std::int64_t, kTerms>& terms, const Array& x, int x_bits) {
@@ -63,8 +65,11 @@ Product wide_product(const Array& total, const Array& word) {
 
 Array weights_of_gaps(const Array& gaps) {
   constexpr std::int64_t kNothingFrom = std::int64_t{32} << kGapBits;
-  const Array near = clamp_max(gaps, kNothingFrom);
-  const Array halvings = bitwise_right_shift(mul(near, kLog2E), std::int64_t{30});
+  return weights_of_halvings(
+      bitwise_right_shift(mul(clamp_max(gaps, kNothingFrom), kLog2E), std::int64_t{kFactorBits}));
+}
+
+Array weights_of_halvings(const Array& halvings) {
   const Array whole = bitwise_right_shift(halvings, std::int64_t{kGapBits});
   const Array fraction = bitwise_and(halvings, (std::int64_t{1} << kGapBits) - 1);
   // One more bit, to round by.
@@ -84,12 +89,19 @@ Array log2_of(const Array& x) {
 
 Array gap_quotient(const Array& a, const Array& b) {
   constexpr std::int64_t kPlace = 30;  // of the divisor's first bit, so that nothing overflows
-  const Array shift = sub(normalized(b).place, kPlace);
-  const auto shifted = [&](const Array& x) {
-    return where(less(shift, std::int64_t{0}), bitwise_left_shift(x, neg(shift)),
-                 bitwise_right_shift(x, shift));
-  };
-  return div(bitwise_left_shift(shifted(a), std::int64_t{kGapBits}), shifted(b));
+  const Array shift = sub(kPlace, highest_bit(b));
+  return div(bitwise_left_shift(shifted(a, shift), std::int64_t{kGapBits}), shifted(b, shift));
+}
+
+Array shifted(const Array& x, const Array& shift) {
+  return where(less(shift, std::int64_t{0}), bitwise_right_shift(x, neg(shift)),
+               bitwise_left_shift(x, shift));
+}
+
+Array highest_bit(const Array& x) { return normalized(x).place; }
+
+Array times_ln2(const Array& x) {
+  return bitwise_right_shift(mul(x, kLn2), std::int64_t{kFactorBits});
 }
 
 Array share_down(const Array& total, const Array& word) {

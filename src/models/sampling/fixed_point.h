@@ -23,11 +23,22 @@ inline constexpr std::int64_t kDroppedGap = std::int64_t{1} << 60;
 // are at least 0.
 Array weights_of_gaps(const Array& gaps);
 
+// 2^-halvings as weights, of the same precision; `halvings` have kGapBits binary places and are at
+// least 0.
+Array weights_of_halvings(const Array& halvings);
+
 // log2(x) with kLogBits binary places, right to 1e-8; x is at least 1.
 Array log2_of(const Array& x);
 
 // floor(a / b * 2^kGapBits), right to 30 bits, for 0 <= a < 64 b, b >= 1.
 Array gap_quotient(const Array& a, const Array& b);
+
+// x * 2^shift, rounded down; `shift` may be negative.
+Array shifted(const Array& x, const Array& shift);
+// The largest n with 2^n <= x, for x of at least 1.
+Array highest_bit(const Array& x);
+// x * ln 2 for |x| below 2^33.
+Array times_ln2(const Array& x);
 
 // total * (word / 2^64) rounded down, or up; `word` is u64, total is in [0, 2^62].
 Array share_down(const Array& total, const Array& word);

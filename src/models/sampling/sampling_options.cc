@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/number_text.h"
+#include "models/sampling/candidate_spread.h"
 
 namespace hearth::models {
 namespace {
@@ -83,10 +84,12 @@ std::vector<SamplingStep> sampling_steps_from(std::string_view names) {
 void check_sampling_options(const SamplingOptions& options, std::int64_t vocabulary) {
   const SamplingOptions& o = options;
   require(o.temperature >= 0, "temperature", o.temperature, "a number of at least 0");
-  require(o.temperature_range >= 0, "temperature_range", o.temperature_range,
-          "a number of at least 0");
-  require(o.temperature_exponent > 0, "temperature_exponent", o.temperature_exponent,
-          "a number above 0");
+  require(o.temperature_range >= 0 && o.temperature_range <= kMostTemperature, "temperature_range",
+          o.temperature_range, "[0, 1024]");
+  require(o.temperature_range == 0 || o.temperature <= kMostTemperature, "temperature",
+          o.temperature, "[0, 1024] beside a temperature_range");
+  require(o.temperature_exponent > 0 && o.temperature_exponent <= kMostExponent,
+          "temperature_exponent", o.temperature_exponent, "(0, 1024]");
   require_at_least(0, "top_k", o.top_k);
   require(o.top_p > 0 && o.top_p <= 1, "top_p", o.top_p, "(0, 1]");
   require(o.min_p >= 0 && o.min_p <= 1, "min_p", o.min_p, "[0, 1]");

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "models/sampling/dry_penalty.h"
 #include "models/token_range.h"
 
 namespace hearth::models {
@@ -27,7 +26,8 @@ std::span<const std::int32_t> last_of(std::span<const std::int32_t> tokens, std:
 SamplingState::SamplingState(SamplingOptions options, std::int64_t vocabulary)
     : vocabulary_(vocabulary), mu_(2 * options.mirostat_tau) {
   check_sampling_options(options, vocabulary);
-  options_ = std::make_shared<const SamplingOptions>(std::move(options));
+  DryBreakers breakers(options.dry_breakers);
+  fixed_ = std::make_shared<const Fixed>(Fixed{std::move(options), std::move(breakers)});
 }
 
 void SamplingState::accept_prompt(std::span<const std::int32_t> tokens) {
@@ -40,8 +40,8 @@ bool SamplingState::accept(std::int32_t token) {
   if (grammar_ && !grammar_->accept(token)) return false;
   accepted_.push_back({mu_, grammar_.has_value()});
   tokens_.push_back(token);
-  if (options_->mirostat != Mirostat::off) {
-    mu_ -= options_->mirostat_eta * (surprise_ - options_->mirostat_tau);
+  if (options().mirostat != Mirostat::off) {
+    mu_ -= options().mirostat_eta * (surprise_ - options().mirostat_tau);
   }
   return true;
 }
@@ -64,7 +64,7 @@ void SamplingState::rollback(std::size_t count) {
 }
 
 std::vector<LogitEdit> SamplingState::logit_edits() const {
-  const SamplingOptions& options = *options_;
+  const SamplingOptions& options = fixed_->options;
   std::map<std::int32_t, LogitEdit> edits;
   const auto edit_of = [&](std::int32_t token) -> LogitEdit& {
     return edits.try_emplace(token, LogitEdit{.token = token}).first->second;
@@ -87,7 +87,7 @@ std::vector<LogitEdit> SamplingState::logit_edits() const {
   }
   if (options.dry_multiplier != 0 && has_step(options, SamplingStep::dry)) {
     for (const auto& [token, penalty] :
-         dry_penalties(last_of(tokens_, options.dry_last), options)) {
+         dry_penalties(last_of(tokens_, options.dry_last), options, fixed_->breakers)) {
       edit_of(token).subtracted += static_cast<float>(penalty);
     }
   }

@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/philox.h"
 #include "models/grammar/grammar.h"
+#include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_options.h"
 
 namespace hearth::models {
@@ -29,7 +31,7 @@ class SamplingState {
   // Throws what check_sampling_options() throws.
   SamplingState(SamplingOptions options, std::int64_t vocabulary);
 
-  const SamplingOptions& options() const noexcept { return *options_; }
+  const SamplingOptions& options() const noexcept { return fixed_->options; }
   std::int64_t vocabulary() const noexcept { return vocabulary_; }
 
   // Tokens that the text begins with: penalties see them, the grammar does not. Throws
@@ -48,7 +50,7 @@ class SamplingState {
 
   // Draws so far; the next one takes the words of Philox(seed, draws).
   std::uint64_t draws() const noexcept { return accepted_.size(); }
-  PhiloxBlock random_words() const noexcept { return philox(options_->seed, 0, draws()); }
+  PhiloxBlock random_words() const noexcept { return philox(options().seed, 0, draws()); }
 
   // Bits of surprise at which mirostat aims now.
   double mirostat_mu() const noexcept { return mu_; }
@@ -63,12 +65,17 @@ class SamplingState {
   std::span<const std::int32_t> tokens() const noexcept { return tokens_; }
 
  private:
+  // Shared by copies.
+  struct Fixed {
+    SamplingOptions options;
+    DryBreakers breakers;
+  };
   struct Accepted {
     double mu;           // before it
     bool moved_grammar;  // the grammar has to step back, too
   };
 
-  std::shared_ptr<const SamplingOptions> options_;
+  std::shared_ptr<const Fixed> fixed_;
   std::int64_t vocabulary_;
   std::vector<std::int32_t> tokens_;
   std::vector<Accepted> accepted_;

@@ -1,5 +1,8 @@
 #include "models/tokenizer/special.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "models/tokenizer/unicode.h"
 
 namespace hearth::models::tokens {
@@ -21,13 +24,22 @@ Decoded decode_before(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+bool ControlPlaces::covers(std::size_t begin, std::size_t end) const {
+  const auto behind =
+      std::upper_bound(ranges_.begin(), ranges_.end(), begin,
+                       [](std::size_t at, const std::pair<std::size_t, std::size_t>& range) {
+                         return at < range.first;
+                       });
+  return everywhere_ || (behind != ranges_.begin() && end <= std::prev(behind)->second);
+}
+
 void SpecialTexts::add(std::string_view text, const AddedToken& token) {
   if (text.empty()) return;
   trie_.insert(text, static_cast<std::int32_t>(tokens_.size()));
   tokens_.push_back(token);
 }
 
-void SpecialTexts::split(std::string_view text, bool parse_control,
+void SpecialTexts::split(std::string_view text, const ControlPlaces& controls,
                          std::vector<Segment>& out) const {
   std::size_t done = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -36,7 +48,7 @@ void SpecialTexts::split(std::string_view text, bool parse_control,
     if (trie_.begins_with(text[at])) {
       trie_.prefixes(text.substr(at), [&](std::size_t size, std::int32_t place) {
         const AddedToken& token = tokens_[static_cast<std::size_t>(place)];
-        if (token.is_control && !parse_control) return;
+        if (token.is_control && !controls.covers(at, at + size)) return;
         if (token.single_word) {
           const std::size_t behind = at + size;
           if (at > 0 && makes_words(decode_before(text, at).code)) return;

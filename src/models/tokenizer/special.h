@@ -1,8 +1,10 @@
 // Tokens that are found in a text before all else.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/tokenizer/byte_trie.h"
@@ -22,6 +24,22 @@ struct Segment {
   std::string_view text;
 };
 
+// Where a text may have control tokens.
+class ControlPlaces {
+ public:
+  // Everywhere or nowhere.
+  explicit ControlPlaces(bool everywhere) : everywhere_(everywhere) {}
+  // Wholly within one of these ranges [begin, end), which are ascending and apart.
+  explicit ControlPlaces(std::vector<std::pair<std::size_t, std::size_t>> ranges)
+      : ranges_(std::move(ranges)) {}
+
+  bool covers(std::size_t begin, std::size_t end) const;
+
+ private:
+  bool everywhere_ = false;
+  std::vector<std::pair<std::size_t, std::size_t>> ranges_;
+};
+
 class SpecialTexts {
  public:
   // Of equal texts the last stands.
@@ -30,7 +48,7 @@ class SpecialTexts {
 
   // Appends the parts of `text`: at each place the longest token that begins there, of those that
   // are allowed.
-  void split(std::string_view text, bool parse_control, std::vector<Segment>& out) const;
+  void split(std::string_view text, const ControlPlaces& controls, std::vector<Segment>& out) const;
 
  private:
   std::vector<AddedToken> tokens_;

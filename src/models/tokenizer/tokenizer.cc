@@ -10,13 +10,13 @@ namespace tokens {
 namespace {
 
 // Cuts segments of text, in order, into what `splitter` finds.
-void find_in_text(const SpecialTexts& splitter, std::string_view text, bool parse_control,
-                  std::vector<Segment>& out) {
+void find_in_text(const SpecialTexts& splitter, std::string_view text,
+                  const ControlPlaces& controls, std::vector<Segment>& out) {
   if (splitter.empty()) {
     if (!text.empty()) out.push_back({-1, text});
     return;
   }
-  splitter.split(text, parse_control, out);
+  splitter.split(text, controls, out);
 }
 
 void encode_text(const Parts& parts, std::string_view text, bool at_start,
@@ -53,11 +53,34 @@ Tokenizer::Tokenizer(tokens::Parts parts)
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
                                             const EncodeOptions& options) const {
+  return encode(text, tokens::ControlPlaces(options.parse_special), options.add_special);
+}
+
+std::vector<std::int32_t> Tokenizer::encode(std::span<const TextPart> text,
+                                            bool add_special) const {
+  std::string all;
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (const TextPart& part : text) {
+    const std::size_t begin = all.size();
+    all += part.text;
+    if (!part.parse_special || part.text.empty()) continue;
+    if (!places.empty() && places.back().second == begin) {
+      places.back().second = all.size();
+    } else {
+      places.emplace_back(begin, all.size());
+    }
+  }
+  return encode(all, tokens::ControlPlaces(std::move(places)), add_special);
+}
+
+std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
+                                            const tokens::ControlPlaces& controls,
+                                            bool add_special) const {
   std::vector<std::int32_t> out;
   out.reserve(text.size() / 4 + 4);
-  if (options.add_special) out = parts_->before;
+  if (add_special) out = parts_->before;
   std::vector<tokens::Segment> raw, normal;
-  tokens::find_in_text(parts_->raw_texts, text, options.parse_special, raw);
+  tokens::find_in_text(parts_->raw_texts, text, controls, raw);
   bool after_text = false;  // no special token in between
   for (const tokens::Segment& segment : raw) {
     if (segment.id >= 0) {
@@ -72,7 +95,10 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
       rest = changed;
     }
     normal.clear();
-    tokens::find_in_text(parts_->normal_texts, rest, options.parse_special, normal);
+    // In normal text places are other ones: control tokens where all of the segment may have some.
+    const auto begin = static_cast<std::size_t>(segment.text.data() - text.data());
+    const tokens::ControlPlaces here(controls.covers(begin, begin + segment.text.size()));
+    tokens::find_in_text(parts_->normal_texts, rest, here, normal);
     for (const tokens::Segment& part : normal) {
       if (part.id >= 0) {
         out.push_back(part.id);
@@ -83,7 +109,7 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
     }
     after_text = true;
   }
-  if (options.add_special) {
+  if (add_special) {
     out.insert(out.end(), parts_->after.begin(), parts_->after.end());
   }
   return out;

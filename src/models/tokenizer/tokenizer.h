@@ -17,8 +17,9 @@
 namespace hearth::models {
 
 namespace tokens {
+class ControlPlaces;
 struct Parts;
-}
+}  // namespace tokens
 
 // With the numbers that GGUF gives them.
 enum class TokenType : std::uint8_t { normal = 1, unknown, control, user_defined, unused, byte };
@@ -41,6 +42,12 @@ struct EncodeOptions {
   bool parse_special = false;
 };
 
+// A part of a text.
+struct TextPart {
+  std::string_view text;
+  bool parse_special = false;  // as EncodeOptions has it
+};
+
 struct DecodeOptions {
   bool show_special = false;  // the texts of control and unknown tokens, too
 };
@@ -53,6 +60,9 @@ class Tokenizer {
   // Any bytes are a text. What a vocabulary over bytes encodes is decoded to the same bytes; others
   // may have normal forms for texts, and one token for all that they do not know.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
+  // The same of parts that are one text: what is no control token is encoded across their borders,
+  // control tokens are found where they lie wholly in parts that may have them.
+  std::vector<std::int32_t> encode(std::span<const TextPart> text, bool add_special) const;
 
   // Bytes, which are UTF-8 where no token is cut off. Throws Error{invalid_argument} for ids
   // outside of the vocabulary, as all that take ids do.
@@ -80,6 +90,9 @@ class Tokenizer {
   bool drops_first_space() const noexcept;
 
  private:
+  std::vector<std::int32_t> encode(std::string_view text, const tokens::ControlPlaces& controls,
+                                   bool add_special) const;
+
   std::shared_ptr<const tokens::Parts> parts_;
 };
 

@@ -1,0 +1,63 @@
+// How a model wants a conversation to be written, and how it writes its answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "models/chat/answer_format.h"
+#include "models/chat/answer_parser.h"
+#include "models/chat/chat_message.h"
+#include "models/chat_template/chat_template.h"
+#include "models/language/load_model.h"
+#include "models/tokenizer/tokenizer.h"
+
+namespace hearth::models {
+
+struct ChatOptions {
+  JsonValue tools = nullptr;  // an array, as OpenAI's API has it; null: none
+  bool add_generation_prompt = true;
+  JsonObject arguments = {};  // of the template, such as enable_thinking
+  std::optional<chat_template::LocalTime> now = std::nullopt;  // the clock's where not given
+};
+
+struct ChatPrompt {
+  std::vector<std::int32_t> tokens;
+  bool has_tools = false;
+  bool begins_in_reasoning = false;  // it ends with what opens the reasoning
+};
+
+// What a template makes of messages. What comes from messages and tools can never be a control
+// token; the rest is one text with it. A token of the text's beginning, where the tokenizer wants
+// one, is there once. Throws Error{invalid_argument} as ChatTemplate::render() does.
+std::vector<std::int32_t> render_chat(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
+                                      std::span<const ChatMessage> messages,
+                                      const ChatOptions& options = {});
+
+// Immutable: may be used by several threads at once.
+class ChatFormat {
+ public:
+  // The template of the model's file; of a model without one ChatML, where its vocabulary has the
+  // tokens of that. Throws Error{unsupported} where it has not, Error{invalid_argument} for what is
+  // no template.
+  explicit ChatFormat(const LoadedModel& loaded);
+  ChatFormat(Tokenizer tokenizer, const std::string& source);
+
+  ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
+
+  // Of the answer to a prompt, whose text has those of control tokens where shows_special().
+  AnswerParser parser(const ChatPrompt& prompt, std::uint64_t id_seed = 0) const;
+  bool shows_special(const ChatPrompt& prompt) const;
+  const AnswerFormat& answer_format() const noexcept { return *answers_; }
+
+ private:
+  Tokenizer tokenizer_;
+  ChatTemplate template_;
+  const AnswerFormat* answers_;
+  const ReasoningMarks* reasoning_;
+};
+
+}  // namespace hearth::models
