@@ -8,7 +8,6 @@
 #include "core/json.h"
 #include "models/serving/request.h"
 #include "models/tokenizer/tokenizer.h"
-#include "tools/serve/answer_reader.h"
 
 namespace hearth::tools::serve {
 

@@ -1,13 +1,14 @@
 // POST /v1/chat/completions.
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "hearth/error.h"
+#include "models/chat/answer_parser.h"
+#include "models/chat/tool_calls.h"
 #include "tools/serve/answer_objects.h"
-#include "tools/serve/answer_reader.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/chat_messages.h"
 #include "tools/serve/endpoints.h"
@@ -22,7 +23,8 @@ constexpr std::int64_t kMostChatLogprobs = 20;
 
 struct ChatJob {
   GenerationFields fields;
-  AnswerForm form;
+  models::ChatPrompt prompt;  // that the answer is read by
+  bool is_call = false;  // the answer is the JSON of one call, and nothing else
   bool may_call_several = true;
   bool has_logprobs = false;
   std::string id = fresh_id("chatcmpl-");
@@ -49,52 +51,69 @@ ChatJob read_chat(const ApiRequest& request, const Service& service) {
   const auto best = fields.integer("top_logprobs", 0, kMostChatLogprobs);
   if (best && !job.has_logprobs) throw bad_field("top_logprobs", "without logprobs: true");
   if (job.has_logprobs) generation.logprobs = best.value_or(0);
-  ChatInput input{.messages = read_chat_messages(fields), .arguments = template_arguments(fields)};
+  const std::vector<models::ChatMessage> messages = read_chat_messages(fields);
   ToolChoice choice = read_tool_choice(fields);
   generation.constraint = read_constraint(fields, *service.model);
   if (choice.call_schema) {
     if (generation.constraint != nullptr) {
       throw bad_field("tool_choice", "requires a call beside a response_format or grammar");
     }
-    generation.constraint = service.model->constrain_by_schema(*choice.call_schema);
-    job.form.is_call = true;
+    try {
+      generation.constraint = service.model->constrain_by_schema(*choice.call_schema);
+    } catch (const Error& error) {
+      throw bad_field("tools", error.what());
+    }
+    job.is_call = true;
   }
-  job.form.may_call = choice.may_call;
   job.may_call_several = choice.may_call_several;
-  input.tools = std::move(choice.tools);
-  ChatPrompt prompt = service.model->render(input);
-  check_prompt(prompt.tokens, *service.model);
-  generation.tokens = std::move(prompt.tokens);
-  // What a grammar holds is the answer alone.
-  job.form.begins_in_thought = prompt.begins_in_thought && generation.constraint == nullptr;
+  job.prompt = service.model->chat().render(
+      messages, {.tools = std::move(choice.tools), .arguments = template_arguments(fields)});
+  check_prompt(job.prompt.tokens, *service.model);
+  generation.tokens = job.prompt.tokens;
+  if (generation.constraint != nullptr) {
+    // What a grammar holds is the answer alone, without reasoning and marks.
+    job.prompt.begins_in_reasoning = false;
+    job.prompt.has_tools = false;
+  } else {
+    generation.shows_special = service.model->chat().shows_special(job.prompt);
+  }
   return job;
 }
 
-JsonValue call_object(const ToolCall& call, const std::string& id) {
-  return JsonObject{{"id", id},
+JsonValue call_object(const models::ToolCall& call) {
+  return JsonObject{{"id", call.id},
                     {"type", "function"},
                     {"function", JsonObject{{"name", call.name}, {"arguments", call.arguments}}}};
+}
+
+void join(models::AnswerDelta& all, models::AnswerDelta part) {
+  all.reasoning += part.reasoning;
+  all.content += part.content;
+  for (models::ToolCall& call : part.tool_calls) all.tool_calls.push_back(std::move(call));
 }
 
 // One answer of a chat as it comes.
 class ChatAnswer {
  public:
-  explicit ChatAnswer(const ChatJob& job)
-      : may_call_several_(job.may_call_several), reader_(job.form) {}
+  ChatAnswer(const ChatJob& job, const models::ChatFormat& format, std::size_t index)
+      : job_(job), parser_(format.parser(job.prompt, job.fields.generation.sampling.seed + index)) {}
 
   // What the piece adds; calls that may not be there any more are dropped.
-  AnswerPart push(const models::GenerationPiece& piece) {
-    AnswerPart part = reader_.push(piece.text);
-    if (piece.finish != models::FinishReason::none) {
-      AnswerPart rest = reader_.finish();
-      part.reasoning += rest.reasoning;
-      part.content += rest.content;
-      for (ToolCall& call : rest.calls) part.calls.push_back(std::move(call));
-      finish_ = piece.finish;
+  models::AnswerDelta push(const models::GenerationPiece& piece) {
+    const bool is_last = piece.finish != models::FinishReason::none;
+    models::AnswerDelta part;
+    if (job_.is_call) {
+      call_ += piece.text;
+      if (is_last) part = read_call_text();
+    } else {
+      part = parser_.push(piece.text);
+      if (is_last) join(part, parser_.finish());
     }
-    const std::size_t most = may_call_several_ ? part.calls.size() : calls_ == 0 ? 1 : 0;
-    if (part.calls.size() > most) part.calls.resize(most);
-    calls_ += part.calls.size();
+    if (is_last) finish_ = piece.finish;
+    const std::size_t most =
+        job_.may_call_several ? part.tool_calls.size() : std::size_t{calls_ == 0 ? 1u : 0u};
+    if (part.tool_calls.size() > most) part.tool_calls.resize(most);
+    calls_ += part.tool_calls.size();
     return part;
   }
 
@@ -102,11 +121,29 @@ class ChatAnswer {
   JsonValue finish() const { return finish_name(finish_, calls_ > 0); }
 
  private:
-  bool may_call_several_;
-  AnswerReader reader_;
+  // Cut off by the number of tokens it is no call, but text.
+  models::AnswerDelta read_call_text() const {
+    models::AnswerDelta part;
+    part.tool_calls = models::parse_tool_calls(call_);
+    for (models::ToolCall& call : part.tool_calls) call.id = fresh_id("call_");
+    if (part.tool_calls.empty()) part.content = call_;
+    return part;
+  }
+
+  const ChatJob& job_;
+  models::AnswerParser parser_;
+  std::string call_;
   std::size_t calls_ = 0;
   models::FinishReason finish_ = models::FinishReason::none;
 };
+
+std::vector<ChatAnswer> begin_answers(const ChatJob& job, const models::ChatFormat& format) {
+  std::vector<ChatAnswer> answers;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(job.fields.count); ++i) {
+    answers.emplace_back(job, format, i);
+  }
+  return answers;
+}
 
 void check_piece(const models::GenerationPiece& piece) {
   if (piece.finish == models::FinishReason::failed) {
@@ -117,14 +154,14 @@ void check_piece(const models::GenerationPiece& piece) {
   }
 }
 
-JsonValue whole_message(AnswerPart all) {
+JsonValue whole_message(const models::AnswerDelta& all) {
   JsonObject message = {{"role", "assistant"}};
-  const bool is_call = !all.calls.empty() && all.content.empty();
+  const bool is_call = !all.tool_calls.empty() && all.content.empty();
   message.emplace_back("content", is_call ? JsonValue(nullptr) : JsonValue(all.content));
   if (!all.reasoning.empty()) message.emplace_back("reasoning_content", all.reasoning);
-  if (!all.calls.empty()) {
+  if (!all.tool_calls.empty()) {
     JsonArray calls;
-    for (const ToolCall& call : all.calls) calls.push_back(call_object(call, fresh_id("call_")));
+    for (const models::ToolCall& call : all.tool_calls) calls.push_back(call_object(call));
     message.emplace_back("tool_calls", std::move(calls));
   }
   return message;
@@ -132,18 +169,16 @@ JsonValue whole_message(AnswerPart all) {
 
 ApiResponse whole_chat(const ChatJob& job, const Service& service, const ApiRequest& request) {
   RunningAnswers answers(service, job.fields.generation, job.fields.count);
-  std::vector<ChatAnswer> states(answers.count(), ChatAnswer(job));
-  std::vector<AnswerPart> parts(answers.count());
+  std::vector<ChatAnswer> states = begin_answers(job, service.model->chat());
+  std::vector<models::AnswerDelta> parts(answers.count());
   std::vector<JsonArray> logprobs(answers.count());
   const bool is_whole = answers.run(
       [&](std::size_t i, const models::GenerationPiece& piece) {
         check_piece(piece);
-        AnswerPart part = states[i].push(piece);
-        parts[i].reasoning += part.reasoning;
-        parts[i].content += part.content;
-        for (ToolCall& call : part.calls) parts[i].calls.push_back(std::move(call));
+        join(parts[i], states[i].push(piece));
+        if (!job.has_logprobs) return true;
         for (JsonValue& each : chat_logprobs(service.model->tokenizer(), piece.tokens)) {
-          if (job.has_logprobs) logprobs[i].push_back(std::move(each));
+          logprobs[i].push_back(std::move(each));
         }
         return true;
       },
@@ -153,7 +188,7 @@ ApiResponse whole_chat(const ChatJob& job, const Service& service, const ApiRequ
   for (std::size_t i = 0; i < parts.size(); ++i) {
     choices.push_back(JsonObject{
         {"index", static_cast<std::int64_t>(i)},
-        {"message", whole_message(std::move(parts[i]))},
+        {"message", whole_message(parts[i])},
         {"logprobs", job.has_logprobs
                          ? JsonValue(JsonObject{{"content", std::move(logprobs[i])}})
                          : JsonValue(nullptr)},
@@ -171,10 +206,11 @@ ApiResponse whole_chat(const ChatJob& job, const Service& service, const ApiRequ
 // The chunks of a stream: all have the same id, time and model.
 class ChatChunks {
  public:
-  ChatChunks(const ChatJob& job, const models::Tokenizer& tokenizer, EventStream& events)
-      : job_(job), tokenizer_(tokenizer), events_(events) {
-    states_.assign(static_cast<std::size_t>(job.fields.count), ChatAnswer(job));
-  }
+  ChatChunks(const ChatJob& job, const ServedModel& model, EventStream& events)
+      : job_(job),
+        tokenizer_(model.tokenizer()),
+        events_(events),
+        states_(begin_answers(job, model.chat())) {}
 
   bool begin() {
     for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -187,7 +223,7 @@ class ChatChunks {
     check_piece(piece);
     ChatAnswer& state = states_[i];
     const auto index = static_cast<std::int64_t>(state.calls());
-    const AnswerPart part = state.push(piece);
+    const models::AnswerDelta part = state.push(piece);
     JsonValue logprobs = nullptr;
     if (job_.has_logprobs && !piece.tokens.empty()) {
       logprobs = JsonObject{{"content", chat_logprobs(tokenizer_, piece.tokens)}};
@@ -200,8 +236,8 @@ class ChatChunks {
     if (!part.content.empty() || !std::holds_alternative<std::nullptr_t>(logprobs)) {
       is_open = is_open && send(i, {{"content", part.content}}, nullptr, std::move(logprobs));
     }
-    for (std::size_t at = 0; is_open && at < part.calls.size(); ++at) {
-      is_open = send_call(i, index + static_cast<std::int64_t>(at), part.calls[at]);
+    for (std::size_t at = 0; is_open && at < part.tool_calls.size(); ++at) {
+      is_open = send_call(i, index + static_cast<std::int64_t>(at), part.tool_calls[at]);
     }
     if (is_open && piece.finish != models::FinishReason::none) {
       is_open = send(i, {}, state.finish(), nullptr);
@@ -238,9 +274,9 @@ class ChatChunks {
   }
 
   // Its name, then its arguments, as clients join them.
-  bool send_call(std::size_t i, std::int64_t index, const ToolCall& call) {
+  bool send_call(std::size_t i, std::int64_t index, const models::ToolCall& call) {
     JsonObject first = {{"index", index},
-                        {"id", fresh_id("call_")},
+                        {"id", call.id},
                         {"type", "function"},
                         {"function", JsonObject{{"name", call.name}, {"arguments", ""}}}};
     JsonObject second = {{"index", index},
@@ -270,7 +306,7 @@ ApiResponse answer_chat(const ApiRequest& request, const Service& service) {
   response.stream = [job, answers, service, is_open = request.is_open](Sink& sink) {
     EventStream events(sink, service.ping);
     try {
-      ChatChunks chunks(*job, service.model->tokenizer(), events);
+      ChatChunks chunks(*job, *service.model, events);
       const bool is_whole =
           chunks.begin() &&
           answers->run([&](std::size_t i,

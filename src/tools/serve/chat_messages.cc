@@ -1,7 +1,7 @@
 #include "tools/serve/chat_messages.h"
 
+#include <optional>
 #include <string>
-#include <utility>
 
 #include "tools/serve/api_error.h"
 
@@ -12,11 +12,11 @@ constexpr std::size_t kMostMessages = 4096;
 constexpr std::size_t kMostParts = 4096;
 constexpr std::size_t kMostCalls = 128;
 
-// A text, parts of texts, or null.
-JsonValue read_content(const Fields& message) {
+// A text, parts of texts, or nothing.
+std::optional<std::string> read_content(const Fields& message) {
   const JsonValue* content = message.find("content");
-  if (content == nullptr) return nullptr;
-  if (std::holds_alternative<std::string>(*content)) return *content;
+  if (content == nullptr) return std::nullopt;
+  if (const auto* text = std::get_if<std::string>(content)) return *text;
   if (!std::holds_alternative<JsonArray>(*content)) {
     message.wrong_type("content", "a string or an array of parts");
   }
@@ -36,7 +36,7 @@ JsonValue read_content(const Fields& message) {
   return joined;
 }
 
-JsonValue read_call(const JsonValue& value, const std::string& path) {
+models::ToolCall read_call(const JsonValue& value, const std::string& path) {
   const auto* object = std::get_if<JsonObject>(&value);
   if (object == nullptr) throw bad_field(path, "is of the wrong type; expected an object");
   const Fields call(*object, path + ".");
@@ -45,57 +45,47 @@ JsonValue read_call(const JsonValue& value, const std::string& path) {
   const Fields inside(*function, path + ".function.");
   const auto name = inside.text("name");
   if (!name) throw bad_field(path + ".function.name", "is missing");
-  JsonValue arguments = JsonObject{};
-  if (const JsonValue* given = inside.find("arguments")) {
-    arguments = *given;
-    if (const auto* text = std::get_if<std::string>(given)) {
-      auto parsed = parse_json(*text);
-      if (parsed && std::holds_alternative<JsonObject>(*parsed)) arguments = std::move(*parsed);
-    }
-  }
-  return JsonObject{{"id", call.text("id").value_or("")},
-                    {"type", "function"},
-                    {"function", JsonObject{{"name", *name}, {"arguments", std::move(arguments)}}}};
+  const JsonValue* given = inside.find("arguments");
+  const auto* text = given == nullptr ? nullptr : std::get_if<std::string>(given);
+  return {.id = call.text("id").value_or(""),
+          .name = *name,
+          .arguments = text != nullptr ? *text : given != nullptr ? json_text(*given) : "{}"};
 }
 
-JsonValue read_message(const JsonValue& value, const std::string& path) {
+models::ChatMessage read_message(const JsonValue& value, const std::string& path) {
   const auto* object = std::get_if<JsonObject>(&value);
   if (object == nullptr) throw bad_field(path, "is of the wrong type; expected an object");
   const Fields fields(*object, path + ".");
-  std::string role = fields.text("role").value_or("");
-  if (role == "developer") role = "system";
-  if (role != "system" && role != "user" && role != "assistant" && role != "tool") {
-    throw bad_field(path + ".role", "is not known; got " + json_text(role) +
+  models::ChatMessage message{.role = fields.text("role").value_or(""), .content = ""};
+  if (message.role == "developer") message.role = "system";
+  const bool is_answer = message.role == "assistant";
+  if (message.role != "system" && message.role != "user" && !is_answer && message.role != "tool") {
+    throw bad_field(path + ".role", "is not known; got " + json_text(message.role) +
                                         ", expected system, developer, user, assistant or tool");
   }
-  JsonObject message = {{"role", role}};
-  JsonValue content = read_content(fields);
+  const auto content = read_content(fields);
+  if (!content && !is_answer) throw bad_field(path + ".content", "is missing");
+  message.content = content.value_or("");
+  message.name = fields.text("name").value_or("");
+  message.tool_call_id = fields.text("tool_call_id").value_or("");
+  message.reasoning = fields.text("reasoning_content").value_or("");
   const JsonArray* calls = fields.array("tool_calls", kMostCalls);
-  if (std::holds_alternative<std::nullptr_t>(content)) {
-    if (role != "assistant") throw bad_field(path + ".content", "is missing");
-    content = std::string();
+  if (calls != nullptr && !calls->empty() && !is_answer) {
+    throw bad_field(path + ".tool_calls", "of another than the assistant");
   }
-  message.emplace_back("content", std::move(content));
-  for (const char* name : {"name", "tool_call_id", "reasoning_content"}) {
-    if (auto text = fields.text(name)) message.emplace_back(name, std::move(*text));
-  }
-  if (calls != nullptr && !calls->empty()) {
-    if (role != "assistant") throw bad_field(path + ".tool_calls", "of another than the assistant");
-    JsonArray list;
-    for (const JsonValue& call : *calls) {
-      list.push_back(read_call(call, path + ".tool_calls[" + std::to_string(list.size()) + "]"));
-    }
-    message.emplace_back("tool_calls", std::move(list));
+  for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
+    message.tool_calls.push_back(
+        read_call((*calls)[i], path + ".tool_calls[" + std::to_string(i) + "]"));
   }
   return message;
 }
 
 }  // namespace
 
-JsonArray read_chat_messages(const Fields& fields) {
+std::vector<models::ChatMessage> read_chat_messages(const Fields& fields) {
   const JsonArray* list = fields.array("messages", kMostMessages);
   if (list == nullptr || list->empty()) throw bad_field("messages", "is missing or empty");
-  JsonArray messages;
+  std::vector<models::ChatMessage> messages;
   for (const JsonValue& each : *list) {
     messages.push_back(read_message(each, "messages[" + std::to_string(messages.size()) + "]"));
   }

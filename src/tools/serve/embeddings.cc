@@ -14,7 +14,7 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostTexts = 2048;
-constexpr std::size_t kMostTokens = std::size_t{1} << 20;
+constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
 
 std::vector<std::int32_t> tokens_of(const JsonValue& input, const Fields& fields,
                                     const ServedModel& model) {
@@ -45,7 +45,7 @@ models::TokenLists read_inputs(const Fields& fields, const ServedModel& model) {
   for (const JsonValue& each : *fields.array("input", kMostTexts)) {
     texts.push_back(tokens_of(each, fields, model));
     total += texts.back().size();
-    if (total > kMostTokens) throw bad_field("input", "has too many tokens");
+    if (total > kMostInputTokens) throw bad_field("input", "has too many tokens");
   }
   return texts;
 }

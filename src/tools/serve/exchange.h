@@ -31,11 +31,11 @@ struct ApiRequest {
 struct ApiResponse {
   int status = 200;
   std::string content_type = "application/json";
-  std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
   // Set: what writes the body, piece by piece, instead of `body`. Called once, by the thread that
   // asked; never throws.
-  std::function<void(Sink&)> stream;
+  std::function<void(Sink&)> stream = {};
 };
 
 }  // namespace hearth::tools::serve

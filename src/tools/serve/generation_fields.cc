@@ -12,7 +12,7 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::int64_t kMostAnswers = 16;
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+constexpr std::int64_t kMostNewTokens = std::int64_t{1} << 40;
 constexpr std::size_t kMostStops = 16;
 constexpr std::size_t kMostStopBytes = 512;
 constexpr std::size_t kMostBiases = 1024;
@@ -148,8 +148,8 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
     read.includes_usage = Fields(*options, "stream_options.").flag("include_usage", false);
   }
   models::GenerationRequest& generation = read.generation;
-  const auto plain = fields.integer("max_tokens", 1, kMostTokens);
-  const auto newer = fields.integer("max_completion_tokens", 1, kMostTokens);
+  const auto plain = fields.integer("max_tokens", 1, kMostNewTokens);
+  const auto newer = fields.integer("max_completion_tokens", 1, kMostNewTokens);
   generation.most_tokens =
       std::min(newer.value_or(plain.value_or(most_tokens)), model.card().context);
   generation.stops = read_stops(fields);

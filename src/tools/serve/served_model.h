@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "models/chat/chat_format.h"
 #include "models/language/text_encoder.h"
 #include "models/serving/scheduler.h"
 #include "models/tokenizer/tokenizer.h"
@@ -22,18 +23,6 @@ struct ModelCard {
   bool embeds = false;       // texts as vectors
 };
 
-// What a chat template is given; messages and tools as the request has them.
-struct ChatInput {
-  JsonArray messages;
-  JsonValue tools = nullptr;
-  JsonObject arguments;
-};
-
-struct ChatPrompt {
-  std::vector<std::int32_t> tokens;
-  bool begins_in_thought = false;  // the template has opened the model's reasoning
-};
-
 // Calls from several threads at once are fine. Methods throw Error.
 class ServedModel {
  public:
@@ -41,8 +30,8 @@ class ServedModel {
 
   virtual const ModelCard& card() const = 0;
   virtual const models::Tokenizer& tokenizer() const = 0;
-  // Throws Error{unsupported} where the model has no template.
-  virtual ChatPrompt render(const ChatInput& input) const = 0;
+  // How it is talked to. Throws Error{unsupported} where nothing says so.
+  virtual const models::ChatFormat& chat() const = 0;
   // Shared by texts of the same grammar: `source` is GBNF, or a schema as JSON.
   virtual std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
       const std::string& source) = 0;
