@@ -7,7 +7,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(_hearth_embed_script "${CMAKE_CURRENT_LIST_FILE}")
 
   function(hearth_embed target namespace folder)
-    set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}_texts.cc")
+    string(REPLACE "::" "_" name "${target}_${namespace}")
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/${name}_texts.cc")
     list(JOIN ARGN "|" files)
     add_custom_command(OUTPUT "${output}"
       COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DNAMESPACE=${namespace}"

@@ -27,6 +27,7 @@ void add_info(CommandLine& line);
 void add_quantize(CommandLine& line);
 void add_chat(CommandLine& line);
 void add_embed(CommandLine& line);
+void add_serve(CommandLine& line);
 void add_tokenize(CommandLine& line);
 void add_render_template(CommandLine& line);
 void add_bench(CommandLine& line);

@@ -1,0 +1,158 @@
+// `hearth serve`: a model behind OpenAI's API.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hearth/device.h"
+#include "io/file.h"
+#include "models/language/load_model.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+#include "tools/serve/api.h"
+#include "tools/serve/http_transport.h"
+#include "tools/serve/loaded_service.h"
+#include "tools/serve/shutdown_signal.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr std::uint64_t kMostKeyBytes = 1 << 20;
+constexpr std::size_t kSpareThreads = 8;  // for what is answered at once
+constexpr std::chrono::hours kWhile{1};
+
+struct ServeArguments {
+  std::string model, name, device, dtype = "f32", host = "127.0.0.1", key_file;
+  std::vector<std::string> keys, origins;
+  std::int64_t port = 8080, context = 0, grace = 5, body = 8, memory = 1024;
+  models::SchedulerOptions scheduler;
+};
+
+std::vector<std::string> keys_of(const ServeArguments& arguments) {
+  std::vector<std::string> keys = arguments.keys;
+  if (!arguments.key_file.empty()) {
+    const auto bytes = io::read_file(arguments.key_file, kMostKeyBytes);
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
+      if (end > at) keys.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    if (keys.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "serve: a file of keys without any; got " + arguments.key_file);
+    }
+  }
+  if (std::find(keys.begin(), keys.end(), "") != keys.end()) {
+    throw Error(ErrorCode::invalid_argument, "serve: an empty key");
+  }
+  return keys;
+}
+
+std::string name_of(const ServeArguments& arguments) {
+  if (!arguments.name.empty()) return arguments.name;
+  std::filesystem::path path = arguments.model;
+  if (!path.has_filename()) path = path.parent_path();
+  return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
+}
+
+std::shared_ptr<serve::ServedModel> load(const ServeArguments& arguments, Device device) {
+  models::LoadedModel loaded = models::load_language_model(
+      arguments.model, {.device = device,
+                        .compute = dtype_from_name(arguments.dtype),
+                        .context = arguments.context});
+  models::SchedulerOptions options = arguments.scheduler;
+  options.memory = arguments.memory << 20;
+  return std::make_shared<serve::LoadedService>(std::move(loaded), name_of(arguments), options);
+}
+
+void run_serve(const ServeArguments& arguments) {
+  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
+  Device::set_default(device);
+  serve::Api api({.keys = keys_of(arguments), .origins = arguments.origins});
+  serve::ShutdownSignal signal;
+  const auto threads = static_cast<std::size_t>(arguments.scheduler.most_running +
+                                                arguments.scheduler.most_waiting);
+  serve::HttpTransport transport(
+      {.host = arguments.host,
+       .port = static_cast<int>(arguments.port),
+       .threads = std::min<std::size_t>(threads, 512) + kSpareThreads,
+       .most_body_bytes = static_cast<std::size_t>(arguments.body) << 20},
+      [&](const serve::ApiRequest& request) { return api.answer(request); });
+  const int port = transport.start();
+  const bool is_v6 = arguments.host.find(':') != std::string::npos;
+  write_out("serve: listening on http://" +
+            (is_v6 ? "[" + arguments.host + "]" : arguments.host) + ":" + std::to_string(port) +
+            "\n");
+  const auto model = load(arguments, device);
+  api.set_model(model);
+  const serve::ModelCard& card = model->card();
+  write_out("serve: " + card.id + " is ready, " + std::to_string(card.context) +
+            " tokens of context\n");
+  while (!signal.wait_for(kWhile)) {
+  }
+  write_out("serve: stopping\n");
+  transport.stop();
+  transport.wait_until_idle(std::chrono::seconds(arguments.grace));
+  api.stop();
+}
+
+}  // namespace
+
+void add_serve(CommandLine& line) {
+  auto arguments = std::make_shared<ServeArguments>();
+  Command command =
+      line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
+  command
+      .option("--model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
+      .required();
+  command.option("--name", arguments->name, "What clients call the model [that of the file]");
+  command.option("--host", arguments->host, "Address to listen on; 0.0.0.0: all of the machine")
+      .show_default();
+  command.option("--port", arguments->port, "Port; 0: one that is free")
+      .range(std::int64_t{0}, std::int64_t{65535})
+      .show_default();
+  command.option("--api-key", arguments->keys,
+                 "A key that clients must have; may be given again [none]");
+  command.option("--api-key-file", arguments->key_file, "A file with a key a line");
+  command.option("--cors", arguments->origins,
+                 "Origin of pages that may ask, or *; may be given again [none]");
+  command
+      .option("--parallel", arguments->scheduler.most_running, "Texts that are written at once")
+      .range(std::int64_t{1}, std::int64_t{256})
+      .show_default();
+  command
+      .option("--queue", arguments->scheduler.most_waiting,
+              "Texts that wait; more are answered by 429")
+      .range(std::int64_t{1}, std::int64_t{100'000})
+      .show_default();
+  command.option("--context", arguments->context, "Positions of a text [what the model has]")
+      .range(std::int64_t{0}, std::int64_t{1} << 30);
+  command
+      .option("--memory", arguments->memory, "MiB for keys and values of all texts together")
+      .range(std::int64_t{1}, std::int64_t{1} << 30)
+      .show_default();
+  command
+      .option("--prefill", arguments->scheduler.prefill_rows,
+              "Tokens of prompts that go beside one step of answers")
+      .range(std::int64_t{1}, std::int64_t{1} << 20)
+      .show_default();
+  command.option("--max-body", arguments->body, "MiB that a request may have")
+      .range(std::int64_t{1}, std::int64_t{1024})
+      .show_default();
+  command
+      .option("--grace", arguments->grace,
+              "Seconds that answers may go on after SIGTERM or SIGINT")
+      .range(std::int64_t{0}, std::int64_t{3600})
+      .show_default();
+  command.option("--dtype", arguments->dtype, "What activations are computed in")
+      .one_of({"f32", "bf16", "f16"})
+      .show_default();
+  command.option("--device", arguments->device, "See `hearth devices`");
+  command.action([arguments] { run_serve(*arguments); });
+}
+
+}  // namespace hearth::tools

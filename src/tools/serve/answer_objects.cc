@@ -1,0 +1,110 @@
+#include "tools/serve/answer_objects.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <utility>
+
+namespace hearth::tools::serve {
+namespace {
+
+// JSON has no infinity: the logarithm of the probability 0.
+double finite_logprob(float logprob) {
+  return std::isfinite(logprob) ? double{logprob} : -9999.0;
+}
+
+std::string token_text(const models::Tokenizer& tokenizer, std::int32_t token) {
+  const std::string_view bytes = tokenizer.bytes(token);
+  return std::string(bytes.empty() ? tokenizer.text(token) : bytes);
+}
+
+JsonArray token_bytes(const models::Tokenizer& tokenizer, std::int32_t token) {
+  JsonArray numbers;
+  for (const char byte : token_text(tokenizer, token)) {
+    numbers.emplace_back(std::int64_t{static_cast<unsigned char>(byte)});
+  }
+  return numbers;
+}
+
+JsonObject token_object(const models::Tokenizer& tokenizer, std::int32_t token, float logprob) {
+  return {{"token", token_text(tokenizer, token)},
+          {"logprob", finite_logprob(logprob)},
+          {"bytes", token_bytes(tokenizer, token)}};
+}
+
+}  // namespace
+
+std::string fresh_id(const char* prefix) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::random_device device;
+  std::string id = prefix;
+  for (int word = 0; word < 3; ++word) {
+    auto bits = device();
+    for (int digit = 0; digit < 8; ++digit, bits >>= 4) id += kDigits[bits & 15];
+  }
+  return id;
+}
+
+std::int64_t seconds_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+JsonValue finish_name(models::FinishReason finish, bool has_calls) {
+  switch (finish) {
+    case models::FinishReason::none:
+      return nullptr;
+    case models::FinishReason::length:
+      return "length";
+    default:
+      return has_calls ? "tool_calls" : "stop";
+  }
+}
+
+JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
+                        std::span<const models::GenerationToken> tokens) {
+  JsonArray content;
+  for (const models::GenerationToken& token : tokens) {
+    JsonObject object = token_object(tokenizer, token.token, token.logprob);
+    JsonArray best;
+    for (const auto& [other, logprob] : token.best) {
+      best.push_back(token_object(tokenizer, other, logprob));
+    }
+    object.emplace_back("top_logprobs", std::move(best));
+    content.push_back(std::move(object));
+  }
+  return content;
+}
+
+JsonValue completion_logprobs(const models::Tokenizer& tokenizer,
+                              std::span<const models::GenerationToken> tokens,
+                              std::int64_t& offset) {
+  JsonArray texts, logprobs, best, offsets;
+  for (const models::GenerationToken& token : tokens) {
+    const std::string text = token_text(tokenizer, token.token);
+    JsonObject others;
+    for (const auto& [other, logprob] : token.best) {
+      // Of texts that are the same once what is no UTF-8 is replaced, the likeliest stands.
+      const std::string name = token_text(tokenizer, other);
+      const bool is_there = std::any_of(others.begin(), others.end(),
+                                        [&](const auto& member) { return member.first == name; });
+      if (!is_there) others.emplace_back(name, finite_logprob(logprob));
+    }
+    texts.emplace_back(text);
+    logprobs.emplace_back(finite_logprob(token.logprob));
+    best.emplace_back(std::move(others));
+    offsets.emplace_back(offset);
+    // In code points, as clients count.
+    offset += std::count_if(text.begin(), text.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+    });
+  }
+  return JsonObject{{"tokens", std::move(texts)},
+                    {"token_logprobs", std::move(logprobs)},
+                    {"top_logprobs", std::move(best)},
+                    {"text_offset", std::move(offsets)}};
+}
+
+}  // namespace hearth::tools::serve

@@ -1,0 +1,152 @@
+#include "tools/serve/api.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "tools/serve/api_error.h"
+#include "tools/serve/endpoints.h"
+#include "tools/serve/page.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+struct Route {
+  std::string_view method, path;
+  ApiResponse (*answer)(const ApiRequest&, const Service&);
+};
+
+template <ApiResponse (*kAnswer)(const Service&)>
+ApiResponse without_request(const ApiRequest&, const Service& service) {
+  return kAnswer(service);
+}
+
+constexpr Route kRoutes[] = {
+    {"POST", "/chat/completions", answer_chat},
+    {"POST", "/completions", answer_completion},
+    {"POST", "/embeddings", answer_embeddings},
+    {"POST", "/tokenize", answer_tokenize},
+    {"POST", "/detokenize", answer_detokenize},
+    {"GET", "/models", without_request<answer_models>},
+    {"GET", "/props", without_request<answer_props>},
+    {"GET", "/metrics", without_request<answer_metrics>},
+};
+
+constexpr std::string_view kPageRules =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+// In a time that depends on the lengths alone.
+bool are_equal(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    const char other = i < a.size() ? a[i] : '\0';
+    difference |= static_cast<unsigned char>(other) ^ static_cast<unsigned char>(b[i]);
+  }
+  return difference == 0;
+}
+
+ApiResponse wrong_method(const ApiRequest& request, std::string_view allowed) {
+  ApiResponse response = ApiError(405, request.method + " " + request.path + ": expected " +
+                                           std::string(allowed),
+                                  "invalid_request_error")
+                             .response();
+  response.headers.emplace_back("Allow", allowed);
+  return response;
+}
+
+bool is_read(const ApiRequest& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
+ApiResponse page_response() {
+  ApiResponse response{.content_type = "text/html; charset=utf-8",
+                       .body = std::string(chat_page())};
+  response.headers = {{"Content-Security-Policy", std::string(kPageRules)},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Referrer-Policy", "no-referrer"}};
+  return response;
+}
+
+}  // namespace
+
+Api::Api(ApiOptions options) : options_(std::move(options)) {}
+
+void Api::set_model(std::shared_ptr<ServedModel> model) {
+  const std::lock_guard lock(mutex_);
+  model_ = std::move(model);
+}
+
+std::shared_ptr<ServedModel> Api::model() const {
+  const std::lock_guard lock(mutex_);
+  return model_;
+}
+
+bool Api::has_key(std::string_view authorization) const {
+  if (options_.keys.empty()) return true;
+  constexpr std::string_view kBearer = "Bearer ";
+  if (!authorization.starts_with(kBearer)) return false;
+  authorization.remove_prefix(kBearer.size());
+  bool is_known = false;  // all are compared, so that time tells nothing of which
+  for (const std::string& key : options_.keys) is_known |= are_equal(authorization, key);
+  return is_known;
+}
+
+void Api::add_origin(const ApiRequest& request, ApiResponse& response) const {
+  if (request.origin.empty()) return;
+  const auto& origins = options_.origins;
+  const bool allows_all = std::find(origins.begin(), origins.end(), "*") != origins.end();
+  if (!allows_all && std::find(origins.begin(), origins.end(), request.origin) == origins.end()) {
+    return;
+  }
+  response.headers.emplace_back("Access-Control-Allow-Origin",
+                                allows_all ? std::string("*") : request.origin);
+  if (!allows_all) response.headers.emplace_back("Vary", "Origin");
+  if (request.method == "OPTIONS") {
+    response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, OPTIONS");
+    response.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
+    response.headers.emplace_back("Access-Control-Max-Age", "3600");
+  }
+}
+
+ApiResponse Api::dispatch(const ApiRequest& request) const {
+  std::string_view path = request.path;
+  if (path.starts_with("/v1/")) path.remove_prefix(3);
+  if (request.method == "OPTIONS") return {.status = 204, .content_type = ""};
+  if (path == "/") return is_read(request) ? page_response() : wrong_method(request, "GET");
+  const std::shared_ptr<ServedModel> served = model();
+  if (path == "/health") {
+    if (!is_read(request)) return wrong_method(request, "GET");
+    if (is_stopping_->load()) throw ApiError(503, "the server is stopping", "unavailable_error");
+    if (served == nullptr) throw ApiError(503, "the model is loading", "unavailable_error");
+    return {.body = R"({"status":"ok"})"};
+  }
+  if (!has_key(request.authorization)) {
+    throw ApiError(401, "the key is missing or wrong; expected Authorization: Bearer KEY",
+                   "authentication_error", "", "invalid_api_key");
+  }
+  const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes),
+                                   [&](const Route& each) { return each.path == path; });
+  if (route == std::end(kRoutes)) {
+    throw ApiError(404, "there is no " + request.path.substr(0, 100), "invalid_request_error");
+  }
+  if (request.method != route->method && !(route->method == "GET" && is_read(request))) {
+    return wrong_method(request, route->method);
+  }
+  if (is_stopping_->load()) throw ApiError(503, "the server is stopping", "unavailable_error");
+  if (served == nullptr) throw ApiError(503, "the model is loading", "unavailable_error");
+  return route->answer(request, {served, is_stopping_, options_.ping});
+}
+
+ApiResponse Api::answer(const ApiRequest& request) const noexcept {
+  ApiResponse response;
+  try {
+    response = dispatch(request);
+  } catch (...) {
+    response = error_of_exception().response();
+  }
+  add_origin(request, response);
+  return response;
+}
+
+}  // namespace hearth::tools::serve

@@ -1,0 +1,119 @@
+#include "tools/serve/bounded_stream.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace hearth::tools::serve {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kSlice{100};  // how late a stop is seen
+constexpr milliseconds kDrainTime{500};
+constexpr std::size_t kDrainBytes = 4 << 20;
+
+milliseconds time_until(std::chrono::steady_clock::time_point when) {
+  return std::chrono::duration_cast<milliseconds>(when - std::chrono::steady_clock::now());
+}
+
+}  // namespace
+
+bool BoundedStream::wait(bool for_reading, milliseconds time) const {
+  pollfd asked{.fd = socket_, .events = static_cast<short>(for_reading ? POLLIN : POLLOUT),
+               .revents = 0};
+  const auto until = Clock::now() + time;
+  while (true) {
+    const auto left = std::max(time_until(until), milliseconds(0));
+    const int count = ::poll(&asked, 1, static_cast<int>(left.count()));
+    if (count >= 0) return count > 0;
+    if (errno != EINTR) return false;
+  }
+}
+
+bool BoundedStream::fill(milliseconds time) {
+  if (time.count() <= 0 || !wait(true, time)) return false;
+  const ssize_t got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
+  if (got <= 0) return false;
+  at_ = 0;
+  end_ = static_cast<std::size_t>(got);
+  return true;
+}
+
+bool BoundedStream::begin_request() {
+  const auto until = Clock::now() + options_.idle_time;
+  while (at_ == end_) {
+    if (is_stopping_ || Clock::now() >= until) return false;
+    if (wait(true, kSlice) && !fill(kSlice)) return false;
+  }
+  deadline_ = Clock::now() + options_.read_time;
+  head_bytes_ = body_bytes_ = 0;
+  in_head_ = true;
+  in_empty_line_ = false;
+  return true;
+}
+
+bool BoundedStream::count(const char* bytes, std::size_t size) {
+  for (std::size_t i = 0; in_head_ && i < size; ++i) {
+    if (bytes[i] == '\n') {
+      if (in_empty_line_) in_head_ = false;
+      in_empty_line_ = true;
+    } else if (bytes[i] != '\r') {
+      in_empty_line_ = false;
+    }
+    if (++head_bytes_ > options_.most_head_bytes) return false;
+    if (!in_head_) return true;  // the parser asks for single bytes of a head
+  }
+  if (!in_head_) body_bytes_ += size;
+  // Chunks have some bytes of their own.
+  return body_bytes_ <= 2 * options_.most_body_bytes + options_.most_head_bytes;
+}
+
+ssize_t BoundedStream::read(char* bytes, std::size_t size) {
+  if (is_given_up_ || (at_ == end_ && !fill(time_until(deadline_)))) {
+    is_given_up_ = true;
+    return -1;
+  }
+  const std::size_t taken = std::min(size, end_ - at_);
+  std::memcpy(bytes, buffer_.data() + at_, taken);
+  at_ += taken;
+  if (!count(bytes, taken)) {
+    is_given_up_ = true;
+    return -1;
+  }
+  return static_cast<ssize_t>(taken);
+}
+
+ssize_t BoundedStream::write(const char* bytes, std::size_t size) {
+  std::size_t sent = 0;
+  while (sent < size) {
+    if (!wait(false, options_.write_time)) return -1;
+    const ssize_t got = ::send(socket_, bytes + sent, size - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return -1;
+    if (got > 0) sent += static_cast<std::size_t>(got);
+  }
+  return static_cast<ssize_t>(size);
+}
+
+bool BoundedStream::is_open() const {
+  pollfd asked{.fd = socket_, .events = POLLIN, .revents = 0};
+  if (::poll(&asked, 1, 0) < 0) return errno == EINTR;
+  if ((asked.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return false;
+  if ((asked.revents & POLLIN) == 0) return true;
+  char byte = 0;
+  const ssize_t got = ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+}
+
+void BoundedStream::drain() {
+  ::shutdown(socket_, SHUT_WR);
+  const auto until = Clock::now() + kDrainTime;
+  for (std::size_t left = kDrainBytes; left > 0 && fill(time_until(until));) {
+    left -= std::min(left, end_);
+  }
+}
+
+}  // namespace hearth::tools::serve

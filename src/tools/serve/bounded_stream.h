@@ -1,0 +1,61 @@
+// A connection that bounds what its peer can make us read, and how long that takes: the library
+// itself reads lines of any length, and waits anew for each byte.
+#pragma once
+
+#include <httplib.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "tools/serve/http_transport.h"
+
+namespace hearth::tools::serve {
+
+// Of one thread, which owns the socket elsewhere.
+class BoundedStream final : public httplib::Stream {
+ public:
+  BoundedStream(int socket, const HttpOptions& options, const std::atomic<bool>& is_stopping)
+      : socket_(socket), options_(options), is_stopping_(is_stopping) {}
+
+  // Waits for the first byte of a request; false where none comes, or the server stops. From then
+  // on the request may take the options' bytes and time.
+  bool begin_request();
+  // The connection cannot go on behind this request: its body was not read, or was too much.
+  void give_up() noexcept { is_given_up_ = true; }
+  bool is_given_up() const noexcept { return is_given_up_; }
+  // Whether the peer still reads what is written.
+  bool is_open() const;
+  // Reads and forgets what a peer still sends, for a moment, so that it gets to read the answer.
+  void drain();
+
+  bool is_readable() const override { return at_ < end_ || wait(true, {}); }
+  bool is_writable() const override { return is_open(); }
+  // Negative where there is nothing, or no more is allowed.
+  ssize_t read(char* bytes, std::size_t size) override;
+  ssize_t write(const char* bytes, std::size_t size) override;
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return socket_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool wait(bool for_reading, std::chrono::milliseconds time) const;
+  bool fill(std::chrono::milliseconds time);
+  // Counts what is handed to the parser; false beyond the limits.
+  bool count(const char* bytes, std::size_t size);
+
+  int socket_;
+  const HttpOptions& options_;
+  const std::atomic<bool>& is_stopping_;
+  std::array<char, 16 << 10> buffer_;
+  std::size_t at_ = 0, end_ = 0;
+  Clock::time_point deadline_;
+  std::size_t head_bytes_ = 0, body_bytes_ = 0;
+  bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;
+};
+
+}  // namespace hearth::tools::serve

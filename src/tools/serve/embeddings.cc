@@ -1,0 +1,125 @@
+// POST /v1/embeddings.
+#include <bit>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/serve/api_error.h"
+#include "tools/serve/base64.h"
+#include "tools/serve/endpoints.h"
+#include "tools/serve/fields.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+constexpr std::size_t kMostTexts = 2048;
+constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
+
+std::vector<std::int32_t> tokens_of(const JsonValue& input, const Fields& fields,
+                                    const ServedModel& model) {
+  if (const auto* text = std::get_if<std::string>(&input)) return model.tokenizer().encode(*text);
+  const auto* list = std::get_if<JsonArray>(&input);
+  if (list == nullptr) fields.wrong_type("input", "strings or arrays of tokens");
+  std::vector<std::int32_t> tokens;
+  for (const JsonValue& each : *list) {
+    const auto token = whole_number(each);
+    if (!token || *token < 0 || *token >= static_cast<std::int64_t>(model.tokenizer().size())) {
+      throw bad_field("input", "is no token of the model; got " + json_text(each));
+    }
+    tokens.push_back(static_cast<std::int32_t>(*token));
+  }
+  return tokens;
+}
+
+models::TokenLists read_inputs(const Fields& fields, const ServedModel& model) {
+  const JsonValue* input = fields.find("input");
+  if (input == nullptr) throw bad_field("input", "is missing");
+  const auto* list = std::get_if<JsonArray>(input);
+  if (list == nullptr || (!list->empty() && whole_number(list->front()))) {
+    return {tokens_of(*input, fields, model)};
+  }
+  if (list->empty()) throw bad_field("input", "is empty");
+  models::TokenLists texts;
+  std::size_t total = 0;
+  for (const JsonValue& each : *fields.array("input", kMostTexts)) {
+    texts.push_back(tokens_of(each, fields, model));
+    total += texts.back().size();
+    if (total > kMostInputTokens) throw bad_field("input", "has too many tokens");
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::string base64_of(const std::vector<float>& numbers) {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<unsigned char> bytes(numbers.size() * sizeof(float));
+  if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    std::uint32_t word = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      word = word << 8 | (at + i < bytes.size() ? bytes[at + i] : 0u);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      const bool is_there = at + i <= bytes.size();  // i letters hold i - 1 bytes
+      text += is_there ? kLetters[word >> (18 - 6 * i) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+ApiResponse answer_embeddings(const ApiRequest& request, const Service& service) {
+  ServedModel& model = *service.model;
+  if (!model.card().embeds) {
+    throw ApiError(400, "the model writes texts and embeds none", "invalid_request_error", "model");
+  }
+  const JsonObject body = parse_body(request.body);
+  const Fields fields(body);
+  const std::string name = fields.text("model").value_or(model.card().id);
+  const std::string format = fields.text("encoding_format").value_or("float");
+  if (format != "float" && format != "base64") {
+    throw bad_field("encoding_format", "is not known; got " + json_text(format) +
+                                           ", expected float or base64");
+  }
+  const models::TokenLists texts = read_inputs(fields, model);
+  std::int64_t tokens = 0;
+  for (const auto& text : texts) {
+    const auto length = static_cast<std::int64_t>(text.size());
+    if (length == 0 || length > model.card().context) {
+      throw bad_field("input", "a text of so many tokens; got " + std::to_string(length) +
+                                   ", expected 1 to " + std::to_string(model.card().context));
+    }
+    tokens += length;
+  }
+  const auto dimensions = fields.integer("dimensions", 1, std::int64_t{1} << 20);
+  JsonArray data;
+  for (const std::vector<float>& vector : model.embed(texts)) {
+    if (dimensions && *dimensions != static_cast<std::int64_t>(vector.size())) {
+      throw bad_field("dimensions", "is not that of the model; got " +
+                                        std::to_string(*dimensions) + ", expected " +
+                                        std::to_string(vector.size()));
+    }
+    JsonValue embedding;
+    if (format == "base64") {
+      embedding = base64_of(vector);
+    } else {
+      JsonArray numbers;
+      for (const float number : vector) numbers.emplace_back(double{number});
+      embedding = std::move(numbers);
+    }
+    data.push_back(JsonObject{{"object", "embedding"},
+                              {"index", static_cast<std::int64_t>(data.size())},
+                              {"embedding", std::move(embedding)}});
+  }
+  return {.body = json_text(JsonObject{
+              {"object", "list"},
+              {"data", std::move(data)},
+              {"model", name},
+              {"usage", JsonObject{{"prompt_tokens", tokens}, {"total_tokens", tokens}}}})};
+}
+
+}  // namespace hearth::tools::serve

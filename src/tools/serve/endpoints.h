@@ -1,0 +1,19 @@
+// What the API answers, an endpoint each. They throw ApiError, and what models throw; `api.h` turns
+// that into answers.
+#pragma once
+
+#include "tools/serve/exchange.h"
+#include "tools/serve/running_answers.h"
+
+namespace hearth::tools::serve {
+
+ApiResponse answer_chat(const ApiRequest& request, const Service& service);
+ApiResponse answer_completion(const ApiRequest& request, const Service& service);
+ApiResponse answer_embeddings(const ApiRequest& request, const Service& service);
+ApiResponse answer_tokenize(const ApiRequest& request, const Service& service);
+ApiResponse answer_detokenize(const ApiRequest& request, const Service& service);
+ApiResponse answer_models(const Service& service);
+ApiResponse answer_props(const Service& service);
+ApiResponse answer_metrics(const Service& service);
+
+}  // namespace hearth::tools::serve

@@ -1,0 +1,36 @@
+// Server-sent events of an answer.
+#pragma once
+
+#include <chrono>
+
+#include "core/json.h"
+#include "tools/serve/exchange.h"
+
+namespace hearth::tools::serve {
+
+// Where a connection is closed all return false, from then on.
+class EventStream {
+ public:
+  EventStream(Sink& sink, std::chrono::milliseconds ping) : sink_(sink), ping_(ping) {}
+
+  bool send(const JsonValue& document) { return write("data: " + json_text(document) + "\n\n"); }
+  bool send_done() { return write("data: [DONE]\n\n"); }
+  // A comment where nothing was sent for a while, so that what stands between does not give up.
+  bool keep_alive() {
+    return std::chrono::steady_clock::now() - last_ < ping_ ? is_open_ : write(": ping\n\n");
+  }
+
+ private:
+  bool write(std::string_view bytes) {
+    last_ = std::chrono::steady_clock::now();
+    if (is_open_) is_open_ = sink_.write(bytes);
+    return is_open_;
+  }
+
+  Sink& sink_;
+  std::chrono::milliseconds ping_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  bool is_open_ = true;
+};
+
+}  // namespace hearth::tools::serve

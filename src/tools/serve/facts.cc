@@ -1,0 +1,106 @@
+// What the server says of itself: models, properties, metrics; and its tokenizer.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hearth/version.h"
+#include "tools/serve/api_error.h"
+#include "tools/serve/endpoints.h"
+#include "tools/serve/fields.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+constexpr std::size_t kMostIds = std::size_t{1} << 20;
+
+void add_metric(std::string& text, const char* name, const char* kind, const char* help,
+                std::int64_t value) {
+  text += std::string("# HELP hearth_") + name + " " + help + "\n# TYPE hearth_" + name + " " +
+          kind + "\nhearth_" + name + " " + std::to_string(value) + "\n";
+}
+
+}  // namespace
+
+ApiResponse answer_models(const Service& service) {
+  const ModelCard& card = service.model->card();
+  JsonObject model = {{"id", card.id},
+                      {"object", "model"},
+                      {"created", card.created},
+                      {"owned_by", "hearth"},
+                      {"context_length", card.context}};
+  return {.body = json_text(
+              JsonObject{{"object", "list"}, {"data", JsonArray{std::move(model)}}})};
+}
+
+ApiResponse answer_props(const Service& service) {
+  const ModelCard& card = service.model->card();
+  const models::SchedulerStats stats = service.model->stats();
+  return {.body = json_text(JsonObject{
+              {"version", HEARTH_VERSION},
+              {"model", card.id},
+              {"context_length", card.context},
+              {"vocabulary", static_cast<std::int64_t>(service.model->tokenizer().size())},
+              {"writes", card.writes},
+              {"embeds", card.embeds},
+              {"running", stats.running},
+              {"waiting", stats.waiting},
+              {"pages", stats.pages},
+              {"pages_used", stats.pages_used}})};
+}
+
+ApiResponse answer_metrics(const Service& service) {
+  const models::SchedulerStats stats = service.model->stats();
+  std::string text;
+  add_metric(text, "requests_running", "gauge", "Texts that are being written.", stats.running);
+  add_metric(text, "requests_waiting", "gauge", "Texts that wait for their turn.", stats.waiting);
+  add_metric(text, "pages", "gauge", "Pages of keys and values.", stats.pages);
+  add_metric(text, "pages_used", "gauge", "Pages of texts that run.", stats.pages_used);
+  add_metric(text, "pages_kept", "gauge", "Pages kept for prompts that begin the same.",
+             stats.pages_kept);
+  add_metric(text, "requests_total", "counter", "Texts that were asked for.", stats.requests);
+  add_metric(text, "prompt_tokens_total", "counter", "Tokens of prompts.", stats.tokens_in);
+  add_metric(text, "cached_tokens_total", "counter", "Tokens of prompts not computed again.",
+             stats.tokens_cached);
+  add_metric(text, "generated_tokens_total", "counter", "Tokens written.", stats.tokens_out);
+  add_metric(text, "cache_hits_total", "counter", "Requests with cached tokens.", stats.hits);
+  add_metric(text, "preemptions_total", "counter", "Texts that lost their pages for a while.",
+             stats.preemptions);
+  add_metric(text, "steps_total", "counter", "Passes of the model.", stats.steps);
+  add_metric(text, "rows_total", "counter", "Rows that these computed.", stats.rows);
+  return {.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
+}
+
+ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
+  const JsonObject body = parse_body(request.body);
+  const Fields fields(body);
+  const auto content = fields.text("content");
+  if (!content) throw bad_field("content", "is missing");
+  const models::EncodeOptions options{.add_special = fields.flag("add_special", false),
+                                      .parse_special = fields.flag("parse_special", false)};
+  JsonArray tokens;
+  for (const std::int32_t id : service.model->tokenizer().encode(*content, options)) {
+    tokens.emplace_back(std::int64_t{id});
+  }
+  return {.body = json_text(JsonObject{{"tokens", std::move(tokens)}})};
+}
+
+ApiResponse answer_detokenize(const ApiRequest& request, const Service& service) {
+  const JsonObject body = parse_body(request.body);
+  const Fields fields(body);
+  const JsonArray* tokens = fields.array("tokens", kMostIds);
+  if (tokens == nullptr) throw bad_field("tokens", "is missing");
+  const auto size = static_cast<std::int64_t>(service.model->tokenizer().size());
+  std::vector<std::int32_t> ids;
+  for (const JsonValue& token : *tokens) {
+    const auto id = whole_number(token);
+    if (!id || *id < 0 || *id >= size) {
+      throw bad_field("tokens", "is no token of the model; got " + json_text(token));
+    }
+    ids.push_back(static_cast<std::int32_t>(*id));
+  }
+  const bool shows = fields.flag("show_special", true);
+  return {.body = json_text(JsonObject{
+              {"content", service.model->tokenizer().decode(ids, {.show_special = shows})}})};
+}
+
+}  // namespace hearth::tools::serve

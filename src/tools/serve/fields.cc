@@ -1,0 +1,131 @@
+#include "tools/serve/fields.h"
+
+#include <cmath>
+
+#include "tools/serve/api_error.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+// A value takes some 40 bytes and its text may be 2: a document of this many stays below 40 MB.
+constexpr std::size_t kMostValues = std::size_t{1} << 20;
+
+bool has_many_values(std::string_view text) {
+  std::size_t values = 1;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string) {
+      if (c == '\\') ++i;
+    } else if (c == ',' || c == '[' || c == '{') {
+      ++values;
+    }
+  }
+  return values > kMostValues;
+}
+
+std::string range_text(const std::string& low, const std::string& high) {
+  return "expected " + low + " to " + high;
+}
+
+}  // namespace
+
+JsonObject parse_body(const std::string& body) {
+  if (has_many_values(body)) {
+    throw bad_field("", "the body has too many values; expected at most " +
+                            std::to_string(kMostValues));
+  }
+  auto document = parse_json(body);
+  if (!document) throw bad_field("", "the body is no JSON, or nests too deeply");
+  auto* object = std::get_if<JsonObject>(&*document);
+  if (object == nullptr) throw bad_field("", "the body is no JSON object");
+  return std::move(*object);
+}
+
+const JsonValue* Fields::find(std::string_view name) const {
+  for (const auto& [key, value] : object_) {
+    if (key == name) return std::holds_alternative<std::nullptr_t>(value) ? nullptr : &value;
+  }
+  return nullptr;
+}
+
+void Fields::wrong_type(std::string_view name, const char* expected) const {
+  throw bad_field(path(name), std::string("is of the wrong type; expected ") + expected);
+}
+
+bool Fields::flag(std::string_view name, bool otherwise) const {
+  const JsonValue* value = find(name);
+  if (value == nullptr) return otherwise;
+  if (const bool* is_set = std::get_if<bool>(value)) return *is_set;
+  wrong_type(name, "true or false");
+}
+
+std::optional<std::string> Fields::text(std::string_view name) const {
+  const JsonValue* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* text = std::get_if<std::string>(value)) return *text;
+  wrong_type(name, "a string");
+}
+
+std::optional<std::int64_t> Fields::integer(std::string_view name, std::int64_t low,
+                                            std::int64_t high) const {
+  const JsonValue* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  const auto whole = whole_number(*value);
+  if (!whole && !std::holds_alternative<std::uint64_t>(*value)) wrong_type(name, "an integer");
+  if (!whole || *whole < low || *whole > high) {
+    throw bad_field(path(name), "is out of range; got " + json_text(*value) + ", " +
+                                    range_text(std::to_string(low), std::to_string(high)));
+  }
+  return whole;
+}
+
+std::optional<double> Fields::number(std::string_view name, double low, double high) const {
+  const JsonValue* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  const auto number = any_number(*value);
+  if (!number) wrong_type(name, "a number");
+  if (!(*number >= low && *number <= high)) {
+    throw bad_field(path(name), "is out of range; got " + json_text(*value) + ", " +
+                                    range_text(json_text(low), json_text(high)));
+  }
+  return number;
+}
+
+const JsonObject* Fields::object(std::string_view name) const {
+  const JsonValue* value = find(name);
+  if (value == nullptr) return nullptr;
+  if (const auto* object = std::get_if<JsonObject>(value)) return object;
+  wrong_type(name, "an object");
+}
+
+const JsonArray* Fields::array(std::string_view name, std::size_t most) const {
+  const JsonValue* value = find(name);
+  if (value == nullptr) return nullptr;
+  const auto* array = std::get_if<JsonArray>(value);
+  if (array == nullptr) wrong_type(name, "an array");
+  if (array->size() > most) {
+    throw bad_field(path(name), "is too long; got " + std::to_string(array->size()) +
+                                    " elements, expected at most " + std::to_string(most));
+  }
+  return array;
+}
+
+std::optional<std::int64_t> whole_number(const JsonValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+  const auto* real = std::get_if<double>(&value);
+  if (real != nullptr && std::abs(*real) <= 0x1p53 && std::floor(*real) == *real) {
+    return static_cast<std::int64_t>(*real);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> any_number(const JsonValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* large = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*large);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return std::nullopt;
+}
+
+}  // namespace hearth::tools::serve

@@ -1,0 +1,51 @@
+// Reading the fields of a request, whose types nobody vouches for. All throw ApiError (400) with the
+// field's name; null is a field that is not there, as OpenAI's clients write it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/json.h"
+
+namespace hearth::tools::serve {
+
+// The object that the body is. Refuses what is no JSON, is no object, nests deeply or has so many
+// values that the document would be far larger than its text.
+JsonObject parse_body(const std::string& body);
+
+// The fields of an object. The object must outlive it.
+class Fields {
+ public:
+  // `prefix` stands before the names in messages: "stream_options.".
+  explicit Fields(const JsonObject& object, std::string prefix = "")
+      : object_(object), prefix_(std::move(prefix)) {}
+
+  // Null where there is none.
+  const JsonValue* find(std::string_view name) const;
+  std::string path(std::string_view name) const { return prefix_ + std::string(name); }
+
+  bool flag(std::string_view name, bool otherwise) const;
+  std::optional<std::string> text(std::string_view name) const;
+  // Within [low, high]; a whole number may be written 1.0.
+  std::optional<std::int64_t> integer(std::string_view name, std::int64_t low,
+                                      std::int64_t high) const;
+  std::optional<double> number(std::string_view name, double low, double high) const;
+  const JsonObject* object(std::string_view name) const;
+  // Of at most `most` elements.
+  const JsonArray* array(std::string_view name, std::size_t most) const;
+
+  [[noreturn]] void wrong_type(std::string_view name, const char* expected) const;
+
+ private:
+  const JsonObject& object_;
+  std::string prefix_;
+};
+
+// A whole number, also one written as 1.0.
+std::optional<std::int64_t> whole_number(const JsonValue& value);
+std::optional<double> any_number(const JsonValue& value);
+
+}  // namespace hearth::tools::serve

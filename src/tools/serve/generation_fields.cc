@@ -1,0 +1,221 @@
+#include "tools/serve/generation_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <random>
+
+#include "hearth/error.h"
+#include "tools/serve/api_error.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+constexpr std::int64_t kMostAnswers = 16;
+constexpr std::int64_t kMostNewTokens = std::int64_t{1} << 40;
+constexpr std::size_t kMostStops = 16;
+constexpr std::size_t kMostStopBytes = 512;
+constexpr std::size_t kMostBiases = 1024;
+constexpr std::size_t kMostGrammarBytes = 64 << 10;
+constexpr double kMostBias = 100;
+constexpr std::int64_t kMostLast = std::int64_t{1} << 20;
+
+template <class T>
+void set(T& option, const std::optional<T>& given) {
+  if (given) option = *given;
+}
+
+std::string checked_stop(const JsonValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) throw bad_field("stop", "is of the wrong type; expected strings");
+  if (text->empty() || text->size() > kMostStopBytes) {
+    throw bad_field("stop", "a string of so many bytes; got " + std::to_string(text->size()) +
+                                ", expected 1 to " + std::to_string(kMostStopBytes));
+  }
+  return *text;
+}
+
+std::vector<std::string> read_stops(const Fields& fields) {
+  const JsonValue* value = fields.find("stop");
+  if (value == nullptr) return {};
+  if (std::holds_alternative<std::string>(*value)) return {checked_stop(*value)};
+  if (!std::holds_alternative<JsonArray>(*value)) {
+    fields.wrong_type("stop", "a string or an array of strings");
+  }
+  std::vector<std::string> stops;
+  for (const JsonValue& each : *fields.array("stop", kMostStops)) {
+    stops.push_back(checked_stop(each));
+  }
+  return stops;
+}
+
+std::vector<models::LogitBias> read_biases(const Fields& fields, std::int64_t vocabulary) {
+  const JsonObject* object = fields.object("logit_bias");
+  if (object == nullptr) return {};
+  if (object->size() > kMostBiases) {
+    throw bad_field("logit_bias", "has too many members; got " + std::to_string(object->size()) +
+                                      ", expected at most " + std::to_string(kMostBiases));
+  }
+  std::vector<models::LogitBias> biases;
+  for (const auto& [key, value] : *object) {
+    std::int32_t token = -1;
+    const char* end = key.data() + key.size();
+    const auto [at, status] = std::from_chars(key.data(), end, token);
+    if (status != std::errc() || at != end || token < 0 || token >= vocabulary) {
+      throw bad_field("logit_bias", "is no token of the model; got " + json_text(key) +
+                                        ", expected 0 to " + std::to_string(vocabulary - 1));
+    }
+    const auto number = any_number(value);
+    const bool* is_wanted = std::get_if<bool>(&value);
+    if (!number && (is_wanted == nullptr || *is_wanted)) {
+      throw bad_field("logit_bias", "a value is of the wrong type; expected a number or false");
+    }
+    if (number && !(*number >= -kMostBias && *number <= kMostBias)) {
+      throw bad_field("logit_bias", "is out of range; got " + json_text(value) +
+                                        ", expected -100 to 100");
+    }
+    const bool is_banned = !number || *number <= -kMostBias;
+    biases.push_back({token, is_banned ? -std::numeric_limits<float>::infinity()
+                                       : static_cast<float>(*number)});
+  }
+  return biases;
+}
+
+std::uint64_t read_seed(const Fields& fields) {
+  const auto seed = fields.integer("seed", std::numeric_limits<std::int64_t>::min(),
+                                   std::numeric_limits<std::int64_t>::max());
+  if (seed && *seed != -1) return static_cast<std::uint64_t>(*seed);
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+models::SamplingOptions read_sampling(const Fields& fields, const ServedModel& model) {
+  const auto vocabulary = static_cast<std::int64_t>(model.tokenizer().size());
+  models::SamplingOptions options;
+  options.seed = read_seed(fields);
+  set(options.temperature, fields.number("temperature", 0, 100));
+  set(options.top_p, fields.number("top_p", 0, 1));
+  set(options.top_k, fields.integer("top_k", 0, vocabulary));
+  set(options.min_p, fields.number("min_p", 0, 1));
+  set(options.typical_p, fields.number("typical_p", 0, 1));
+  set(options.top_n_sigma, fields.number("top_n_sigma", 0, 1e6));
+  set(options.xtc_probability, fields.number("xtc_probability", 0, 1));
+  set(options.xtc_threshold, fields.number("xtc_threshold", 0, 1));
+  set(options.presence_penalty, fields.number("presence_penalty", -2, 2));
+  set(options.frequency_penalty, fields.number("frequency_penalty", -2, 2));
+  set(options.repetition_penalty, fields.number("repeat_penalty", 1e-3, 100));
+  set(options.penalty_last, fields.integer("repeat_last_n", -1, kMostLast));
+  set(options.dry_multiplier, fields.number("dry_multiplier", 0, 100));
+  set(options.dry_base, fields.number("dry_base", 1, 100));
+  set(options.dry_allowed_length, fields.integer("dry_allowed_length", 1, kMostLast));
+  if (const auto kind = fields.integer("mirostat", 0, 2)) {
+    options.mirostat = static_cast<models::Mirostat>(*kind);
+  }
+  set(options.mirostat_tau, fields.number("mirostat_tau", 1e-3, 100));
+  set(options.mirostat_eta, fields.number("mirostat_eta", 1e-6, 1));
+  options.logit_bias = read_biases(fields, vocabulary);
+  if (options.top_p == 0) {  // the likeliest alone, as clients mean it
+    options.top_p = 1;
+    options.top_k = 1;
+  }
+  if (options.typical_p == 0) options.typical_p = 1;
+  try {
+    models::check_sampling_options(options, vocabulary);
+  } catch (const Error& error) {
+    throw bad_field("", error.what());
+  }
+  return options;
+}
+
+std::shared_ptr<models::grammar::Constraint> constraint_of_schema(const JsonValue& schema,
+                                                                  ServedModel& model) {
+  try {
+    return model.constrain_by_schema(schema);
+  } catch (const Error& error) {
+    throw bad_field("response_format", error.what());
+  }
+}
+
+}  // namespace
+
+GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
+                                        std::int64_t most_tokens) {
+  GenerationFields read;
+  read.model = fields.text("model").value_or(model.card().id);
+  read.count = fields.integer("n", 1, kMostAnswers).value_or(1);
+  read.is_streamed = fields.flag("stream", false);
+  if (const JsonObject* options = fields.object("stream_options")) {
+    read.includes_usage = Fields(*options, "stream_options.").flag("include_usage", false);
+  }
+  models::GenerationRequest& generation = read.generation;
+  const auto plain = fields.integer("max_tokens", 1, kMostNewTokens);
+  const auto newer = fields.integer("max_completion_tokens", 1, kMostNewTokens);
+  generation.most_tokens =
+      std::min(newer.value_or(plain.value_or(most_tokens)), model.card().context);
+  generation.stops = read_stops(fields);
+  generation.sampling = read_sampling(fields, model);
+  generation.ignores_end = fields.flag("ignore_eos", false);
+  return read;
+}
+
+std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
+                                                             ServedModel& model) {
+  const auto gbnf = fields.text("grammar");
+  const JsonObject* format = fields.object("response_format");
+  if (gbnf && gbnf->size() > kMostGrammarBytes) {
+    throw bad_field("grammar", "is too long; got " + std::to_string(gbnf->size()) +
+                                   " bytes, expected at most " + std::to_string(kMostGrammarBytes));
+  }
+  if (format != nullptr) {
+    const Fields inside(*format, "response_format.");
+    const std::string type = inside.text("type").value_or("");
+    if (type == "json_object" || type == "json_schema") {
+      if (gbnf) throw bad_field("grammar", "a grammar beside a response_format; expected one");
+    }
+    if (type == "json_object") {
+      const JsonValue* schema = inside.find("schema");
+      return constraint_of_schema(
+          schema != nullptr ? *schema : JsonValue(JsonObject{{"type", "object"}}), model);
+    }
+    if (type == "json_schema") {
+      const JsonObject* wrapped = inside.object("json_schema");
+      const JsonValue* schema =
+          wrapped == nullptr ? nullptr : Fields(*wrapped, "").find("schema");
+      if (schema == nullptr) {
+        throw bad_field("response_format.json_schema", "is missing; expected {name, schema}");
+      }
+      return constraint_of_schema(*schema, model);
+    }
+    if (type != "text") {
+      throw bad_field("response_format.type", "is not known; got " + json_text(type) +
+                                                  ", expected text, json_object or json_schema");
+    }
+  }
+  if (!gbnf || gbnf->empty()) return nullptr;
+  try {
+    return model.constrain_by_gbnf(*gbnf);
+  } catch (const Error& error) {
+    throw bad_field("grammar", error.what());
+  }
+}
+
+void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model) {
+  const auto length = static_cast<std::int64_t>(tokens.size());
+  if (length == 0) throw bad_field("prompt", "has no tokens; expected at least one");
+  const auto vocabulary = static_cast<std::int32_t>(model.tokenizer().size());
+  for (const std::int32_t token : tokens) {
+    if (token < 0 || token >= vocabulary) {
+      throw bad_field("prompt", "is no token of the model; got " + std::to_string(token) +
+                                    ", expected 0 to " + std::to_string(vocabulary - 1));
+    }
+  }
+  if (length >= model.card().context) {
+    throw ApiError(400,
+                   "the prompt has " + std::to_string(length) +
+                       " tokens and needs room for an answer; the model's context holds " +
+                       std::to_string(model.card().context),
+                   "invalid_request_error", "messages", "context_length_exceeded");
+  }
+}
+
+}  // namespace hearth::tools::serve

@@ -1,0 +1,211 @@
+#include "tools/serve/http_transport.h"
+
+#include <httplib.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "hearth/error.h"
+#include "tools/serve/api_error.h"
+#include "tools/serve/bounded_stream.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+constexpr std::size_t kMostRequests = 1000;  // of a connection
+constexpr std::size_t kMostPathBytes = 256;
+constexpr std::chrono::milliseconds kIdleSlice{10};
+
+// The connection whose request this thread answers.
+thread_local BoundedStream* connection_of_thread = nullptr;
+
+class HttpSink final : public Sink {
+ public:
+  explicit HttpSink(httplib::DataSink& sink) : sink_(sink) {}
+  bool write(std::string_view bytes) override {
+    // Of the library's two signs of a closed connection the first is for small writes.
+    return sink_.is_writable() && sink_.write(bytes.data(), bytes.size());
+  }
+
+ private:
+  httplib::DataSink& sink_;
+};
+
+void set_response(ApiResponse given, httplib::Response& response) {
+  response.status = given.status;
+  for (const auto& [name, value] : given.headers) response.set_header(name, value);
+  if (!given.stream) {
+    if (!given.content_type.empty()) response.set_content(given.body, given.content_type);
+    return;
+  }
+  response.set_header("Cache-Control", "no-cache");
+  response.set_header("X-Accel-Buffering", "no");  // proxies pass events on as they come
+  response.set_chunked_content_provider(
+      given.content_type,
+      [stream = std::move(given.stream)](std::size_t, httplib::DataSink& data) {
+        HttpSink sink(data);
+        stream(sink);
+        if (!data.is_writable()) return false;
+        data.done();
+        return true;
+      });
+}
+
+ApiRequest request_of(const httplib::Request& request) {
+  return {.method = request.method,
+          .path = request.path,
+          .body = {},
+          .authorization = request.get_header_value("Authorization"),
+          .origin = request.get_header_value("Origin"),
+          .is_open = [stream = connection_of_thread] { return stream->is_open(); }};
+}
+
+}  // namespace
+
+class HttpTransport::Server final : public httplib::Server {
+ public:
+  Server(HttpOptions options, std::function<ApiResponse(const ApiRequest&)> answer)
+      : options_(std::move(options)), answer_(std::move(answer)) {
+    set_payload_max_length(options_.most_body_bytes);
+    // One that is taken is refused, which the library's own options would share.
+    set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+    new_task_queue = [this] { return new httplib::ThreadPool(options_.threads); };
+    // All is answered here but what has a body, which is read first.
+    set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+      const bool has_body = request.method == "POST" && request.path.size() <= kMostPathBytes;
+      if (has_body) return HandlerResponse::Unhandled;
+      if (request.method == "POST" || request.has_header("Content-Length") ||
+          request.has_header("Transfer-Encoding")) {
+        connection_of_thread->give_up();
+      }
+      set_response(answer_(request_of(request)), response);
+      return HandlerResponse::Handled;
+    });
+    Post(".*", [this](const httplib::Request& request, httplib::Response& response,
+                      const httplib::ContentReader& reader) { post(request, response, reader); });
+    // What the library refuses by itself has no body.
+    set_error_handler([](const httplib::Request&, httplib::Response& response) {
+      if (!response.body.empty() || response.content_provider_) return;
+      set_response(ApiError(response.status, "the request is no HTTP that is understood",
+                            "invalid_request_error")
+                       .response(),
+                   response);
+    });
+  }
+
+  ~Server() override {
+    stop_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  int start() {
+    const int port = options_.port;
+    const bool is_bound = port == 0 ? (port_ = bind_to_any_port(options_.host)) > 0
+                                    : bind_to_port(options_.host, port);
+    if (!is_bound) {
+      throw Error(ErrorCode::io, "serve: an address that cannot be listened on; got " +
+                                     options_.host + ":" + std::to_string(port) +
+                                     ", expected one of this machine that is free");
+    }
+    if (port != 0) port_ = port;
+    thread_ = std::thread([this] {
+      listen_after_bind();
+      has_ended_ = true;
+    });
+    while (!is_running() && !has_ended_) std::this_thread::sleep_for(kIdleSlice);
+    return port_;
+  }
+
+  void stop_all() {
+    if (is_stopping_.exchange(true)) return;
+    if (thread_.joinable() && !has_ended_) httplib::Server::stop();
+  }
+
+  bool wait_until_idle(std::chrono::milliseconds time) {
+    const auto until = std::chrono::steady_clock::now() + time;
+    while (active_ > 0) {
+      if (std::chrono::steady_clock::now() >= until) return false;
+      std::this_thread::sleep_for(kIdleSlice);
+    }
+    return true;
+  }
+
+ private:
+  // In place of the library's loop over the requests of a connection.
+  bool process_and_close_socket(socket_t socket) override {
+    const int yes = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    const auto stream = std::make_unique<BoundedStream>(socket, options_, is_stopping_);
+    connection_of_thread = stream.get();
+    for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
+      ++active_;
+      bool is_closed = false;
+      const bool is_answered =
+          process_request(*stream, left == 1 || is_stopping_, is_closed, [](httplib::Request& request) {
+            // What the library would do by itself with answers.
+            request.ranges.clear();
+            request.headers.erase("Accept-Encoding");
+          });
+      --active_;
+      if (stream->is_given_up()) stream->drain();
+      if (!is_answered || is_closed || stream->is_given_up()) break;
+    }
+    connection_of_thread = nullptr;
+    ::shutdown(socket, SHUT_RDWR);
+    ::close(socket);
+    return true;
+  }
+
+  void post(const httplib::Request& request, httplib::Response& response,
+            const httplib::ContentReader& reader) {
+    ApiRequest asked = request_of(request);
+    bool is_too_long = false;
+    // Unpacked bytes count, too.
+    const bool is_read = reader([&](const char* bytes, std::size_t size) {
+      is_too_long = asked.body.size() + size > options_.most_body_bytes;
+      if (!is_too_long) asked.body.append(bytes, size);
+      return !is_too_long;
+    });
+    if (is_read) return set_response(answer_(asked), response);
+    connection_of_thread->give_up();
+    is_too_long = is_too_long || response.status == 413;
+    const ApiError error =
+        is_too_long
+            ? ApiError(413,
+                       "the body is too long; expected at most " +
+                           std::to_string(options_.most_body_bytes) + " bytes",
+                       "invalid_request_error")
+            : ApiError(408, "the body did not come in time, or broke off", "invalid_request_error");
+    response.headers.clear();
+    set_response(error.response(), response);
+  }
+
+  HttpOptions options_;
+  std::function<ApiResponse(const ApiRequest&)> answer_;
+  std::atomic<bool> is_stopping_ = false, has_ended_ = false;
+  std::atomic<int> active_ = 0;
+  std::thread thread_;
+  int port_ = 0;
+};
+
+HttpTransport::HttpTransport(HttpOptions options,
+                             std::function<ApiResponse(const ApiRequest&)> answer)
+    : server_(std::make_unique<Server>(std::move(options), std::move(answer))) {}
+HttpTransport::~HttpTransport() = default;
+int HttpTransport::start() { return server_->start(); }
+void HttpTransport::stop() { server_->stop_all(); }
+bool HttpTransport::wait_until_idle(std::chrono::milliseconds time) {
+  return server_->wait_until_idle(time);
+}
+
+}  // namespace hearth::tools::serve

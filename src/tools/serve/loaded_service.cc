@@ -1,0 +1,101 @@
+#include "tools/serve/loaded_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "hearth/error.h"
+#include "models/language/text_encoder.h"
+#include "tools/serve/answer_objects.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+constexpr std::size_t kMostConstraints = 64;
+constexpr std::size_t kTextsTogether = 32;
+
+}  // namespace
+
+LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
+                             const models::SchedulerOptions& options)
+    : loaded_(std::move(loaded)) {
+  const models::LanguageConfig& config = loaded_.model.config;
+  card_ = {.id = id,
+           .created = seconds_now(),
+           .context = config.context,
+           .writes = config.is_causal,
+           .embeds = !config.is_causal};
+  if (!card_.writes) return;
+  try {
+    chat_.emplace(loaded_);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    no_chat_ = error.what();
+  }
+  scheduler_ = std::make_unique<models::Scheduler>(loaded_, options);
+  card_.context = scheduler_->longest_text();
+}
+
+const models::ChatFormat& LoadedService::chat() const {
+  if (!chat_) throw Error(ErrorCode::unsupported, no_chat_);
+  return *chat_;
+}
+
+template <class Make>
+std::shared_ptr<models::grammar::Constraint> LoadedService::constraint(const std::string& key,
+                                                                       Make make) {
+  const std::lock_guard lock(mutex_);
+  const auto found = constraints_.find(key);
+  if (found != constraints_.end()) return found->second;
+  if (trie_ == nullptr) {
+    trie_ = std::make_shared<const models::grammar::TokenTrie>(loaded_.tokenizer);
+  }
+  auto made = std::make_shared<models::grammar::Constraint>(
+      std::make_shared<const models::grammar::Grammar>(make()), trie_);
+  if (constraints_.size() >= kMostConstraints) constraints_.clear();
+  constraints_.emplace(key, made);
+  return made;
+}
+
+std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_gbnf(
+    const std::string& source) {
+  return constraint("gbnf " + source, [&] {
+    return models::grammar::Grammar::from_gbnf(
+        source, "root", [&](std::string_view text) { return loaded_.tokenizer.find(text); });
+  });
+}
+
+std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_schema(
+    const JsonValue& schema) {
+  return constraint("schema " + json_text(schema),
+                    [&] { return models::grammar::Grammar::from_schema(schema); });
+}
+
+std::shared_ptr<models::GenerationStream> LoadedService::submit(models::GenerationRequest request) {
+  if (scheduler_ == nullptr) {
+    throw Error(ErrorCode::unsupported, "serve: a text of a model that writes none");
+  }
+  return scheduler_->submit(std::move(request));
+}
+
+std::vector<std::vector<float>> LoadedService::embed(const models::TokenLists& texts) {
+  const std::lock_guard lock(embed_mutex_);
+  std::vector<std::vector<float>> all;
+  for (std::size_t at = 0; at < texts.size(); at += kTextsTogether) {
+    const auto begin = texts.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto count = std::min(kTextsTogether, texts.size() - at);
+    const Array vectors =
+        models::embed_texts(loaded_.model, {begin, begin + static_cast<std::ptrdiff_t>(count)});
+    const std::vector<float> values = vectors.to_vector<float>();
+    const auto dim = static_cast<std::ptrdiff_t>(vectors.shape(1));
+    for (auto row = values.begin(); row != values.end(); row += dim) {
+      all.emplace_back(row, row + dim);
+    }
+  }
+  return all;
+}
+
+models::SchedulerStats LoadedService::stats() const {
+  return scheduler_ == nullptr ? models::SchedulerStats{} : scheduler_->stats();
+}
+
+}  // namespace hearth::tools::serve

@@ -1,0 +1,52 @@
+// A model from a file as the API needs it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/language/load_model.h"
+#include "tools/serve/served_model.h"
+
+namespace hearth::tools::serve {
+
+class LoadedService final : public ServedModel {
+ public:
+  // Throws what ChatFormat and Scheduler throw, but for a model that says nothing of chats: only
+  // chat() refuses then.
+  LoadedService(models::LoadedModel loaded, const std::string& id,
+                const models::SchedulerOptions& options);
+
+  const ModelCard& card() const override { return card_; }
+  const models::Tokenizer& tokenizer() const override { return loaded_.tokenizer; }
+  const models::ChatFormat& chat() const override;
+  std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
+      const std::string& source) override;
+  std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
+      const JsonValue& schema) override;
+  std::shared_ptr<models::GenerationStream> submit(models::GenerationRequest request) override;
+  std::vector<std::vector<float>> embed(const models::TokenLists& texts) override;
+  models::SchedulerStats stats() const override;
+
+ private:
+  using Constraints = std::map<std::string, std::shared_ptr<models::grammar::Constraint>>;
+
+  template <class Make>
+  std::shared_ptr<models::grammar::Constraint> constraint(const std::string& key, Make make);
+
+  models::LoadedModel loaded_;
+  ModelCard card_;
+  std::optional<models::ChatFormat> chat_;
+  std::string no_chat_;  // why there is none
+  std::mutex mutex_;     // of what follows
+  std::shared_ptr<const models::grammar::TokenTrie> trie_;
+  Constraints constraints_;
+  std::mutex embed_mutex_;  // a device does one thing at a time
+  std::unique_ptr<models::Scheduler> scheduler_;  // last, so that it goes first
+};
+
+}  // namespace hearth::tools::serve

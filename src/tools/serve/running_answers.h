@@ -1,0 +1,57 @@
+// The answers to one request while the model writes them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/json.h"
+#include "tools/serve/served_model.h"
+
+namespace hearth::tools::serve {
+
+// What all requests are answered with.
+struct Service {
+  std::shared_ptr<ServedModel> model;
+  std::shared_ptr<const std::atomic<bool>> is_stopping;  // answers end soon, unfinished
+  std::chrono::milliseconds ping{5000};  // an event stream without news gets a comment after this
+};
+
+// One thread at a time. Destroying it cancels what is not finished.
+class RunningAnswers {
+ public:
+  // Submits `count` requests, which differ in their seeds. Throws what ServedModel::submit() does.
+  RunningAnswers(Service service, const models::GenerationRequest& request, std::int64_t count);
+
+  // Gives `take` what comes, with the number of the answer, until all are finished; calls `wait` a
+  // few times a second besides. False, and all is cancelled, where one of them gives false or the
+  // service stops.
+  bool run(const std::function<bool(std::size_t, const models::GenerationPiece&)>& take,
+           const std::function<bool()>& wait);
+
+  std::size_t count() const noexcept { return answers_.size(); }
+  bool is_stopping() const noexcept { return service_.is_stopping->load(); }
+  // {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details}, so far.
+  JsonValue usage() const;
+  // {prompt_n, cache_n, prompt_ms, predicted_n, predicted_ms, predicted_per_second}, so far.
+  JsonValue timings() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Answer {
+    std::shared_ptr<models::GenerationStream> stream;
+    std::int64_t prompt_tokens = 0, cached_tokens = 0, new_tokens = 0;
+    bool is_finished = false;
+  };
+
+  Service service_;
+  std::vector<Answer> answers_;
+  Clock::time_point begun_ = Clock::now(), first_ = begun_, last_ = begun_;
+  bool has_first_ = false;
+};
+
+}  // namespace hearth::tools::serve

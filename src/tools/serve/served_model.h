@@ -1,0 +1,47 @@
+// What the API needs of a model. The real one is loaded_service.h; tests have one that writes what
+// they tell it to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "models/chat/chat_format.h"
+#include "models/language/text_encoder.h"
+#include "models/serving/scheduler.h"
+#include "models/tokenizer/tokenizer.h"
+
+namespace hearth::tools::serve {
+
+struct ModelCard {
+  std::string id;            // what clients call it
+  std::int64_t created = 0;  // seconds since 1970
+  std::int64_t context = 0;  // tokens of prompt and answer at most
+  bool writes = false;       // texts
+  bool embeds = false;       // texts as vectors
+};
+
+// Calls from several threads at once are fine. Methods throw Error.
+class ServedModel {
+ public:
+  virtual ~ServedModel() = default;
+
+  virtual const ModelCard& card() const = 0;
+  virtual const models::Tokenizer& tokenizer() const = 0;
+  // How it is talked to. Throws Error{unsupported} where nothing says so.
+  virtual const models::ChatFormat& chat() const = 0;
+  // Shared by texts of the same grammar: `source` is GBNF, or a schema as JSON.
+  virtual std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
+      const std::string& source) = 0;
+  virtual std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
+      const JsonValue& schema) = 0;
+  // As Scheduler::submit().
+  virtual std::shared_ptr<models::GenerationStream> submit(models::GenerationRequest request) = 0;
+  // Vectors of length 1, one a text.
+  virtual std::vector<std::vector<float>> embed(const models::TokenLists& texts) = 0;
+  virtual models::SchedulerStats stats() const = 0;
+};
+
+}  // namespace hearth::tools::serve

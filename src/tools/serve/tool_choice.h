@@ -1,0 +1,24 @@
+// The functions that a chat may call.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/json.h"
+#include "tools/serve/fields.h"
+
+namespace hearth::tools::serve {
+
+struct ToolChoice {
+  JsonValue tools = nullptr;  // what the template is given; null: none
+  // Set where the model has to call one: the schema of {"name": ..., "arguments": {...}}.
+  std::optional<JsonValue> call_schema;
+  bool may_call = false;
+  bool may_call_several = true;
+};
+
+// Of `tools`, `tool_choice` (auto, none, required, or one by its name) and `parallel_tool_calls`.
+// Throws ApiError.
+ToolChoice read_tool_choice(const Fields& fields);
+
+}  // namespace hearth::tools::serve
