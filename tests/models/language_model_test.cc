@@ -17,6 +17,7 @@
 #include "models/files/model_folder.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
+#include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
 #include "models/language/sequences.h"
@@ -73,6 +74,19 @@ TEST_P(Encoders, ActivationsAreThoseOfTransformers) {
   }
 }
 
+TEST_P(Encoders, FilesOfFoldersGiveTheSame) {
+  const GoldenModel golden = testing::read_golden_model(GetParam());
+  GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+  lay_out_as_file(contents);
+  const LanguageModel model(read_config(contents.metadata, FileKind::gguf),
+                            Weights(contents.arrays, DType::f32, Device()), Device());
+  const TokenLists texts = {tokens_of(golden.prompts.back())};
+  GoldenPrompt expected = golden.prompts.back();
+  expected.values = values_of(encode_tokens(testing::golden_language_model(golden, DType::f32, 0), texts));
+  EXPECT_LE(testing::normalized_error(values_of(encode_tokens(model, texts)), expected), 1e-12);
+  EXPECT_FALSE(contents.metadata.as_bool(model.config.architecture + ".attention.causal"));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Encoders, ::testing::ValuesIn(testing::golden_language_models(true)),
                          [](const auto& each) { return each.param; });
 
@@ -89,6 +103,18 @@ TEST_P(Families, LogitsAreThoseOfTransformers) {
   }
 }
 
+// Configurations as files had them before per-layer ones and rope_parameters.
+TEST_P(Families, OldConfigurationsSayTheSame) {
+  GoldenModel golden = testing::read_golden_model(GetParam());
+  if (!golden.old_config) return;
+  golden.config = *golden.old_config;
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    const LanguageModel model = testing::golden_language_model(golden, DType::f64, length);
+    EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), 1e-12) << length;
+  }
+}
+
 // What is left in f64 is what is rounded to f32 before it: expected values, frequencies, weights
 // that a folder holds in another form.
 TEST_P(Families, LogitsInF64AreThoseOfTransformers) {
@@ -97,6 +123,27 @@ TEST_P(Families, LogitsInF64AreThoseOfTransformers) {
     const auto length = static_cast<std::int64_t>(prompt.tokens.size());
     const LanguageModel model = testing::golden_language_model(golden, DType::f64, length);
     EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), 1e-12) << length;
+  }
+}
+
+// Files that are written of folders, which hold some tensors in another order.
+TEST_P(Families, FilesOfFoldersGiveTheSame) {
+  const GoldenModel golden = testing::read_golden_model(GetParam());
+  GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+  lay_out_as_file(contents);
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "model.gguf";
+  save_gguf(path, contents.arrays, contents.metadata);
+  const GgufContents file = map_gguf(path);
+  // Sums in another order are as far apart as f32 is from exact ones.
+  const double most = std::max(1e-12, golden.nmse_of_f32);
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    const LanguageModel model(read_config(file.metadata, FileKind::gguf),
+                              Weights(file.arrays, DType::f32, Device()), Device(), length);
+    GoldenPrompt expected = prompt;
+    expected.values = scores_of(testing::golden_language_model(golden, DType::f32, length), prompt);
+    EXPECT_LE(testing::normalized_error(scores_of(model, prompt), expected), most) << length;
   }
 }
 
