@@ -22,7 +22,7 @@ struct LoadOptions {
 struct ModelContents {
   GgufContents contents;
   FileKind kind = FileKind::gguf;
-  std::string tokenizer;  // the path of the file that has it; empty of folders without one
+  std::string tokenizer;           // the path of the file that has it; empty of folders without one
   std::string chat_template = {};  // of ChatTemplate, as the files have it; empty: none
 };
 
