@@ -22,6 +22,31 @@ TEST(StepRows, NobodyIsLeftOut) {
   EXPECT_EQ(rows_of_step(Counts{1, 9, 1, 9, 9}, 2), (Counts{1, 1, 1, 1, 1}));
 }
 
+TEST(StepRows, BlocksOfPromptsRunWhole) {
+  const BlockCuts cuts{200, 64};
+  EXPECT_EQ(cuts.rows(0, 100), 64);
+  EXPECT_EQ(cuts.rows(0, 10), 64);
+  EXPECT_EQ(cuts.rows(64, 129), 129);
+  EXPECT_EQ(cuts.rows(0, 200), 200);
+  EXPECT_EQ(cuts.rows(0, 300), 255);
+  // Behind a row where another text ended.
+  EXPECT_EQ(cuts.rows(70, 100), 58);
+  // The rest of the prompt and the answer.
+  EXPECT_EQ(cuts.rows(192, 8), 8);
+  EXPECT_EQ(cuts.rows(195, 100), 63);
+  EXPECT_EQ(cuts.rows(256, 64), 63);
+  EXPECT_TRUE(cuts.may_cut_at(128));
+  EXPECT_FALSE(cuts.may_cut_at(160));
+  EXPECT_TRUE(cuts.may_cut_at(193));
+  EXPECT_EQ((BlockCuts{200, 1}).rows(7, 100), 100);
+
+  const SavePoints points{200, 16, 32, cuts};
+  EXPECT_EQ(points.next(0), 64);
+  EXPECT_EQ(points.next(128), 192);
+  EXPECT_FALSE(points.has(32));
+  EXPECT_TRUE(points.has(64));
+}
+
 TEST(StepRows, StatesAreKeptWherePagesEnd) {
   const SavePoints points{100, 16, 32};
   EXPECT_EQ(points.next(0), 32);

@@ -33,6 +33,10 @@ HEARTH_API std::pair<Array, Array> causal_conv(const Array& x, const Array& weig
                                                const Array& state, const Array& starts,
                                                const Array& bias = Array());
 
+// gated_delta_rule() may compute so many rows of a sequence at once, which rounds otherwise than row
+// by row; fewer rows never. Cutting a sequence at multiples of this changes no bit.
+inline constexpr std::int64_t kDeltaRuleBlock = 64;
+
 struct GatedDeltaOptions {
   // Head h of v is served by head h mod k_heads of q and k; else h / (v_heads / k_heads).
   bool tiled = false;

@@ -12,16 +12,33 @@ namespace hearth::models {
 // one row at least, beyond the budget if need be.
 std::vector<std::int64_t> rows_of_step(std::span<const std::int64_t> pending, std::int64_t budget);
 
+// Where a prompt may be cut. A recurrence that runs whole blocks of rows at once rounds these
+// otherwise than row by row, so what a text becomes would depend on the cuts: the whole blocks of its
+// prompt run as such, all rows behind them one by one, in pieces of less than a block.
+struct BlockCuts {
+  std::int64_t prompt = 0;
+  std::int64_t block = 1;  // 1: anywhere
+
+  std::int64_t in_blocks() const { return prompt / block * block; }
+  bool may_cut_at(std::int64_t row) const { return row % block == 0 || row >= in_blocks(); }
+  // How many rows from `row` on may run at once, about `wanted`: more only to fill a block.
+  std::int64_t rows(std::int64_t row, std::int64_t wanted) const;
+};
+
 // Where states are kept: every `save_rows` rows of a prompt, and behind its last full page that
 // leaves a row to run.
 struct SavePoints {
   std::int64_t prompt = 0;
   std::int64_t page_size = 0;
   std::int64_t save_rows = 0;  // a multiple of page_size
+  BlockCuts cuts = {};
 
   // The next one behind row `length`; the prompt's end where there is none.
   std::int64_t next(std::int64_t length) const;
   bool has(std::int64_t length) const;
+
+ private:
+  std::int64_t next_uncut(std::int64_t length) const;
 };
 
 }  // namespace hearth::models

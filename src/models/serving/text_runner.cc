@@ -19,6 +19,12 @@ void require_positive(const char* name, std::int64_t value, std::int64_t most) {
                                                ", expected 1 to " + std::to_string(most));
 }
 
+std::int64_t block_rows(const LanguageConfig& config) {
+  const bool has_delta = std::ranges::any_of(
+      config.layers, [](const LayerConfig& layer) { return layer.mixer == Mixer::delta; });
+  return has_delta ? kDeltaRuleBlock : 1;
+}
+
 }  // namespace
 
 CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& options) {
@@ -69,6 +75,7 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
     : model_(model),
       options_(options),
       cache_(cache_options(model, options)),
+      block_(block_rows(model.config)),
       drafter_(std::move(drafter)) {
   options_.save_rows =
       (options.save_rows + options.page_size - 1) / options.page_size * options.page_size;
@@ -141,8 +148,13 @@ void TextRunner::let_in() {
   }
 }
 
+BlockCuts TextRunner::cuts(const RunningText& text) const {
+  return {text.prompt_length(), block_};
+}
+
 SavePoints TextRunner::save_points(const RunningText& text) const {
-  return {static_cast<std::int64_t>(text.tokens().size()), options_.page_size, options_.save_rows};
+  return {static_cast<std::int64_t>(text.tokens().size()), options_.page_size, options_.save_rows,
+          cuts(text)};
 }
 
 void TextRunner::preempt_youngest() {
@@ -164,12 +176,13 @@ void TextRunner::guess() {
   drop_guesses();
   std::vector<Draft> drafts;
   std::vector<RunningText*> texts;
-  const std::int64_t share = options_.drafts / static_cast<std::int64_t>(running_.size());
+  std::int64_t share = options_.drafts / static_cast<std::int64_t>(running_.size());
+  if (block_ > 1) share = std::min(share, block_ / 2);  // beside the tokens of a guess that held
   for (const auto& text : running_) {
     // The last token of the answer need not be guessed: it is drawn.
     const std::int64_t most = std::min({share, text->most_guessed, text->tokens_left() - 1});
     // Behind a guess that held in part, models with states see the tokens of that part again.
-    if (most <= 0 || text->new_tokens() == 0 || text->pending() > options_.drafts + 1) continue;
+    if (most <= 0 || text->new_tokens() == 0 || text->pending() > share + 1) continue;
     drafts.push_back({text->place, text->tokens(), &text->sampling(), most});
     texts.push_back(text.get());
   }
@@ -191,7 +204,10 @@ std::vector<SequenceRows> TextRunner::plan() {
       }
       pending.push_back(rows);
     }
-    const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
+    std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      counts[i] = cuts(*running_[i]).rows(running_[i]->sequence.length, counts[i]);
+    }
     std::vector<SequenceRows> rows;
     bool has_guesses = false;
     for (std::size_t i = 0; i < running_.size(); ++i) {

@@ -60,11 +60,13 @@ class TextRunner {
   // `scores` has a row for each of the texts, and one for each token of its guess.
   void draw(std::span<RunningText* const> texts, const Array& scores);
   void take(RunningText& text, std::span<const DrawnToken> drawn);
+  BlockCuts cuts(const RunningText& text) const;
   SavePoints save_points(const RunningText& text) const;
 
   const LanguageModel& model_;
   SchedulerOptions options_;
   CacheOptions cache_;
+  std::int64_t block_;  // of BlockCuts
   std::int64_t longest_;
   std::optional<Sequences> sequences_;  // none behind a fault of the device
   std::unique_ptr<Drafter> drafter_;

@@ -16,11 +16,13 @@
 #include "devices/cpu/rows/row_math.h"
 #include "devices/cpu/rows/row_matrix.h"
 #include "devices/cpu/rows/row_recurrence.h"
+#include "hearth/ops/recurrent.h"
 
 namespace hearth::cpu::recurrent {
 
-// Rows that go together in products; a sequence with fewer than kFewestRows left goes row by row.
-inline constexpr std::int64_t kChunkRows = 64, kFewestRows = 16;
+// Rows that go together in products; fewer go row by row, so that where a sequence is cut at blocks
+// does not show.
+inline constexpr std::int64_t kChunkRows = kDeltaRuleBlock;
 
 // What becomes of a state between rows of a chunk, from the factors of its rows: between [count,
 // count] of row u to row t in row t, 0 above the diagonal; from_start [count] and to_end [count].
@@ -99,8 +101,8 @@ class DeltaHead {
 
   void run(std::int64_t begin, std::int64_t end) {
     std::int64_t row = begin;
-    while (end - row >= kFewestRows) {
-      const std::int64_t count = std::min(kChunkRows, end - row);
+    while (end - row >= kChunkRows) {
+      constexpr std::int64_t count = kChunkRows;
       run_chunk(row, count);
       row += count;
     }
