@@ -1,0 +1,147 @@
+#include "tools/model_bench/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <span>
+
+#include "models/language/sequences.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr std::int64_t kPageRows = 32;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Sequences of random tokens over one set of caches.
+class ModelRun {
+ public:
+  ModelRun(const models::LanguageModel& model, const ModelBenchOptions& options)
+      : options_(options),
+        sequences_(model, cache_options(options)),
+        engine_(1),
+        draws_(0, static_cast<std::int32_t>(model.vocabulary() - 1)) {}
+
+  double prompt_rate() {
+    begin(1);
+    fill(options_.depth);
+    const double start = seconds_now();
+    fill(options_.prompt);
+    const double seconds = seconds_now() - start;
+    end();
+    return static_cast<double>(options_.prompt) / seconds;
+  }
+
+  double writing_rate() {
+    begin(options_.batch);
+    fill(options_.depth);
+    const double start = seconds_now();
+    for (std::int64_t i = 0; i < options_.tokens; ++i) write_tokens();
+    const double seconds = seconds_now() - start;
+    end();
+    return static_cast<double>(options_.tokens * options_.batch) / seconds;
+  }
+
+ private:
+  static models::CacheOptions cache_options(const ModelBenchOptions& options) {
+    const std::int64_t rows = options.depth + std::max(options.prompt, options.tokens);
+    return {.pages = std::max<std::int64_t>((rows + kPageRows - 1) / kPageRows, 1) * options.batch,
+            .page_size = kPageRows,
+            .states = options.batch,
+            .dtype = options.cache};
+  }
+
+  void begin(std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) running_.push_back(sequences_.begin());
+  }
+  void end() {
+    for (models::Sequence& each : running_) sequences_.end(each);
+    running_.clear();
+  }
+
+  std::vector<std::int32_t> draw(std::int64_t count) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+    for (std::int32_t& token : tokens) token = draws_(engine_);
+    return tokens;
+  }
+
+  // `count` more rows in each sequence, in pieces; scores of the last one.
+  void fill(std::int64_t count) {
+    for (models::Sequence& sequence : running_) {
+      const std::vector<std::int32_t> tokens = draw(count);
+      std::span<const std::int32_t> left = tokens;
+      while (!left.empty()) {
+        const std::size_t size = std::min(left.size(), static_cast<std::size_t>(options_.piece));
+        const models::SequenceRows rows{&sequence, left.first(size), left.size() == size ? 1 : 0};
+        left = left.subspan(size);
+        // What was recorded runs before the next piece is recorded.
+        read(sequences_.step({&rows, 1}));
+      }
+    }
+  }
+
+  void write_tokens() {
+    const std::vector<std::int32_t> tokens = draw(static_cast<std::int64_t>(running_.size()));
+    std::vector<models::SequenceRows> rows;
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      rows.push_back({&running_[i], std::span(tokens).subspan(i, 1), 1});
+    }
+    read(sequences_.step(rows));
+  }
+
+  static void read(const Array& scores) {
+    if (scores.size() == 0) {
+      scores.eval();
+    } else {
+      scores.to_vector<float>();
+    }
+  }
+
+  const ModelBenchOptions options_;
+  models::Sequences sequences_;
+  std::vector<models::Sequence> running_;
+  std::mt19937 engine_;
+  std::uniform_int_distribution<std::int32_t> draws_;
+};
+
+}  // namespace
+
+double ModelBenchRow::mean() const {
+  double sum = 0;
+  for (const double rate : rates) sum += rate;
+  return sum / static_cast<double>(rates.size());
+}
+
+double ModelBenchRow::deviation() const {
+  if (rates.size() < 2) return 0;
+  double sum = 0;
+  for (const double rate : rates) sum += (rate - mean()) * (rate - mean());
+  return std::sqrt(sum / static_cast<double>(rates.size() - 1));
+}
+
+double ModelBenchRow::best() const { return *std::max_element(rates.begin(), rates.end()); }
+
+std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
+                                         const ModelBenchOptions& options) {
+  ModelRun run(model, options);
+  const std::string depth = options.depth > 0 ? " @ d" + std::to_string(options.depth) : "";
+  const std::string streams = options.batch > 1 ? " x " + std::to_string(options.batch) : "";
+  std::vector<ModelBenchRow> rows;
+  const auto measure = [&](const std::string& test, double (ModelRun::*rate)()) {
+    (run.*rate)();
+    ModelBenchRow& row = rows.emplace_back();
+    row.test = test + depth;
+    for (std::int64_t i = 0; i < options.repeat; ++i) row.rates.push_back((run.*rate)());
+  };
+  if (options.prompt > 0) measure("pp" + std::to_string(options.prompt), &ModelRun::prompt_rate);
+  if (options.tokens > 0) {
+    measure("tg" + std::to_string(options.tokens) + streams, &ModelRun::writing_rate);
+  }
+  return rows;
+}
+
+}  // namespace hearth::tools

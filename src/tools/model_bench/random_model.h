@@ -1,0 +1,18 @@
+// Models of a shape with random weights, made in memory or written as a file.
+#pragma once
+
+#include <cstdint>
+
+#include "hearth/io.h"
+#include "models/quantize/tensor_types.h"
+#include "tools/model_bench/shapes.h"
+
+namespace hearth::tools {
+
+// Weights of about N(0, 0.02), in the dtypes that `hearth quantize` would give them; norms are 1.
+// Some rows are drawn and repeated: speeds do not depend on values, and blocks of some formats
+// would take minutes. Nothing is evaluated later: arrays are on `device` when this returns.
+GgufContents random_model(const ModelShape& shape, const models::QuantizeType& type,
+                          std::int64_t context, Device device);
+
+}  // namespace hearth::tools

@@ -1,0 +1,27 @@
+// What `hearth bench-model` prints, in the columns of llama-bench.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "tools/model_bench/measure.h"
+
+namespace hearth::tools {
+
+struct ModelBenchReport {
+  std::string model;  // "llama-1b q4_0", or the file's name
+  std::int64_t bytes = 0;
+  std::int64_t parameters = 0;
+  std::string device;
+  int threads = 0;
+  ModelBenchOptions options;
+  std::vector<ModelBenchRow> rows;
+};
+
+// A table of Markdown.
+std::string model_bench_table(const ModelBenchReport& report);
+JsonObject model_bench_document(const ModelBenchReport& report);
+
+}  // namespace hearth::tools
