@@ -11,10 +11,13 @@ inline constexpr int kAhead = 12288;
 template <class F, int kGroup>
 inline constexpr int kStretchBytes = kPackedClasses * kGroup / F::elements * F::bytes;
 
+// Formats read up to so many bytes behind a stretch.
+inline constexpr int kBeyond = 64;
+
 // The last stretch of a weight, zero behind its last block.
 template <class F, int kGroup>
 struct Remainder {
-  alignas(64) std::uint8_t bytes[kStretchBytes<F, kGroup> + 64];
+  alignas(64) std::uint8_t bytes[kStretchBytes<F, kGroup> + kBeyond];
 
   explicit Remainder(const std::uint8_t* block, int groups) {
     const std::size_t size = static_cast<std::size_t>(groups) * kGroup / F::elements * F::bytes;
@@ -46,18 +49,24 @@ struct Lines {
 template <class F>
 inline constexpr bool kHasFields = kTakesFields && requires { Layout<F>::field_shifts(); };
 
-// Adds stretch s, of which `count` groups are there if kIsLast.
+// Adds stretch s, of which `count` groups are there if kIsLast; what is read behind them changes
+// nothing.
 template <class F, int kGroup, int kRows, bool kIsLast>
 HEARTH_LANES void add_stretch(const std::uint8_t* p, const Lines<kGroup, kRows>& lines,
                               std::int64_t s, int count, Floats (&sums)[kRows]) {
   constexpr int kChunks = kGroup / 4;
+  constexpr int kOfVector = kChunks / 4;  // the halves of groups of 32 are added up
   Codes codes[kChunks];
   HEARTH_UNROLL
-  for (int c = 0; c < kChunks; ++c) {
-    if constexpr (kHasFields<F>) {
-      codes[c] = Layout<F>::fields(p, c);
-    } else {
-      codes[c] = to_multiply<F>(Layout<F>::template codes<kGroup>(p, c));
+  for (int i = 0; i < 4; ++i) {
+    if (kIsLast && 4 * i >= count) break;
+    HEARTH_UNROLL
+    for (int c = kOfVector * i; c < kOfVector * (i + 1); ++c) {
+      if constexpr (kHasFields<F>) {
+        codes[c] = Layout<F>::fields(p, c);
+      } else {
+        codes[c] = to_multiply<F>(Layout<F>::template codes<kGroup>(p, c));
+      }
     }
   }
   const Floats steps = Layout<F>::template steps<kGroup>(p);
@@ -66,10 +75,10 @@ HEARTH_LANES void add_stretch(const std::uint8_t* p, const Lines<kGroup, kRows>&
   HEARTH_UNROLL
   for (int row = 0; row < kRows; ++row) {
     const std::int8_t* const q = lines.codes[row] + s * kPackedClasses * kGroup;
-    constexpr int kOfVector = kChunks / 4;  // the halves of groups of 32 are added up
-    Ints products[4];
+    Ints products[4] = {};
     HEARTH_UNROLL
     for (int i = 0; i < 4; ++i) {
+      if (kIsLast && 4 * i >= count) break;
       products[i] = products_of<F, kOfVector>(codes + kOfVector * i, q + 64 * kOfVector * i);
     }
     Ints integers = sums_of_quarters(products);
@@ -93,6 +102,10 @@ HEARTH_LANES_TARGET void multiply_lines(const LineProduct& p) {
   const Lines<kGroup, kRows> lines(p, shape);
   const std::int64_t whole = p.groups / kPackedClasses;
   const int rest = static_cast<int>(p.groups % kPackedClasses);
+  // The last stretch of a weight is read where it lies if all of it is there.
+  const std::int64_t rest_bytes = rest * std::int64_t{kGroup} / F::elements * F::bytes;
+  const std::uint8_t* const end =
+      p.weights + (p.weight_count - 1) * p.weight_stride + whole * kBytes + rest_bytes;
   for (std::int64_t weight = 0; weight < p.weight_count; ++weight) {
     const std::uint8_t* block = p.weights + weight * p.weight_stride;
     Floats sums[kRows];
@@ -105,7 +118,12 @@ HEARTH_LANES_TARGET void multiply_lines(const LineProduct& p) {
       }
       add_stretch<F, kGroup, kRows, false>(block, lines, s, 0, sums);
     }
-    if (rest > 0) {
+    if (rest > 0 && end - block >= kBytes + kBeyond) {
+      for (std::int64_t i = 0; i < rest_bytes; i += 64) {
+        _mm_prefetch(reinterpret_cast<const char*>(block) + kAhead + i, _MM_HINT_T0);
+      }
+      add_stretch<F, kGroup, kRows, true>(block, lines, whole, rest, sums);
+    } else if (rest > 0) {
       const Remainder<F, kGroup> last(block, rest);
       add_stretch<F, kGroup, kRows, true>(last.bytes, lines, whole, rest, sums);
     }
