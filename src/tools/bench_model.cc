@@ -1,4 +1,5 @@
 // `hearth bench-model`: tokens a second of a language model, of a file or of a shape.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -7,10 +8,8 @@
 #include "hearth/error.h"
 #include "hearth/runtime.h"
 #include "models/language/load_model.h"
-#include "models/language/read_config.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
-#include "tools/info/model_file.h"
 #include "tools/model_bench/random_model.h"
 #include "tools/model_bench/report.h"
 #include "tools/output.h"
@@ -40,34 +39,34 @@ std::int64_t context_of(const BenchModelArguments& arguments) {
   return arguments.options.depth + std::max(arguments.options.prompt, arguments.options.tokens);
 }
 
-BenchedModel of_file(const BenchModelArguments& arguments, Device device, DType compute) {
-  BenchedModel made;
-  made.name = std::filesystem::path(arguments.model).filename().string();
-  for (const DTypeTotal& total : read_model_file(arguments.model).totals()) {
-    made.bytes += total.bytes;
-    made.parameters += total.elements;
-  }
-  made.model =
-      models::load_language_model(arguments.model, {.device = device, .compute = compute}).model;
-  return made;
+// The model's files, or what they would hold.
+models::ModelContents contents_of(const BenchModelArguments& arguments, Device device) {
+  constexpr std::int64_t kLeastContext = 4096;
+  if (!arguments.model.empty()) return models::read_model_contents(arguments.model);
+  return {random_model(model_shape(arguments.shape),
+                       models::quantize_type_from_name(arguments.type),
+                       std::max(context_of(arguments), kLeastContext), device),
+          models::FileKind::gguf,
+          {}};
 }
 
-BenchedModel of_shape(const BenchModelArguments& arguments, Device device, DType compute) {
-  constexpr std::int64_t kLeastContext = 4096;
-  const ModelShape& shape = model_shape(arguments.shape);
-  models::QuantizeType type = models::quantize_type_from_name(arguments.type);
-  const GgufContents contents = random_model(
-      shape, type, std::max(context_of(arguments), kLeastContext), device);
+BenchedModel model_to_bench(const BenchModelArguments& arguments, Device device, DType compute) {
+  const models::ModelContents files = contents_of(arguments, device);
+  if (!arguments.save.empty()) {
+    GgufMetadata metadata = files.contents.metadata;
+    metadata.set("tokenizer.ggml.model", std::string("none"));
+    save_gguf(arguments.save, files.contents.arrays, metadata);
+  }
   BenchedModel made;
-  made.name = arguments.shape + " " + arguments.type;
-  for (const NamedArray& each : contents.arrays) {
+  made.name = arguments.model.empty()
+                  ? arguments.shape + " " + arguments.type
+                  : std::filesystem::path(arguments.model).filename().string();
+  for (const NamedArray& each : files.contents.arrays) {
     made.bytes += bytes_of(each.array.dtype(), each.array.size());
     made.parameters += each.array.size();
   }
-  if (!arguments.save.empty()) save_gguf(arguments.save, contents.arrays, contents.metadata);
-  made.model = models::LanguageModel(
-      models::read_config(contents.metadata, models::FileKind::gguf),
-      models::Weights(contents.arrays, compute, device), device, context_of(arguments));
+  made.model = models::make_language_model(
+      files, {.device = device, .compute = compute, .context = context_of(arguments)});
   return made;
 }
 
@@ -78,16 +77,11 @@ void run_bench_model(const BenchModelArguments& arguments) {
                     std::string(arguments.model.empty() ? "neither" : "both") +
                     ", expected --model or --shape");
   }
-  if (!arguments.save.empty() && arguments.shape.empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "bench-model: --save with --model; got a file, expected --shape");
-  }
   const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
   Device::set_default(device);
   const DType compute = dtype_from_name(arguments.compute);
   if (arguments.threads > 0) WorkerPool::global().set_threads(arguments.threads);
-  const BenchedModel benched = arguments.model.empty() ? of_shape(arguments, device, compute)
-                                                       : of_file(arguments, device, compute);
+  const BenchedModel benched = model_to_bench(arguments, device, compute);
   ModelBenchReport report;
   report.model = benched.name;
   report.bytes = benched.bytes;
@@ -119,7 +113,7 @@ void add_bench_model(CommandLine& line) {
   command.option("--type", arguments->type, "Of the weights of --shape, as `hearth quantize` has it")
       .one_of(models::quantize_type_names())
       .show_default();
-  command.option("--save", arguments->save, "Write the model of --shape, without a tokenizer")
+  command.option("--save", arguments->save, "Write the model as GGUF, without a tokenizer")
       .value_name("FILE");
   command.option("--prompt", options.prompt, "Tokens of the prompt; 0: measure none")
       .range(0, kMost)

@@ -11,35 +11,43 @@
 namespace hearth::models {
 namespace {
 
-LanguageModel model_of_file(const GgufContents& contents, FileKind kind,
-                            const LoadOptions& options) {
-  return LanguageModel(read_config(contents.metadata, kind),
-                       Weights(contents.arrays, options.compute, options.device), options.device,
-                       options.context);
-}
-
-LoadedModel load_folder(const std::string& path, const LoadOptions& options) {
-  const ModelFolder folder = read_model_folder(path);
-  if (folder.tokenizer.empty()) {
-    throw Error(ErrorCode::unsupported,
-                "a folder without a tokenizer; got no tokenizer.json, expected one");
-  }
-  return {model_of_file(gguf_of_folder(folder.config, folder.tensors), FileKind::folder, options),
-          read_tokenizer(folder.tokenizer)};
-}
-
-LoadedModel load_file(const std::string& path, const LoadOptions& options) {
-  return {model_of_file(map_gguf(path), FileKind::gguf, options), read_tokenizer(path)};
-}
-
-}  // namespace
-
-LoadedModel load_language_model(const std::string& path, const LoadOptions& options) try {
-  return is_model_folder(path) ? load_folder(path, options) : load_file(path, options);
+// Runs `read`, whose errors get the path in front unless they say it.
+template <class Read>
+auto with_path(const std::string& path, const Read& read) try {
+  return read();
 } catch (const Error& error) {
   const std::string text = error.what();
   if (text.find(path) != std::string::npos) throw;
   throw Error(error.code(), path + ": " + text);
+}
+
+ModelContents contents_of(const std::string& path) {
+  if (!is_model_folder(path)) return {map_gguf(path), FileKind::gguf, path};
+  const ModelFolder folder = read_model_folder(path);
+  return {gguf_of_folder(folder.config, folder.tensors), FileKind::folder, folder.tokenizer};
+}
+
+}  // namespace
+
+ModelContents read_model_contents(const std::string& path) {
+  return with_path(path, [&] { return contents_of(path); });
+}
+
+LanguageModel make_language_model(const ModelContents& files, const LoadOptions& options) {
+  return LanguageModel(read_config(files.contents.metadata, files.kind),
+                       Weights(files.contents.arrays, options.compute, options.device),
+                       options.device, options.context);
+}
+
+LoadedModel load_language_model(const std::string& path, const LoadOptions& options) {
+  return with_path(path, [&]() -> LoadedModel {
+    const ModelContents files = contents_of(path);
+    if (files.tokenizer.empty()) {
+      throw Error(ErrorCode::unsupported,
+                  "a folder without a tokenizer; got no tokenizer.json, expected one");
+    }
+    return {make_language_model(files, options), read_tokenizer(files.tokenizer)};
+  });
 }
 
 }  // namespace hearth::models

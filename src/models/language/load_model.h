@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "hearth/io.h"
+#include "models/language/family.h"
 #include "models/language/language_model.h"
 #include "models/tokenizer/tokenizer.h"
 
@@ -14,6 +16,20 @@ struct LoadOptions {
   DType compute = DType::f32;  // of activations: f32, bf16, f16 or f64
   std::int64_t context = 0;    // positions of sequences at most; 0: what the model was made for
 };
+
+// What is in a model's files, under GGUF's names, on the host and for the most part unread: weights
+// are the pages of the files.
+struct ModelContents {
+  GgufContents contents;
+  FileKind kind = FileKind::gguf;
+  std::string tokenizer;  // the path of the file that has it; empty of folders without one
+};
+
+// Of a GGUF file or a folder. Throws what reading them throws, with the path.
+ModelContents read_model_contents(const std::string& path);
+
+// The model without its tokenizer, which need not be there. Throws what LanguageModel throws.
+LanguageModel make_language_model(const ModelContents& files, const LoadOptions& options = {});
 
 struct LoadedModel {
   LanguageModel model;

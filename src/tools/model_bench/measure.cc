@@ -7,6 +7,7 @@
 #include <span>
 
 #include "models/language/sequences.h"
+#include "models/language/text_encoder.h"
 
 namespace hearth::tools {
 namespace {
@@ -17,14 +18,29 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+class TokenDraws {
+ public:
+  explicit TokenDraws(const models::LanguageModel& model)
+      : draws_(0, static_cast<std::int32_t>(model.vocabulary() - 1)) {}
+
+  std::vector<std::int32_t> draw(std::int64_t count) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+    for (std::int32_t& token : tokens) token = draws_(engine_);
+    return tokens;
+  }
+
+ private:
+  std::mt19937 engine_{1};
+  std::uniform_int_distribution<std::int32_t> draws_;
+};
+
 // Sequences of random tokens over one set of caches.
 class ModelRun {
  public:
   ModelRun(const models::LanguageModel& model, const ModelBenchOptions& options)
       : options_(options),
         sequences_(model, cache_options(options)),
-        engine_(1),
-        draws_(0, static_cast<std::int32_t>(model.vocabulary() - 1)) {}
+        draws_(model) {}
 
   double prompt_rate() {
     begin(1);
@@ -63,16 +79,10 @@ class ModelRun {
     running_.clear();
   }
 
-  std::vector<std::int32_t> draw(std::int64_t count) {
-    std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
-    for (std::int32_t& token : tokens) token = draws_(engine_);
-    return tokens;
-  }
-
   // `count` more rows in each sequence, in pieces; scores of the last one.
   void fill(std::int64_t count) {
     for (models::Sequence& sequence : running_) {
-      const std::vector<std::int32_t> tokens = draw(count);
+      const std::vector<std::int32_t> tokens = draws_.draw(count);
       std::span<const std::int32_t> left = tokens;
       while (!left.empty()) {
         const std::size_t size = std::min(left.size(), static_cast<std::size_t>(options_.piece));
@@ -85,7 +95,7 @@ class ModelRun {
   }
 
   void write_tokens() {
-    const std::vector<std::int32_t> tokens = draw(static_cast<std::int64_t>(running_.size()));
+    const std::vector<std::int32_t> tokens = draws_.draw(static_cast<std::int64_t>(running_.size()));
     std::vector<models::SequenceRows> rows;
     for (std::size_t i = 0; i < running_.size(); ++i) {
       rows.push_back({&running_[i], std::span(tokens).subspan(i, 1), 1});
@@ -104,9 +114,18 @@ class ModelRun {
   const ModelBenchOptions options_;
   models::Sequences sequences_;
   std::vector<models::Sequence> running_;
-  std::mt19937 engine_;
-  std::uniform_int_distribution<std::int32_t> draws_;
+  TokenDraws draws_;
 };
+
+// Tokens of texts that become vectors, a second.
+double encoding_rate(const models::LanguageModel& model, const ModelBenchOptions& options,
+                     TokenDraws& draws) {
+  models::TokenLists texts;
+  for (std::int64_t i = 0; i < options.batch; ++i) texts.push_back(draws.draw(options.prompt));
+  const double start = seconds_now();
+  models::embed_texts(model, texts).to_vector<float>();
+  return static_cast<double>(options.prompt * options.batch) / (seconds_now() - start);
+}
 
 }  // namespace
 
@@ -127,19 +146,28 @@ double ModelBenchRow::best() const { return *std::max_element(rates.begin(), rat
 
 std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
                                          const ModelBenchOptions& options) {
-  ModelRun run(model, options);
   const std::string depth = options.depth > 0 ? " @ d" + std::to_string(options.depth) : "";
   const std::string streams = options.batch > 1 ? " x " + std::to_string(options.batch) : "";
   std::vector<ModelBenchRow> rows;
-  const auto measure = [&](const std::string& test, double (ModelRun::*rate)()) {
-    (run.*rate)();
+  const auto measure = [&](const std::string& test, const auto& rate) {
+    rate();
     ModelBenchRow& row = rows.emplace_back();
-    row.test = test + depth;
-    for (std::int64_t i = 0; i < options.repeat; ++i) row.rates.push_back((run.*rate)());
+    row.test = test;
+    for (std::int64_t i = 0; i < options.repeat; ++i) row.rates.push_back(rate());
   };
-  if (options.prompt > 0) measure("pp" + std::to_string(options.prompt), &ModelRun::prompt_rate);
+  const std::string prompt = std::to_string(options.prompt);
+  if (!model.config.is_causal) {
+    TokenDraws draws(model);
+    measure("embed" + prompt + streams, [&] { return encoding_rate(model, options, draws); });
+    return rows;
+  }
+  ModelRun run(model, options);
+  if (options.prompt > 0) {
+    measure("pp" + prompt + depth, [&] { return run.prompt_rate(); });
+  }
   if (options.tokens > 0) {
-    measure("tg" + std::to_string(options.tokens) + streams, &ModelRun::writing_rate);
+    measure("tg" + std::to_string(options.tokens) + streams + depth,
+            [&] { return run.writing_rate(); });
   }
   return rows;
 }

@@ -27,7 +27,8 @@ struct ModelBenchRow {
   double best() const;
 };
 
-// Random tokens, after one repetition that does not count. Tokens are written one pass each, whose
+// Of an encoder: how fast `batch` texts of `prompt` tokens become vectors, as "embed128 x 8".
+// Otherwise prompts and writing. Random tokens, after one repetition that does not count. Tokens are written one pass each, whose
 // scores are read as a sampler would. Throws Error as Sequences does.
 std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
                                          const ModelBenchOptions& options);
