@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "devices/cpu/gemm/skinny_kernels.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target, which includes this file once for each target.
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "devices/cpu/gemm/load-inl.h"
 
@@ -98,6 +99,10 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64
   }
 }
 
+// How far ahead of what is read, in bytes, memory is asked for: of one column, whose next ones mostly
+// follow it, and of each of several.
+inline constexpr std::int64_t kColumnAhead = 12288, kColumnsAhead = 2048;
+
 // y[i][j] += row i of x times column j of B, for MR rows and NC columns. How many columns are taken
 // together does not change a sum.
 template <int MR, int NC, class S, class T>
@@ -106,7 +111,7 @@ void dot_columns(std::int64_t k, const T* x, std::int64_t x_stride, const S* b, 
   const Full<T> d;
   using V = hn::Vec<Full<T>>;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  constexpr int kParts = MR == 1 ? 2 : 1;
+  constexpr int kParts = MR == 1 ? 4 : 1;
   V sum[MR][NC][kParts];
   HEARTH_UNROLL
   for (int i = 0; i < MR; ++i) {
@@ -116,8 +121,19 @@ void dot_columns(std::int64_t k, const T* x, std::int64_t x_stride, const S* b, 
       for (int u = 0; u < kParts; ++u) sum[i][c][u] = hn::Zero(d);
     }
   }
+  constexpr auto kSize = static_cast<std::int64_t>(sizeof(S));
+  const std::int64_t ahead = std::min(k, kColumnsAhead / kSize);
   std::int64_t p = 0;
   for (; p + kParts * lanes <= k; p += kParts * lanes) {
+    const S* coming = b + p + kColumnAhead / kSize;
+    // Behind the end of several columns lie the next ones.
+    if (NC > 1) coming = b + p + ahead + (p + ahead < k ? 0 : NC * stride - k);
+    HEARTH_UNROLL
+    for (int c = 0; c < NC; ++c) {
+      for (std::int64_t q = 0; q < kParts * lanes; q += 64 / kSize) {
+        hwy::Prefetch(coming + c * stride + q);
+      }
+    }
     HEARTH_UNROLL
     for (int u = 0; u < kParts; ++u) {
       V column[NC];
@@ -136,7 +152,9 @@ void dot_columns(std::int64_t k, const T* x, std::int64_t x_stride, const S* b, 
     HEARTH_UNROLL
     for (int c = 0; c < NC; ++c) {
       V all = sum[i][c][0];
-      if constexpr (kParts == 2) all = hn::Add(all, sum[i][c][1]);
+      if constexpr (kParts == 4) {
+        all = hn::Add(hn::Add(all, sum[i][c][1]), hn::Add(sum[i][c][2], sum[i][c][3]));
+      }
       T total = hn::GetLane(hn::SumOfLanes(d, all));
       for (std::int64_t q = p; q < k; ++q) {
         total = std::fma(x[i * x_stride + q], static_cast<T>(b[c * stride + q]), total);
@@ -171,7 +189,8 @@ void cols(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64
           const S* b, std::int64_t b_col_stride, T* y, std::int64_t y_stride) {
   constexpr int kColumns = 4;
   std::int64_t j = 0;
-  for (; j + kColumns <= n; j += kColumns) {
+  // With one row memory is all the work, and fastest in one stream.
+  for (; m > 1 && j + kColumns <= n; j += kColumns) {
     dot_rows<kColumns>(m, k, x, x_stride, b + j * b_col_stride, b_col_stride, y + j, y_stride);
   }
   for (; j < n; ++j) {
