@@ -30,6 +30,7 @@ void add_tokenize(CommandLine& line);
 void add_render_template(CommandLine& line);
 void add_bench(CommandLine& line);
 void add_bench_model(CommandLine& line);
+void add_perplexity(CommandLine& line);
 void add_check_kernel(CommandLine& line);
 
 }  // namespace hearth::tools

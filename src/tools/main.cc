@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
     hearth::tools::add_render_template(line);
     hearth::tools::add_bench(line);
     hearth::tools::add_bench_model(line);
+    hearth::tools::add_perplexity(line);
     hearth::tools::add_check_kernel(line);
     line.run(argc, argv);
   } catch (const hearth::tools::CommandFailed& failure) {

@@ -1,0 +1,160 @@
+// `hearth perplexity`: how well a language model foresees a text, and how far it is from another.
+#include "models/language/perplexity.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "hearth/io.h"
+#include "hearth/ops.h"
+#include "io/file.h"
+#include "models/language/load_model.h"
+#include "runtime/device/worker_pool.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr std::uint64_t kMaxText = std::uint64_t{1} << 30;
+
+struct PerplexityArguments {
+  std::string model, file, save, base, device;
+  std::string compute = "f32";
+  std::string cache;
+  std::int64_t context = 512, windows = 0;
+  int threads = 0;
+};
+
+// Log-probabilities of a model, as --save-base writes them: `tokens` i32 [windows, context] and
+// `scores` f32 [windows * scored, vocabulary].
+struct BaseScores {
+  Array tokens, scores;
+};
+
+BaseScores read_base(const std::string& path, const models::TokenWindows& windows,
+                     std::int64_t vocabulary) {
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorCode::invalid_argument, "perplexity: " + hearth::quoted(path) + " " + what);
+  };
+  BaseScores base;
+  for (const NamedArray& each : map_safetensors(path, Device::cpu()).arrays) {
+    if (each.name == "tokens" && each.array.dtype() == DType::i32) base.tokens = each.array;
+    if (each.name == "scores" && each.array.dtype() == DType::f32) base.scores = each.array;
+  }
+  if (!base.tokens.defined() || !base.scores.defined()) {
+    fail("holds no scores; got other tensors, expected tokens of i32 and scores of f32");
+  }
+  std::vector<std::int32_t> tokens;
+  for (const auto& window : windows) tokens.insert(tokens.end(), window.begin(), window.end());
+  if (base.tokens.to_vector<std::int32_t>() != tokens) {
+    fail("is of other windows; got other tokens, expected those of this text");
+  }
+  const auto context = static_cast<std::int64_t>(windows.front().size());
+  const Shape expected = {
+      static_cast<std::int64_t>(windows.size()) * models::scored_tokens(context), vocabulary};
+  if (base.scores.shape() != expected) {
+    fail("does not fit; got scores " + to_string(base.scores.shape()) + ", expected " +
+         to_string(expected));
+  }
+  return base;
+}
+
+void save_scores(const std::string& path, const models::TokenWindows& windows,
+                 const std::vector<Array>& scores) {
+  std::vector<std::int32_t> tokens;
+  for (const auto& window : windows) tokens.insert(tokens.end(), window.begin(), window.end());
+  const Shape shape = {static_cast<std::int64_t>(windows.size()),
+                       static_cast<std::int64_t>(windows.front().size())};
+  save_safetensors(path, {{"tokens", Array::from_data(tokens, shape, Device::cpu())},
+                          {"scores", cat(scores, 0)}});
+}
+
+void write_divergence(const models::Divergence& divergence) {
+  write_out("KL divergence from base: mean " + decimal(divergence.mean(), 6) + ", median " +
+            decimal(divergence.quantile(0.5), 6) + ", 99 % " + decimal(divergence.quantile(0.99), 6) +
+            ", max " + decimal(divergence.largest(), 6) + "\nsame likeliest token: " +
+            decimal(100 * divergence.same_best(), 3) + " %\n");
+}
+
+void run_perplexity(const PerplexityArguments& arguments) {
+  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
+  Device::set_default(device);
+  if (arguments.threads > 0) WorkerPool::global().set_threads(arguments.threads);
+  const DType compute = dtype_from_name(arguments.compute);
+  const models::LoadedModel loaded = models::load_language_model(
+      arguments.model, {.device = device, .compute = compute, .context = arguments.context});
+  const auto bytes = io::read_file(arguments.file, kMaxText);
+  const std::vector<std::int32_t> tokens =
+      loaded.tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const std::int32_t bos = loaded.tokenizer.adds_bos() ? loaded.tokenizer.special().bos : -1;
+  const models::TokenWindows windows =
+      models::windows_of(tokens, arguments.context, arguments.windows, bos);
+  std::optional<BaseScores> base;
+  if (!arguments.base.empty()) {
+    base = read_base(arguments.base, windows, loaded.model.vocabulary());
+  }
+  models::Perplexity perplexity;
+  models::Divergence divergence;
+  std::vector<Array> saved;
+  std::int64_t done = 0;
+  models::score_windows(
+      loaded.model, windows, arguments.cache.empty() ? compute : dtype_from_name(arguments.cache),
+      [&](const Array& scores, std::span<const std::int32_t> next) {
+        perplexity.add(scores, next);
+        const auto count = static_cast<std::int64_t>(next.size());
+        if (base) {
+          divergence.add(to_device(narrow(base->scores, 0, done, count), device), scores);
+        }
+        if (!arguments.save.empty()) {
+          saved.push_back(to_device(scores, Device::cpu()));
+          saved.back().eval();
+        }
+        done += count;
+      });
+  write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
+            decimal(perplexity.error(), 4) + " of " + std::to_string(perplexity.tokens()) +
+            " tokens in " + std::to_string(windows.size()) + " windows of " +
+            std::to_string(arguments.context) + "\n");
+  if (base) write_divergence(divergence);
+  if (!arguments.save.empty()) save_scores(arguments.save, windows, saved);
+}
+
+}  // namespace
+
+void add_perplexity(CommandLine& line) {
+  auto arguments = std::make_shared<PerplexityArguments>();
+  Command command = line.add_command(
+      "perplexity", "How well a language model foresees a text, and how far it is from another");
+  command.option("--model", arguments->model, "GGUF file or folder").required();
+  command.option("--file", arguments->file, "The text").required();
+  command.option("--context", arguments->context, "Tokens of a window, whose second half is scored")
+      .range(4, std::int64_t{1} << 24)
+      .show_default();
+  command.option("--windows", arguments->windows, "At most so many [all that the text has]")
+      .range(1, std::int64_t{1} << 24);
+  command
+      .option("--save-base", arguments->save,
+              "Write the log-probabilities: 4 bytes for each scored token and each of the "
+              "vocabulary")
+      .value_name("FILE");
+  command
+      .option("--kl-base", arguments->base,
+              "Compare with what --save-base wrote of another model, the base")
+      .value_name("FILE");
+  command.option("--dtype", arguments->compute, "What activations are computed in")
+      .one_of({"f32", "bf16", "f16"})
+      .show_default();
+  command.option("--cache-type", arguments->cache, "Of keys and values [as --dtype]")
+      .one_of({"f32", "f16", "bf16"});
+  command.option("--threads", arguments->threads, "Of the CPU [one a core]")
+      .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
+  command.option("--device", arguments->device, "See `hearth devices`");
+  command.action([arguments] { run_perplexity(*arguments); });
+}
+
+}  // namespace hearth::tools
