@@ -1,10 +1,11 @@
-// `hearth info`: what is in a file or folder of tensors.
+// `hearth info`: what is in a file or folder of tensors, and what a model will take in memory.
 #include <memory>
 #include <string>
 
 #include "core/json.h"
 #include "tools/commands.h"
 #include "tools/info/describe.h"
+#include "tools/info/memory_plan.h"
 #include "tools/info/model_file.h"
 #include "tools/output.h"
 
@@ -15,7 +16,10 @@ void add_info(CommandLine& line) {
     std::string file;
     bool json = false;
     InfoOptions options;
+    MemoryOptions memory;
+    std::string cache = "f32";
   };
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
   Command command = line.add_command(
       "info", "Show what is in a file of GGUF or safetensors, or a folder of a model");
   const auto arguments = std::make_shared<Arguments>();
@@ -24,11 +28,33 @@ void add_info(CommandLine& line) {
   command.flag("--tensors", arguments->options.tensors, "List the tensors");
   command.flag("--all", arguments->options.all,
                "Print long arrays and texts of the metadata whole");
+  const Option context =
+      command
+          .option("--context", arguments->memory.context,
+                  "Show what a language model takes in memory with sequences of so many tokens; "
+                  "0: as many as it was made for")
+          .range(0, kMost);
+  const Option sequences =
+      command.option("--sequences", arguments->memory.sequences, "The same, of so many sequences")
+          .range(1, kMost)
+          .show_default();
+  const Option cache =
+      command.option("--cache-type", arguments->cache, "The same, with keys and values in it")
+          .one_of({"f32", "f16", "bf16"})
+          .show_default();
   command.flag("--json", arguments->json, "Print all that as JSON");
-  command.action([arguments] {
+  command.action([arguments, context, sequences, cache] {
     const ModelFile file = read_model_file(arguments->file);
-    write_out(arguments->json ? json_text(info_document(file, arguments->options), 2) + "\n"
-                              : info_text(file, arguments->options));
+    std::string text = info_text(file, arguments->options);
+    JsonObject document = info_document(file, arguments->options);
+    if (context.given() || sequences.given() || cache.given()) {
+      arguments->memory.cache = dtype_from_name(arguments->cache);
+      const MemoryPlan plan =
+          plan_memory(models::read_model_contents(arguments->file), arguments->memory);
+      text += "\n" + memory_text(plan);
+      document.emplace_back("memory", memory_document(plan));
+    }
+    write_out(arguments->json ? json_text(document, 2) + "\n" : text);
   });
 }
 
