@@ -63,13 +63,13 @@ TEST(ModelBench, RandomModelsRunAndAreOfTheTypeAskedFor) {
     for (const NamedArray& each : files.contents.arrays) {
       if (each.name != "blk.0.ffn_up.weight") continue;
       EXPECT_EQ(each.array.dtype(), models::quantize_type_from_name(type).dtype);
-      const Array floats = cast(
-          is_packed(each.array.dtype()) ? dequantize(each.array) : each.array, DType::f32);
+      const Array floats =
+          cast(is_packed(each.array.dtype()) ? dequantize(each.array) : each.array, DType::f32);
       EXPECT_NEAR(std::sqrt(mean(floats * floats).item()), 0.02, 0.002) << type;
     }
-    const auto rows = measure_model(
-        models::make_language_model(files, {.context = 256}),
-        {.prompt = 20, .tokens = 3, .depth = 5, .batch = 2, .repeat = 2, .piece = 8});
+    const auto rows =
+        measure_model(models::make_language_model(files, {.context = 256}),
+                      {.prompt = 20, .tokens = 3, .depth = 5, .batch = 2, .repeat = 2, .piece = 8});
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_EQ(rows[0].test, "pp20 @ d5");
     EXPECT_EQ(rows[1].test, "tg3 x 2 @ d5");
@@ -97,11 +97,12 @@ TEST(ModelBench, PrintsATableAndJson) {
   report.device = "cpu:0";
   report.threads = 2;
   report.rows = {{"pp512", {10, 30}}, {"tg128", {5}}};
-  EXPECT_EQ(model_bench_table(report),
-            "|     model |     size | params | device | threads |  test |            t/s |  best |\n"
-            "|----------:|---------:|-------:|-------:|--------:|------:|---------------:|------:|\n"
-            "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | pp512 | 20.00 +- 14.14 | 30.00 |\n"
-            "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | tg128 |   5.00 +- 0.00 |  5.00 |\n");
+  EXPECT_EQ(
+      model_bench_table(report),
+      "|     model |     size | params | device | threads |  test |            t/s |  best |\n"
+      "|----------:|---------:|-------:|-------:|--------:|------:|---------------:|------:|\n"
+      "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | pp512 | 20.00 +- 14.14 | 30.00 |\n"
+      "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | tg128 |   5.00 +- 0.00 |  5.00 |\n");
   const JsonValue document = *parse_json(json_text(model_bench_document(report)));
   EXPECT_EQ(check::text(document, "model"), "tiny q4_0");
   const auto& rows = check::list(document, "rows");
@@ -122,8 +123,7 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
   const JsonValue document = *parse_json(again.out);
   EXPECT_EQ(check::text(document, "model"), "m.gguf");
   EXPECT_EQ(*check::member(document, "threads"), JsonValue(std::int64_t{1}));
-  EXPECT_EQ(*check::member(document, "parameters"),
-            JsonValue(parameters_of(model_shape("tiny"))));
+  EXPECT_EQ(*check::member(document, "parameters"), JsonValue(parameters_of(model_shape("tiny"))));
   EXPECT_EQ(check::list(document, "rows").size(), 1u);
 }
 

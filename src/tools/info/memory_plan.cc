@@ -30,14 +30,16 @@ double most_bytes(const models::LanguageConfig& config, double rows, double sequ
     elements += rows * (product({attention.kv_heads, attention.key_dim}) +
                         product({attention.kv_heads, attention.value_dim}));
     if (attention.latent) {
-      elements += rows * (product({attention.latent->rank}) + product({attention.latent->rope_dims}));
+      elements +=
+          rows * (product({attention.latent->rank}) + product({attention.latent->rope_dims}));
     }
   }
   const models::DeltaConfig& delta = config.delta;
   const models::ScanConfig& scan = config.scan;
   const double channels = 2 * product({delta.key_heads, delta.key_dim}) +
                           product({delta.value_heads, delta.value_dim}) +
-                          product({scan.heads, scan.head_dim}) + 2 * product({scan.groups, scan.state});
+                          product({scan.heads, scan.head_dim}) +
+                          2 * product({scan.groups, scan.state});
   const double of_layer = product({delta.value_heads, delta.key_dim, delta.value_dim}) +
                           product({scan.heads, scan.head_dim, scan.state}) +
                           channels * (product({delta.kernel}) + product({scan.kernel}));
@@ -48,8 +50,7 @@ double most_bytes(const models::LanguageConfig& config, double rows, double sequ
 
 MemoryPlan plan_memory(const models::ModelContents& files, const MemoryOptions& options) {
   constexpr std::int64_t kPageRows = 32;
-  const models::LanguageConfig config =
-      models::read_config(files.contents.metadata, files.kind);
+  const models::LanguageConfig config = models::read_config(files.contents.metadata, files.kind);
   MemoryPlan plan;
   plan.options = options;
   if (options.context == 0) plan.options.context = config.context;
@@ -65,14 +66,12 @@ MemoryPlan plan_memory(const models::ModelContents& files, const MemoryOptions& 
                     " sequences of " + std::to_string(plan.options.context) +
                     " tokens, expected less than 2^60 bytes of caches");
   }
-  const std::int64_t pages =
-      (plan.options.context + kPageRows - 1) / kPageRows * options.sequences;
+  const std::int64_t pages = (plan.options.context + kPageRows - 1) / kPageRows * options.sequences;
   plan.caches = models::cache_bytes(
       config, {.pages = pages, .page_size = kPageRows, .states = 0, .dtype = options.cache});
-  plan.states = models::cache_bytes(config, {.pages = 0,
-                                             .page_size = kPageRows,
-                                             .states = options.sequences,
-                                             .dtype = options.cache});
+  plan.states = models::cache_bytes(
+      config,
+      {.pages = 0, .page_size = kPageRows, .states = options.sequences, .dtype = options.cache});
   return plan;
 }
 

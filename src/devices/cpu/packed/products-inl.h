@@ -120,7 +120,7 @@ HEARTH_LANES_TARGET void multiply_lines(const LineProduct& p) {
     }
     if (rest > 0 && end - block >= kBytes + kBeyond) {
       for (std::int64_t i = 0; i < rest_bytes; i += 64) {
-        _mm_prefetch(reinterpret_cast<const char*>(block) + kAhead + i, _MM_HINT_T0);
+        __builtin_prefetch(block + kAhead + i, 0, 3);
       }
       add_stretch<F, kGroup, kRows, true>(block, lines, whole, rest, sums);
     } else if (rest > 0) {
