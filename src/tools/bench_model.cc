@@ -43,11 +43,11 @@ std::int64_t context_of(const BenchModelArguments& arguments) {
 models::ModelContents contents_of(const BenchModelArguments& arguments, Device device) {
   constexpr std::int64_t kLeastContext = 4096;
   if (!arguments.model.empty()) return models::read_model_contents(arguments.model);
-  return {random_model(model_shape(arguments.shape),
-                       models::quantize_type_from_name(arguments.type),
-                       std::max(context_of(arguments), kLeastContext), device),
-          models::FileKind::gguf,
-          {}};
+  return {
+      random_model(model_shape(arguments.shape), models::quantize_type_from_name(arguments.type),
+                   std::max(context_of(arguments), kLeastContext), device),
+      models::FileKind::gguf,
+      {}};
 }
 
 BenchedModel model_to_bench(const BenchModelArguments& arguments, Device device, DType compute) {
@@ -58,9 +58,8 @@ BenchedModel model_to_bench(const BenchModelArguments& arguments, Device device,
     save_gguf(arguments.save, files.contents.arrays, metadata);
   }
   BenchedModel made;
-  made.name = arguments.model.empty()
-                  ? arguments.shape + " " + arguments.type
-                  : std::filesystem::path(arguments.model).filename().string();
+  made.name = arguments.model.empty() ? arguments.shape + " " + arguments.type
+                                      : std::filesystem::path(arguments.model).filename().string();
   for (const NamedArray& each : files.contents.arrays) {
     made.bytes += bytes_of(each.array.dtype(), each.array.size());
     made.parameters += each.array.size();
@@ -110,7 +109,8 @@ void add_bench_model(CommandLine& line) {
   command.option("--model", arguments->model, "GGUF file or folder");
   command.option("--shape", arguments->shape, "Random weights of a well-known model's sizes")
       .one_of(model_shape_names());
-  command.option("--type", arguments->type, "Of the weights of --shape, as `hearth quantize` has it")
+  command
+      .option("--type", arguments->type, "Of the weights of --shape, as `hearth quantize` has it")
       .one_of(models::quantize_type_names())
       .show_default();
   command.option("--save", arguments->save, "Write the model as GGUF, without a tokenizer")

@@ -76,9 +76,9 @@ void save_scores(const std::string& path, const models::TokenWindows& windows,
 
 void write_divergence(const models::Divergence& divergence) {
   write_out("KL divergence from base: mean " + decimal(divergence.mean(), 6) + ", median " +
-            decimal(divergence.quantile(0.5), 6) + ", 99 % " + decimal(divergence.quantile(0.99), 6) +
-            ", max " + decimal(divergence.largest(), 6) + "\nsame likeliest token: " +
-            decimal(100 * divergence.same_best(), 3) + " %\n");
+            decimal(divergence.quantile(0.5), 6) + ", 99 % " +
+            decimal(divergence.quantile(0.99), 6) + ", max " + decimal(divergence.largest(), 6) +
+            "\nsame likeliest token: " + decimal(100 * divergence.same_best(), 3) + " %\n");
 }
 
 void run_perplexity(const PerplexityArguments& arguments) {

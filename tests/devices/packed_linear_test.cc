@@ -1,8 +1,10 @@
 // The op linear with packed weights on the CPU.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "devices/packed_rows.h"
@@ -36,6 +38,29 @@ TEST(PackedLinear, ARowDoesNotDependOnOthers) {
       const std::vector<float> some = linear(narrow(x, 0, first, rows), w).to_vector<float>();
       const std::vector<float> expected(all.begin() + first * 37, all.end());
       EXPECT_EQ(bits(some), bits(expected)) << name(format) << ", " << rows;
+    }
+  }
+}
+
+// Weights of 20 groups end within a stretch, whose rest is of the next weight.
+TEST(PackedLinear, AWeightDoesNotDependOnTheNextOne) {
+  constexpr std::int64_t kOut = 30, kIn = 640, kBroken = 11;
+  std::vector<float> values = random_floats(kOut * kIn, 23);
+  const auto multiplied = [&](std::int64_t rows) {
+    const Array w = quantize(Array::from_data(values, {kOut, kIn}, Device::cpu()), DType::q8_0);
+    return linear(x_array(rows, kIn), w).to_vector<float>();
+  };
+  const std::vector<float> expected = multiplied(3);
+  for (std::int64_t i = 0; i < kIn; ++i) {
+    values[static_cast<std::size_t>(kBroken * kIn + i)] = std::numeric_limits<float>::quiet_NaN();
+  }
+  const std::vector<float> got = multiplied(3);
+  for (std::int64_t i = 0; i < 3 * kOut; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (i % kOut == kBroken) {
+      EXPECT_TRUE(std::isnan(got[at])) << i;
+    } else {
+      EXPECT_EQ(got[at], expected[at]) << i;
     }
   }
 }

@@ -39,8 +39,8 @@ TokenWindows windows_of(std::span<const std::int32_t> tokens, std::int64_t conte
   if (most > 0) count = std::min(count, most);
   TokenWindows windows;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto window = tokens.subspan(static_cast<std::size_t>(i * context),
-                                       static_cast<std::size_t>(context));
+    const auto window =
+        tokens.subspan(static_cast<std::size_t>(i * context), static_cast<std::size_t>(context));
     windows.emplace_back(window.begin(), window.end());
     if (bos != -1) windows.back().front() = bos;
   }
@@ -68,7 +68,8 @@ void score_windows(
         return std::span(window).subspan(static_cast<std::size_t>(a),
                                          static_cast<std::size_t>(b - a));
       };
-      const SequenceRows rows{&sequence, of_window(begin, end), std::max<std::int64_t>(end - from, 0)};
+      const SequenceRows rows{&sequence, of_window(begin, end),
+                              std::max<std::int64_t>(end - from, 0)};
       const Array scores = sequences.step({&rows, 1});
       if (from >= to) {
         scores.eval();
@@ -82,8 +83,8 @@ void score_windows(
 }
 
 void Perplexity::add(const Array& scores, std::span<const std::int32_t> tokens) {
-  const Array at = Array::from_data(tokens, {static_cast<std::int64_t>(tokens.size()), 1},
-                                    scores.device());
+  const Array at =
+      Array::from_data(tokens, {static_cast<std::int64_t>(tokens.size()), 1}, scores.device());
   for (const double value : gather(scores, at, 1).to_doubles()) {
     ++count_;
     sum_ -= value;
@@ -108,7 +109,8 @@ void Divergence::add(const Array& base, const Array& scores) {
   const Array terms = where(greater(p, 0.0), p * (base - scores), 0.0);
   const std::vector<double> values = sum(terms, {1}).to_doubles();
   values_.insert(values_.end(), values.begin(), values.end());
-  for (const double same : cast(equal(argmax(base, 1), argmax(scores, 1)), DType::f32).to_doubles()) {
+  for (const double same :
+       cast(equal(argmax(base, 1), argmax(scores, 1)), DType::f32).to_doubles()) {
     if (same != 0) ++same_;
   }
 }

@@ -38,9 +38,7 @@ class TokenDraws {
 class ModelRun {
  public:
   ModelRun(const models::LanguageModel& model, const ModelBenchOptions& options)
-      : options_(options),
-        sequences_(model, cache_options(options)),
-        draws_(model) {}
+      : options_(options), sequences_(model, cache_options(options)), draws_(model) {}
 
   double prompt_rate() {
     begin(1);
@@ -95,7 +93,8 @@ class ModelRun {
   }
 
   void write_tokens() {
-    const std::vector<std::int32_t> tokens = draws_.draw(static_cast<std::int64_t>(running_.size()));
+    const std::vector<std::int32_t> tokens =
+        draws_.draw(static_cast<std::int64_t>(running_.size()));
     std::vector<models::SequenceRows> rows;
     for (std::size_t i = 0; i < running_.size(); ++i) {
       rows.push_back({&running_[i], std::span(tokens).subspan(i, 1), 1});

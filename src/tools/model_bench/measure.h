@@ -20,16 +20,17 @@ struct ModelBenchOptions {
 };
 
 struct ModelBenchRow {
-  std::string test;              // "pp512", "tg128", "tg128 x 4", with depth "pp512 @ d1024"
-  std::vector<double> rates;     // tokens of all sequences a second, of each repetition
+  std::string test;           // "pp512", "tg128", "tg128 x 4", with depth "pp512 @ d1024"
+  std::vector<double> rates;  // tokens of all sequences a second, of each repetition
   double mean() const;
   double deviation() const;  // of a sample: over n - 1; 0 of one
   double best() const;
 };
 
 // Of an encoder: how fast `batch` texts of `prompt` tokens become vectors, as "embed128 x 8".
-// Otherwise prompts and writing. Random tokens, after one repetition that does not count. Tokens are written one pass each, whose
-// scores are read as a sampler would. Throws Error as Sequences does.
+// Otherwise prompts and writing. Random tokens, after one repetition that does not count. Tokens
+// are written one pass each, whose scores are read as a sampler would. Throws Error as Sequences
+// does.
 std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
                                          const ModelBenchOptions& options);
 

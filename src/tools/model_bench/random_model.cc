@@ -28,7 +28,8 @@ class DrawnRows {
     const Array floats = Array::from_data(values, {kDrawnRows, in}, Device::cpu());
     const Array stored = is_packed(dtype) ? quantize(floats, dtype) : cast(floats, dtype);
     const HostBytes bytes = stored.host_bytes(dtype);
-    return drawn_.emplace(key, std::vector<std::byte>(bytes.data, bytes.data + bytes.bytes)).first->second;
+    return drawn_.emplace(key, std::vector<std::byte>(bytes.data, bytes.data + bytes.bytes))
+        .first->second;
   }
 
  private:
@@ -53,9 +54,8 @@ GgufContents random_model(const ModelShape& shape, const models::QuantizeType& t
                           std::int64_t context, Device device) {
   GgufContents contents;
   contents.metadata = shape_metadata(shape, context);
-  contents.metadata.set("general.file_type",
-                        static_cast<std::uint32_t>(std::max<std::int64_t>(
-                            models::file_type_of(type), 0)));
+  contents.metadata.set("general.file_type", static_cast<std::uint32_t>(std::max<std::int64_t>(
+                                                 models::file_type_of(type), 0)));
   DrawnRows drawn;
   for (const ShapeTensor& tensor : shape_tensors(shape)) {
     if (tensor.shape.rank() == 1) {
@@ -66,8 +66,7 @@ GgufContents random_model(const ModelShape& shape, const models::QuantizeType& t
     }
     const DType dtype = models::quantized_dtype(type, tensor.name, tensor.shape, DType::f32,
                                                 shape.layers, shape.has_output);
-    contents.arrays.push_back(
-        {tensor.name, random_matrix(drawn, dtype, tensor.shape, device)});
+    contents.arrays.push_back({tensor.name, random_matrix(drawn, dtype, tensor.shape, device)});
   }
   return contents;
 }

@@ -17,12 +17,11 @@ std::string model_bench_table(const ModelBenchReport& report) {
   std::vector<TableLine> lines = {
       {"model", "size", "params", "device", "threads", "test", "t/s", "best"}};
   for (const ModelBenchRow& row : report.rows) {
-    lines.push_back({report.model,
-                     decimal(static_cast<double>(report.bytes) / (1 << 20), 2) + " MiB",
-                     decimal(static_cast<double>(report.parameters) / 1e6, 2) + " M", report.device,
-                     std::to_string(report.threads), row.test,
-                     decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2),
-                     decimal(row.best(), 2)});
+    lines.push_back(
+        {report.model, decimal(static_cast<double>(report.bytes) / (1 << 20), 2) + " MiB",
+         decimal(static_cast<double>(report.parameters) / 1e6, 2) + " M", report.device,
+         std::to_string(report.threads), row.test,
+         decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2), decimal(row.best(), 2)});
   }
   std::string text;
   for (std::size_t at = 0; at < lines.size(); ++at) {

@@ -99,8 +99,8 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64
   }
 }
 
-// How far ahead of what is read, in bytes, memory is asked for: of one column, whose next ones mostly
-// follow it, and of each of several.
+// How far ahead of what is read, in bytes, memory is asked for: of one column, whose next ones
+// mostly follow it, and of each of several.
 inline constexpr std::int64_t kColumnAhead = 12288, kColumnsAhead = 2048;
 
 // y[i][j] += row i of x times column j of B, for MR rows and NC columns. How many columns are taken

@@ -15,6 +15,8 @@ namespace hearth::cpu {
 namespace {
 
 #include "devices/cpu/packed/lanes_avx2-inl.h"
+// After the lanes.
+#include "devices/cpu/packed/coding_x86-inl.h"
 #include "devices/cpu/packed/products-inl.h"
 
 // Written in the lanes, too.

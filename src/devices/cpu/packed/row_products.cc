@@ -98,6 +98,23 @@ void WeightProduct::finish(float* results, const float* addends, std::int64_t ro
   write_row(all.output, row * all.plan.out + first, results, count);
 }
 
+// The same of a row of a tile, of which `count` columns are there.
+void WeightProduct::put_tile_row(const float* results, const float* addends, std::int64_t row,
+                                 std::int64_t first, std::int64_t count) const {
+  float copy[kPanelWeights];
+  if (count < kPanelWeights) {
+    std::copy_n(results, kPanelWeights, copy);
+    return finish(copy, addends, row, first, count);
+  }
+  float* const to = row_to_write(all.output, row * all.plan.out + first, copy);
+  if (addends == nullptr) {
+    std::copy_n(results, kPanelWeights, to);
+  } else {
+    for (std::int64_t i = 0; i < kPanelWeights; ++i) to[i] = results[i] + addends[i];
+  }
+  if (to == copy) write_row(all.output, row * all.plan.out + first, copy, kPanelWeights);
+}
+
 void WeightProduct::multiply_lines(std::int64_t begin, std::int64_t end) const {
   const PackedWeight& plan = all.plan;
   const std::int64_t count = end - begin;
@@ -148,11 +165,10 @@ void WeightProduct::multiply_panels(std::int64_t begin, std::int64_t end) const 
       const std::int64_t first_row = of.first_row(b), together = of.rows_of(b);
       for (std::int64_t at = 0; at < columns; at += kPanelWeights, of_tile += kSumsOfTile) {
         const float* const results = of_tile + (kSumLevels - 1) * tile_size(together);
+        const std::int64_t width = std::min<std::int64_t>(kPanelWeights, columns - at);
         for (std::int64_t i = 0; i < std::min(together, rows.count - first_row); ++i) {
-          float row[kPanelWeights];
-          std::copy_n(results + i * kPanelWeights, kPanelWeights, row);
-          finish(row, addends == nullptr ? nullptr : addends + at, rows.row(first_row + i),
-                 first_column + at, std::min<std::int64_t>(kPanelWeights, columns - at));
+          put_tile_row(results + i * kPanelWeights, addends == nullptr ? nullptr : addends + at,
+                       rows.row(first_row + i), first_column + at, width);
         }
       }
     }

@@ -104,6 +104,8 @@ struct WeightProduct {
   const float* biases(std::int64_t first, std::int64_t count, float* copy) const;
   void finish(float* results, const float* addends, std::int64_t row, std::int64_t first,
               std::int64_t count) const;
+  void put_tile_row(const float* results, const float* addends, std::int64_t row,
+                    std::int64_t first, std::int64_t count) const;
   std::byte* bundle_at(std::int64_t bundle) const;
   void multiply_bundles(std::int64_t begin, std::int64_t end, const std::uint32_t* panels,
                         std::int64_t panel_count, float* sums) const;

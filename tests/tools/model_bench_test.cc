@@ -1,0 +1,162 @@
+// `hearth bench-model`: shapes of models, random weights, and what is measured and printed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "error_text.h"
+#include "hearth/ops.h"
+#include "hearth/quantization.h"
+#include "models/language/load_model.h"
+#include "models/language/read_config.h"
+#include "tools/json_check.h"
+#include "tools/model_bench/measure.h"
+#include "tools/model_bench/random_model.h"
+#include "tools/model_bench/report.h"
+#include "tools/model_bench/shapes.h"
+#include "tools/tool_folder.h"
+
+namespace hearth::tools {
+namespace {
+
+using check::contains;
+using check::error_of;
+
+models::ModelContents tiny_files(const std::string& type) {
+  return {random_model(model_shape("tiny"), models::quantize_type_from_name(type), 256, Device()),
+          models::FileKind::gguf,
+          {}};
+}
+
+std::int64_t parameters_of(const ModelShape& shape) {
+  std::int64_t count = 0;
+  for (const ShapeTensor& tensor : shape_tensors(shape)) count += element_count(tensor.shape);
+  return count;
+}
+
+TEST(ModelBench, ShapesHaveTheSizesOfTheirModels) {
+  EXPECT_EQ(parameters_of(model_shape("llama-1b")), 1100048384);
+  EXPECT_EQ(parameters_of(model_shape("llama-8b")), 8030261248);
+  EXPECT_EQ(parameters_of(model_shape("gemma-270m")), 268098176);
+  EXPECT_EQ(parameters_of(model_shape("qwen-0.6b")), 596049920);
+  EXPECT_TRUE(contains(error_of([] { model_shape("llama-9b"); }), "expected one of tiny, "));
+}
+
+TEST(ModelBench, ShapesAreConfigurationsOfTheirFamilies) {
+  for (const ModelShape& shape : model_shapes()) {
+    const models::LanguageConfig config =
+        models::read_config(shape_metadata(shape, 1000), models::FileKind::gguf);
+    EXPECT_EQ(config.architecture, shape.architecture);
+    EXPECT_EQ(config.context, 1000);
+    ASSERT_EQ(static_cast<std::int64_t>(config.layers.size()), shape.layers) << shape.name;
+    EXPECT_EQ(config.layers[0].attention.key_dim, shape.head_dim);
+    EXPECT_EQ(config.layers[0].attention.window, shape.window);
+    EXPECT_EQ(config.layers[0].experts.count, shape.experts);
+  }
+}
+
+TEST(ModelBench, RandomModelsRunAndAreOfTheTypeAskedFor) {
+  for (const std::string type : {"q4_0", "q8_0", "q6_k", "f16", "f32"}) {
+    const models::ModelContents files = tiny_files(type);
+    for (const NamedArray& each : files.contents.arrays) {
+      if (each.name != "blk.0.ffn_up.weight") continue;
+      EXPECT_EQ(each.array.dtype(), models::quantize_type_from_name(type).dtype);
+      const Array floats =
+          cast(is_packed(each.array.dtype()) ? dequantize(each.array) : each.array, DType::f32);
+      EXPECT_NEAR(std::sqrt(mean(floats * floats).item()), 0.02, 0.002) << type;
+    }
+    const auto rows =
+        measure_model(models::make_language_model(files, {.context = 256}),
+                      {.prompt = 20, .tokens = 3, .depth = 5, .batch = 2, .repeat = 2, .piece = 8});
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].test, "pp20 @ d5");
+    EXPECT_EQ(rows[1].test, "tg3 x 2 @ d5");
+    for (const ModelBenchRow& row : rows) {
+      ASSERT_EQ(row.rates.size(), 2u);
+      EXPECT_GT(row.best(), 0);
+      EXPECT_GE(row.best(), row.mean());
+    }
+  }
+}
+
+TEST(ModelBench, RowsAreSummedUp) {
+  const ModelBenchRow row{"pp1", {1, 2, 6}};
+  EXPECT_DOUBLE_EQ(row.mean(), 3);
+  EXPECT_NEAR(row.deviation(), std::sqrt(7.0), 1e-12);
+  EXPECT_EQ(row.best(), 6);
+  EXPECT_EQ((ModelBenchRow{"pp1", {4}}).deviation(), 0);
+}
+
+TEST(ModelBench, PrintsATableAndJson) {
+  ModelBenchReport report;
+  report.model = "tiny q4_0";
+  report.bytes = 3 << 20;
+  report.parameters = 1500000;
+  report.device = "cpu:0";
+  report.threads = 2;
+  report.rows = {{"pp512", {10, 30}}, {"tg128", {5}}};
+  EXPECT_EQ(
+      model_bench_table(report),
+      "|     model |     size | params | device | threads |  test |            t/s |  best |\n"
+      "|----------:|---------:|-------:|-------:|--------:|------:|---------------:|------:|\n"
+      "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | pp512 | 20.00 +- 14.14 | 30.00 |\n"
+      "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | tg128 |   5.00 +- 0.00 |  5.00 |\n");
+  const JsonValue document = *parse_json(json_text(model_bench_document(report)));
+  EXPECT_EQ(check::text(document, "model"), "tiny q4_0");
+  const auto& rows = check::list(document, "rows");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(check::text(rows[1], "test"), "tg128");
+  EXPECT_EQ(check::list(rows[0], "samples").size(), 2u);
+}
+
+class ModelBenchFiles : public ToolFolder {};
+
+TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
+  const Outcome saved = run({"bench-model", "--shape", "tiny", "--type", "q8_0", "--prompt", "8",
+                             "--tokens", "2", "--repeat", "1", "--save", path("m.gguf")});
+  ASSERT_EQ(saved.status, 0) << saved.err;
+  const Outcome again = run({"bench-model", "--model", path("m.gguf"), "--prompt", "8", "--tokens",
+                             "0", "--repeat", "1", "--threads", "1", "--json"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  const JsonValue document = *parse_json(again.out);
+  EXPECT_EQ(check::text(document, "model"), "m.gguf");
+  EXPECT_EQ(*check::member(document, "threads"), JsonValue(std::int64_t{1}));
+  EXPECT_EQ(*check::member(document, "parameters"), JsonValue(parameters_of(model_shape("tiny"))));
+  EXPECT_EQ(check::list(document, "rows").size(), 1u);
+}
+
+TEST_F(ModelBenchFiles, RefusesNeitherAndBoth) {
+  EXPECT_TRUE(contains(run({"bench-model"}).err, "got neither, expected --model or --shape"));
+  EXPECT_TRUE(contains(run({"bench-model", "--model", "x", "--shape", "tiny"}).err, "got both"));
+}
+
+TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {
+  ASSERT_EQ(run({"bench-model", "--shape", "tiny", "--type", "f16", "--prompt", "1", "--tokens",
+                 "0", "--repeat", "1", "--save", path("m.gguf")})
+                .status,
+            0);
+  const Outcome planned = run({"info", path("m.gguf"), "--context", "1000", "--sequences", "3",
+                               "--cache-type", "f16", "--json"});
+  ASSERT_EQ(planned.status, 0) << planned.err;
+  const JsonValue memory = *check::member(*parse_json(planned.out), "memory");
+  // Keys and values of 32 pages of 32 rows, 2 heads of 64, in 2 layers.
+  constexpr std::int64_t kCaches = std::int64_t{3} * 1024 * 2 * (2 * 64) * 2 * 2;
+  EXPECT_EQ(*check::member(memory, "caches"), JsonValue(kCaches));
+  EXPECT_EQ(*check::member(memory, "states"), JsonValue(std::int64_t{0}));
+  std::int64_t weights = 0;
+  for (const ShapeTensor& tensor : shape_tensors(model_shape("tiny"))) {
+    weights += element_count(tensor.shape) * (tensor.shape.rank() == 1 ? 4 : 2);
+  }
+  EXPECT_EQ(*check::member(memory, "weights"), JsonValue(weights));
+  EXPECT_EQ(*check::member(memory, "all"), JsonValue(weights + kCaches));
+  const Outcome text = run({"info", path("m.gguf"), "--context", "0"});
+  EXPECT_TRUE(contains(text.out, "memory for 1 sequence of 4096 tokens, keys and values in f32"))
+      << text.out;
+  const Outcome plain = run({"info", path("m.gguf")});
+  EXPECT_FALSE(contains(plain.out, "memory for"));
+}
+
+}  // namespace
+}  // namespace hearth::tools
