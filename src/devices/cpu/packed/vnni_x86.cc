@@ -19,6 +19,7 @@
 namespace hearth::cpu {
 namespace {
 
+#include "devices/cpu/packed/coding_x86-inl.h"
 #include "devices/cpu/packed/lanes_avx512-inl.h"
 #include "devices/cpu/packed/products-inl.h"
 
