@@ -279,6 +279,27 @@ TEST(DrawTokens, GrammarsLeaveTheProportionsOfWhatTheyAllow) {
   EXPECT_EQ(draw(rows, &states)[1], tokens[1]);
 }
 
+TEST(DrawTokens, GrammarsThatWaitRefuseOnlyWhatContradictsThem) {
+  const auto grammar =
+      std::make_shared<const grammar::Grammar>(grammar::Grammar::from_gbnf("root ::= \"<t>b\""));
+  const std::vector<std::string> bytes = {"a", "<t>a", "<t>b", "b", ""};
+  const auto trie = std::make_shared<const grammar::TokenTrie>(bytes, std::vector<std::int32_t>{4});
+  const auto constraint = std::make_shared<grammar::Constraint>(grammar, trie);
+  std::vector<SamplingState> states;
+  std::vector<float> rows;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    // More scores than the grammar has tokens.
+    states.emplace_back(SamplingOptions{.seed = i}, 6);
+    states.back().set_grammar(
+        grammar::GrammarMatcher(constraint, {.texts = {"<t>"}, .tokens = {}}));
+    rows.insert(rows.end(), {std::log(0.1f), std::log(0.5f), std::log(0.2f), std::log(0.2f),
+                             -kInfinity, std::log(1e-3f)});
+  }
+  const auto tokens = draw(rows, &states);
+  expect_distribution(tokens, {0.2, 0, 0.4, 0.4, 0, 0});
+  for (std::size_t i = 0; i < states.size(); ++i) ASSERT_TRUE(states[i].accept(tokens[i]));
+}
+
 TEST(DrawTokens, GivesLogprobsOfTheScoresAsTheyCame) {
   std::mt19937 random(8);
   const std::vector<float> scores = random_scores(&random, 500, 3);

@@ -101,6 +101,7 @@ class GrammarMatcher {
   // Error{invalid_argument} where there were not as many.
   void rollback(std::size_t count);
 
+  std::size_t vocabulary() const noexcept { return constraint_->trie().size(); }
   // Whether the text may end here.
   bool may_end() const;
   // Still waiting for its trigger.

@@ -15,10 +15,11 @@ bool stands_in(const std::vector<SamplingStep>& steps, const std::vector<Samplin
 
 }  // namespace
 
-std::vector<ChainGroup> chain_groups(std::span<SamplingState* const> states) {
+std::vector<ChainGroup> chain_groups(std::span<SamplingState* const> states,
+                                     std::uint64_t refused) {
   std::vector<ChainGroup> groups = {{default_sampling_steps(), {}, {}}};
   for (std::size_t i = 0; i < states.size(); ++i) {
-    ChainRow row = chain_row(*states[i]);
+    ChainRow row = chain_row(*states[i], refused);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const ChainGroup& one) {
       return stands_in(row.steps, one.order);
     });

@@ -60,6 +60,6 @@ struct ChainGroup {
 
 // Of the next draws of at least one text; one group where each text's steps that change something
 // stand in the default order.
-std::vector<ChainGroup> chain_groups(std::span<SamplingState* const> states);
+std::vector<ChainGroup> chain_groups(std::span<SamplingState* const> states, std::uint64_t refused);
 
 }  // namespace hearth::models

@@ -223,8 +223,8 @@ ChainDraw draw_in_order(const Array& scores, ChainGroup group, Candidacy candida
 }  // namespace
 
 ChainDraw draw_from_scores(const Array& scores, std::span<SamplingState* const> states,
-                           Candidacy candidacy) {
-  std::vector<ChainGroup> groups = chain_groups(states);
+                           Candidacy candidacy, std::uint64_t refused) {
+  std::vector<ChainGroup> groups = chain_groups(states, refused);
   if (groups.size() == 1) return draw_in_order(scores, std::move(groups[0]), candidacy);
   const Device device = scores.device();
   std::vector<Array> tokens, weights, totals, unsure;
