@@ -47,6 +47,7 @@ bool RunningAnswers::run(
         last_ = Clock::now();
         if (!has_first_ && piece->new_tokens > 0) {
           first_ = last_;
+          first_tokens_ = piece->new_tokens;
           has_first_ = true;
         }
         answer.prompt_tokens = piece->prompt_tokens;
@@ -92,7 +93,7 @@ JsonValue RunningAnswers::timings() const {
       {"predicted_n", made},
       {"predicted_ms", predicted},
       {"predicted_per_second",
-       predicted > 0 ? 1000 * static_cast<double>(made) / predicted : 0.0}};
+       predicted > 0 ? 1000 * static_cast<double>(made - first_tokens_) / predicted : 0.0}};
 }
 
 }  // namespace hearth::tools::serve
