@@ -20,7 +20,7 @@
 
 namespace hearth::testing {
 
-// 0 <unk>, 1 <s>, 2 </s>, 3 <|im_start|>, 4 <|im_end|>, then the bytes.
+// 0 <unk>, 1 <s>, 2 </s>, 3 <|im_start|>, 4 <|im_end|>, then the bytes, and a space.
 inline models::Tokenizer byte_tokenizer() {
   std::vector<std::string> texts = {"<unk>", "<s>", "</s>", "<|im_start|>", "<|im_end|>"};
   std::vector<std::int32_t> types = {2, 3, 3, 3, 3};
@@ -29,6 +29,8 @@ inline models::Tokenizer byte_tokenizer() {
     texts.push_back(std::string("<0x") + kDigits[byte >> 4] + kDigits[byte & 15] + ">");
     types.push_back(6);
   }
+  texts.push_back("\u2581");
+  types.push_back(1);
   return models::tokenizer_from_gguf({{"tokenizer.ggml.model", "llama"},
                                       {"tokenizer.ggml.tokens", texts},
                                       {"tokenizer.ggml.token_type", types},

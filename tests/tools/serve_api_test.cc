@@ -108,7 +108,7 @@ TEST_F(ServeApi, AChatIsAnObjectAsOpenAiHasIt) {
     EXPECT_EQ(text(message(answer), "role"), "assistant");
     EXPECT_EQ(text(first_choice(answer), "finish_reason"), "stop");
     EXPECT_EQ(json_text(*member(answer, "usage")),
-              R"({"prompt_tokens":29,"completion_tokens":6,"total_tokens":35,)"
+              R"({"prompt_tokens":21,"completion_tokens":6,"total_tokens":27,)"
               R"("prompt_tokens_details":{"cached_tokens":3}})");
   }
   // <|im_start|> is one token of the template; "user\nhi" are bytes.
@@ -173,7 +173,7 @@ TEST_F(ServeApi, WrongFieldsAreNamed) {
       {R"("stop": [""])", "stop"},
       {R"("stop": ["1","2","3","4","5","6","7","8","9","a","b","c","d","e","f","g","h"])", "stop"},
       {R"("logit_bias": {"x": 1})", "logit_bias"},
-      {R"("logit_bias": {"261": 1})", "logit_bias"},
+      {R"("logit_bias": {"262": 1})", "logit_bias"},
       {R"("logit_bias": {"1": 101})", "logit_bias"},
       {R"("logit_bias": {"1": true})", "logit_bias"},
       {R"("top_logprobs": 2)", "top_logprobs"},
@@ -231,7 +231,7 @@ TEST_F(ServeApi, PromptsThatDoNotFit) {
   const JsonValue error = refusal("/v1/chat/completions", chat("", std::string(1000, 'x')));
   EXPECT_EQ(text(error, "code"), "context_length_exceeded");
   refusal("/v1/completions", R"({"prompt": ""})");
-  refusal("/v1/completions", R"({"prompt": [261]})");
+  refusal("/v1/completions", R"({"prompt": [262]})");
   refusal("/v1/completions", R"({"prompt": [-1]})");
   refusal("/v1/completions", R"({"prompt": ["a", "b"]})");
   refusal("/v1/completions", R"({})");
