@@ -42,8 +42,9 @@ const Api& api() {
     auto model = std::make_shared<hearth::testing::ScriptedModel>();
     model->is_immediate = true;
     model->says = [](const auto&) {
-      return std::string("<think>a</think><tool_call>{\"name\": \"f\", \"arguments\": {}}"
-                         "</tool_call>\xc3\xa9");
+      return std::string(
+          "<think>a</think><tool_call>{\"name\": \"f\", \"arguments\": {}}"
+          "</tool_call>\xc3\xa9");
     };
     auto* api = new Api({});
     api->set_model(model);

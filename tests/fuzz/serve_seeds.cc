@@ -24,13 +24,20 @@ std::vector<std::string> seeds() {
       chat + R"({"role": "user", "content": "x"}], "response_format": {"type": "json_schema",
         "json_schema": {"name": "s", "schema": {"type": "array", "items": {"type": "integer"},
         "maxItems": 3}}}})",
-      chat + R"({"role": "user", "content": "x"}], "grammar": "root ::= [a-z]{1,3}", "stream": true})",
-      "\x01" R"({"prompt": ["a"], "echo": true, "logprobs": 1, "mirostat": 2, "stream": true})",
-      "\x01" R"({"prompt": [5, 6.0, 7], "best_of": 1, "dry_multiplier": 0.8, "xtc_probability": 1})",
-      "\x02" R"({"input": ["a", [1, 2]], "encoding_format": "base64"})",
-      "\x02" R"({"input": "b", "dimensions": 5})",
-      "\x03" R"({"content": "a\u00e9 <|im_end|>", "parse_special": true, "add_special": true})",
-      "\x04" R"({"tokens": [102, 4], "show_special": false})",
+      chat +
+          R"({"role": "user", "content": "x"}], "grammar": "root ::= [a-z]{1,3}", "stream": true})",
+      "\x01"
+      R"({"prompt": ["a"], "echo": true, "logprobs": 1, "mirostat": 2, "stream": true})",
+      "\x01"
+      R"({"prompt": [5, 6.0, 7], "best_of": 1, "dry_multiplier": 0.8, "xtc_probability": 1})",
+      "\x02"
+      R"({"input": ["a", [1, 2]], "encoding_format": "base64"})",
+      "\x02"
+      R"({"input": "b", "dimensions": 5})",
+      "\x03"
+      R"({"content": "a\u00e9 <|im_end|>", "parse_special": true, "add_special": true})",
+      "\x04"
+      R"({"tokens": [102, 4], "show_special": false})",
   };
 }
 

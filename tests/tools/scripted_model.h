@@ -82,7 +82,8 @@ class ScriptedModel final : public tools::serve::ServedModel {
     if (has_full_queue) throw Error(ErrorCode::out_of_memory, "scheduler: the queue is full");
     requests_.push_back(request);
     auto stream = std::make_shared<models::GenerationStream>();
-    writers_.emplace_back([this, channel = stream->channel(), request] { write(*channel, request); });
+    writers_.emplace_back(
+        [this, channel = stream->channel(), request] { write(*channel, request); });
     return stream;
   }
 
@@ -120,8 +121,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
         std::make_shared<const models::grammar::TokenTrie>(tokenizer_));
   }
 
-  void write(models::GenerationStream::Channel& channel,
-             const models::GenerationRequest& request) {
+  void write(models::GenerationStream::Channel& channel, const models::GenerationRequest& request) {
     models::GenerationPiece piece;
     piece.prompt_tokens = static_cast<std::int64_t>(request.tokens.size());
     piece.cached_tokens = 3;

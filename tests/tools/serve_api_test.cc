@@ -185,8 +185,7 @@ TEST_F(ServeApi, WrongFieldsAreNamed) {
       {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "no"}}})",
        "response_format"},
       {R"("grammar": "root ::= nothing")", "grammar"},
-      {R"("tools": [{"type": "function", "function": {"name": "a b"}}])",
-       "tools[0].function.name"},
+      {R"("tools": [{"type": "function", "function": {"name": "a b"}}])", "tools[0].function.name"},
       {R"("tool_choice": "required")", "tool_choice"},
       {R"("tool_choice": "always")", "tool_choice"},
       {R"("chat_template_kwargs": [])", "chat_template_kwargs"},
@@ -260,8 +259,7 @@ TEST_F(ServeApi, AStreamHasTheRoleThenTextThenItsEnd) {
   EXPECT_EQ(text(first_choice(last), "finish_reason"), "stop");
   EXPECT_EQ(*member(last, "usage"), JsonValue(nullptr));
   EXPECT_TRUE(list(all.back(), "choices").empty());
-  EXPECT_EQ(*member(*member(all.back(), "usage"), "completion_tokens"),
-            JsonValue(std::int64_t{6}));
+  EXPECT_EQ(*member(*member(all.back(), "usage"), "completion_tokens"), JsonValue(std::int64_t{6}));
   EXPECT_EQ(member(chunks("/v1/chat/completions", chat(R"("stream": true)")).back(), "usage"),
             nullptr);
 }
@@ -317,8 +315,9 @@ TEST_F(ServeApi, CallsThatAreRequiredAreHeldByAGrammar) {
     EXPECT_TRUE(matcher.accept_text(R"({"name": "add", "arguments": {"a": 1}})"));
     EXPECT_TRUE(matcher.may_end());
   }
-  const auto all = chunks("/v1/chat/completions",
-                          chat(std::string(kTool) + R"(, "tool_choice": "required", "stream": true)"));
+  const auto all =
+      chunks("/v1/chat/completions",
+             chat(std::string(kTool) + R"(, "tool_choice": "required", "stream": true)"));
   std::string arguments, name;
   for (const JsonValue& chunk : all) {
     const JsonValue* calls = member(*member(first_choice(chunk), "delta"), "tool_calls");
@@ -405,10 +404,10 @@ TEST_F(ServeApi, EmbeddingsAsNumbersAndAsBase64) {
 TEST_F(ServeApi, TokensThereAndBack) {
   const JsonValue tokens = document("/tokenize", R"({"content": "a<|im_end|>"})");
   EXPECT_EQ(list(tokens, "tokens").size(), 11u);
-  EXPECT_EQ(list(document("/tokenize", R"({"content": "a<|im_end|>", "parse_special": true})"),
-                 "tokens")
-                .size(),
-            2u);
+  EXPECT_EQ(
+      list(document("/tokenize", R"({"content": "a<|im_end|>", "parse_special": true})"), "tokens")
+          .size(),
+      2u);
   EXPECT_EQ(text(document("/detokenize", R"({"tokens": [102, 4]})"), "content"), "a<|im_end|>");
   refusal("/detokenize", R"({"tokens": [99999999999]})");
 }
@@ -496,7 +495,9 @@ TEST_F(ServeApi, WhoGoesAwayIsAnsweredNoMore) {
                                           .is_open = [&] { return ++asked < 2; }});
   EXPECT_EQ(whole.status, 503);
   // A response that nobody reads cancels, too.
-  { const ApiResponse unread = ask("POST", "/v1/chat/completions", chat(R"("stream": true)")); }
+  {
+    const ApiResponse unread = ask("POST", "/v1/chat/completions", chat(R"("stream": true)"));
+  }
   for (int i = 0; i < 500 && model_->cancelled < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

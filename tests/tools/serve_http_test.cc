@@ -79,8 +79,9 @@ class ServeHttp : public ::testing::Test {
     port_ = transport_->start();
   }
   static std::string post(const std::string& path, const std::string& body) {
-    return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: " +
-           std::to_string(body.size()) + "\r\n\r\n" + body;
+    return "POST " + path +
+           " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+           body;
   }
   static std::string stream_request() {
     return post("/v1/chat/completions",
@@ -215,8 +216,7 @@ TEST_F(ServeHttp, AnAddressThatIsTaken) {
 #else
 
 TEST(ServeHttp, IsRefusedWithoutTheLibrary) {
-  EXPECT_TRUE(contains(check::error_of(ErrorCode::unsupported,
-                                       [] { HttpTransport({}, nullptr); }),
+  EXPECT_TRUE(contains(check::error_of(ErrorCode::unsupported, [] { HttpTransport({}, nullptr); }),
                        "cpp-httplib"));
 }
 

@@ -37,8 +37,8 @@ bool RunningAnswers::run(
     std::size_t open = 0;
     for (const Answer& answer : answers_) open += answer.is_finished ? 0 : 1;
     if (open == 0) return true;
-    const auto turn = std::max(kWait / static_cast<std::int64_t>(open),
-                               std::chrono::milliseconds(1));
+    const auto turn =
+        std::max(kWait / static_cast<std::int64_t>(open), std::chrono::milliseconds(1));
     for (std::size_t i = 0; i < answers_.size(); ++i) {
       Answer& answer = answers_[i];
       if (answer.is_finished) continue;
