@@ -33,9 +33,9 @@ constexpr Route kRoutes[] = {
 };
 
 constexpr std::string_view kPageRules =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src "
-    "'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
 
 // In a time that depends on the lengths alone.
 bool are_equal(std::string_view a, std::string_view b) {
