@@ -44,7 +44,10 @@ def write_llama(path, *, context=512, seed=0):
         writer.add_tensor(name, numpy.ones(dim, numpy.float32))
 
     add("token_embd.weight", len(tokens), dim, scale=1.0)
-    add("output.weight", len(tokens), dim)
+    # Of control tokens zero: the likeliest token never ends a text.
+    output = random.standard_normal((len(tokens), dim)) * dim**-0.5
+    output[: len(controls)] = 0
+    writer.add_tensor("output.weight", output.astype(numpy.float32))
     add_ones("output_norm.weight")
     for layer in range(layers):
         block = f"blk.{layer}."
