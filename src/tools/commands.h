@@ -25,6 +25,7 @@ void add_devices(CommandLine& line);
 void add_ops(CommandLine& line);
 void add_info(CommandLine& line);
 void add_quantize(CommandLine& line);
+void add_chat(CommandLine& line);
 void add_embed(CommandLine& line);
 void add_serve(CommandLine& line);
 void add_tokenize(CommandLine& line);

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "models/generation.h"
-#include "models/language/text_generation.h"
+#include "models/serving/text_generation.h"
 #include "tools/commands.h"
 #include "tools/lm/load_model.h"
 #include "tools/lm/sampling_options.h"

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
     hearth::tools::add_train(line);
     hearth::tools::add_train_images(line);
     hearth::tools::add_generate(line);
+    hearth::tools::add_chat(line);
     hearth::tools::add_embed(line);
     hearth::tools::add_serve(line);
     hearth::tools::add_demo(line);

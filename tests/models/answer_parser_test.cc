@@ -113,8 +113,17 @@ TEST(AnswerParser, QwenCoder) {
   EXPECT_EQ(parsed.content, "");
 }
 
+TEST(AnswerParser, Glm) {
+  const Parsed parsed = parse("<tool_call>",
+                              "<tool_call>look\n<arg_key>at</arg_key>\n<arg_value>a b</arg_value>\n"
+                              "<arg_key>n</arg_key>\n<arg_value>[1]</arg_value>\n</tool_call>");
+  ASSERT_EQ(parsed.calls.size(), 1u);
+  EXPECT_EQ(parsed.calls[0].name, "look");
+  EXPECT_EQ(parsed.calls[0].arguments, "{\"at\":\"a b\",\"n\":[1]}");
+}
+
 TEST(AnswerParser, Llama) {
-  const std::string sign = "{\"name\": function name, \"parameters\": dictionary}";
+  const std::string sign = "\"parameters\": dictionary of argument name and its value";
   Parsed parsed = parse(sign, "\n{\"name\": \"look\", \"parameters\": {\"at\": 1}}");
   ASSERT_EQ(parsed.calls.size(), 1u);
   EXPECT_EQ(parsed.calls[0].arguments, "{\"at\":1}");
@@ -185,6 +194,8 @@ TEST(AnswerParser, RandomMarksNeverLoseTheirPlace) {
                                          "<parameter=a>",
                                          "</parameter>",
                                          "</function>",
+                                         "<arg_key>",
+                                         "</arg_key>",
                                          "[TOOL_CALLS]",
                                          "x",
                                          " \n",
@@ -198,7 +209,8 @@ TEST(AnswerParser, RandomMarksNeverLoseTheirPlace) {
   for (int round = 0; round < 300; ++round) {
     std::string answer;
     for (unsigned i = 0; i < random() % 12; ++i) answer += bits[random() % bits.size()];
-    for (const char* sign : {"<tool_call>", "[TOOL_CALLS]", "<|channel|>", "\"parameters\":", ""}) {
+    for (const char* sign :
+         {"<tool_call>", "[TOOL_CALLS]", "<|channel|>", "dictionary of argument name", ""}) {
       const Parsed parsed = parse(sign, answer);
       EXPECT_LE(parsed.content.size() + parsed.reasoning.size(), answer.size());
     }

@@ -125,7 +125,7 @@ TEST(ChatFormat, WithoutATemplate) {
 TEST(ChatFormat, ToolsAndReasoningReachTheTemplate) {
   const ChatFormat format(
       bytes_and({}),
-      "{% for t in tools %}{{ t.function.name }};{% endfor %}{% for m in messages %}"
+      "{% for t in tools or [] %}{{ t.function.name }};{% endfor %}{% for m in messages %}"
       "{{ m.role }}:{{ m.reasoning_content }}{% for c in m.tool_calls %}"
       "{{ c.function.name }}({{ c.function.arguments.x }}){{ c.id }}{% endfor %}"
       "{{ m.tool_call_id }}{{ m.name }}|{% endfor %}"

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -17,6 +19,7 @@
 #include "models/golden_model.h"
 #include "models/language/sequences.h"
 #include "models/sampling/draw_tokens.h"
+#include "models/serving/text_generation.h"
 #include "models/tokenizer/from_gguf.h"
 
 namespace hearth::models {
@@ -299,6 +302,40 @@ TEST(Scheduler, AStreamThatGoesCancels) {
   }
   EXPECT_EQ(piece->finish, FinishReason::length);
   EXPECT_EQ(scheduler.stats().pages_used, 0);
+}
+
+TEST(TextGeneration, IsATextOfTheScheduler) {
+  const LoadedModel loaded = loaded_golden("llama");
+  const std::string prompt = "w5,w9,w7,";
+  GenerateOptions options{.tokens = 12};
+  options.sampling.seed = 3;
+  options.sampling.logit_bias = {{2, -std::numeric_limits<float>::infinity()}};
+  GenerationRequest same;
+  same.tokens = loaded.tokenizer.encode(prompt);
+  same.most_tokens = 12;
+  same.sampling = options.sampling;
+  const Tokens expected = tokens_alone(loaded, same);
+  std::string text;
+  const auto append = [&](std::string_view piece) {
+    text += piece;
+    return true;
+  };
+  const Generated made = generate_text(loaded, prompt, options, append);
+  EXPECT_EQ(text, loaded.tokenizer.decode(expected));
+  EXPECT_EQ(made.tokens, 12);
+  EXPECT_EQ(made.prompt_tokens, static_cast<std::int64_t>(same.tokens.size()));
+  EXPECT_FALSE(made.is_ended);
+  // The reader may end it.
+  text.clear();
+  generate_text(loaded, prompt, options, [&](std::string_view piece) {
+    text += piece;
+    return false;
+  });
+  EXPECT_TRUE(loaded.tokenizer.decode(expected).starts_with(text));
+  options.sampling.suppressed.resize(static_cast<std::size_t>(loaded.model.vocabulary()));
+  std::iota(options.sampling.suppressed.begin(), options.sampling.suppressed.end(), 0);
+  check::error_of(ErrorCode::invalid_argument,
+                  [&] { generate_text(loaded, prompt, options, append); });
 }
 
 }  // namespace

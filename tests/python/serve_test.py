@@ -21,6 +21,7 @@ import tiny_gguf
 
 TOOL = os.environ.get("HEARTH_TOOL")
 SECONDS = 60
+ENDLESS = {"2": -100, "4": -100}  # without the tokens that end a text
 
 
 def has_http():
@@ -132,7 +133,7 @@ def test_chat(client):
 
 
 def test_a_seed_gives_the_same_text_whole_and_streamed(client):
-    fields = {"seed": 7, "max_tokens": 24, "logit_bias": {"4": -100}}
+    fields = {"seed": 7, "max_tokens": 24, "logit_bias": ENDLESS}
     whole = chat(client, **fields).choices[0].message.content
     assert chat(client, **fields).choices[0].message.content == whole
     pieces, usage = [], None
@@ -193,9 +194,9 @@ def test_tools_that_must_be_called(client, choice):
 
 
 def test_stop(client):
-    free = chat(client, seed=3, max_tokens=64, logit_bias={"4": -100}).choices[0].message.content
+    free = chat(client, seed=3, max_tokens=64, logit_bias=ENDLESS).choices[0].message.content
     stop = next(letter for letter in free[1:] if letter not in "\ufffd \n\t\r")
-    cut = chat(client, seed=3, max_tokens=64, logit_bias={"4": -100}, stop=stop).choices[0]
+    cut = chat(client, seed=3, max_tokens=64, logit_bias=ENDLESS, stop=stop).choices[0]
     assert cut.finish_reason == "stop"
     assert cut.message.content == free[: free.index(stop)].rstrip() or free.startswith(cut.message.content)
     assert stop not in cut.message.content
@@ -243,7 +244,7 @@ def test_embeddings(tmp_path):
 
 
 def test_many_streams_at_once(client):
-    fields = {"stream": True, "temperature": 0, "max_tokens": 40, "logit_bias": {"4": -100}}
+    fields = {"stream": True, "temperature": 0, "max_tokens": 40, "logit_bias": ENDLESS}
 
     def streamed(i):
         messages = [{"role": "user", "content": f"number {i % 4}"}]
@@ -257,7 +258,7 @@ def test_many_streams_at_once(client):
 
 
 def test_closing_cancels(server, client):
-    long = {"max_tokens": 4000, "logit_bias": {"4": -100}}
+    long = {"max_tokens": 4000, "logit_bias": ENDLESS}
     server.wait_for("requests_running", 0)
     for _ in range(3):
         stream = chat(client, stream=True, **long)
@@ -278,7 +279,7 @@ def test_closing_cancels(server, client):
 def test_a_full_queue(llama):
     with serving(llama, "--parallel", "1", "--queue", "1") as server:
         client = server.client()
-        long = {"max_tokens": 4000, "logit_bias": {"4": -100}, "stream": True}
+        long = {"max_tokens": 4000, "logit_bias": ENDLESS, "stream": True}
         streams, refused = [], 0
         for _ in range(6):
             try:
@@ -318,7 +319,7 @@ def test_hostile_connections(llama):
 def test_signals_end_it_under_load(llama, number):
     server = Server(llama, "--grace", "0", "--parallel", "8")
     client = server.client()
-    long = {"max_tokens": 4000, "logit_bias": {"4": -100}, "stream": True}
+    long = {"max_tokens": 4000, "logit_bias": ENDLESS, "stream": True}
     streams = [chat(client, **long) for _ in range(8)]
     for stream in streams:
         next(iter(stream))
@@ -333,7 +334,7 @@ def test_signals_end_it_under_load(llama, number):
 
 def test_answers_may_end_within_the_grace_time(llama):
     server = Server(llama, "--grace", "60")
-    stream = chat(server.client(), max_tokens=300, logit_bias={"4": -100}, stream=True)
+    stream = chat(server.client(), max_tokens=300, logit_bias=ENDLESS, stream=True)
     next(iter(stream))
     server.process.send_signal(signal.SIGTERM)
     assert [c.choices[0].finish_reason for c in stream][-1] == "length"

@@ -47,7 +47,8 @@ constexpr AnswerFormat kFormats[] = {
      true, false, true},
     {"hermes", "<tool_call>", kHermesMarks, AnswerSection::content, true, false, true},
     {"mistral", "[TOOL_CALLS]", kMistralMarks, AnswerSection::content, true, false, true},
-    {"llama3", "\"parameters\":", kLlamaMarks, AnswerSection::content, true, true, true},
+    {"llama3", "dictionary of argument name", kLlamaMarks, AnswerSection::content, true, true,
+     true},
 };
 
 constexpr AnswerFormat kPlain = {"plain", "", {}, AnswerSection::content, true, false, false};

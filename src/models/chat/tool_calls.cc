@@ -68,8 +68,14 @@ std::optional<std::string_view> take_between(std::string_view& text, std::string
   return found;
 }
 
-// <function=name> <parameter=key> value </parameter> ... </function>: values are texts unless they
-// are JSON of another kind.
+// A text, unless it is JSON of another kind.
+JsonValue value_of(std::string_view text) {
+  const std::string value(without_spaces(text));
+  const std::optional<JsonValue> json = parse_json(value);
+  return json ? *json : JsonValue(value);
+}
+
+// <function=name> <parameter=key> value </parameter> ... </function>
 std::vector<ToolCall> calls_of_tags(std::string_view text) {
   std::vector<ToolCall> calls;
   while (!text.empty()) {
@@ -79,10 +85,8 @@ std::vector<ToolCall> calls_of_tags(std::string_view text) {
     while (const auto key = take_between(text, "<parameter=", ">")) {
       const std::size_t end = text.find("</parameter>");
       if (end == std::string_view::npos) return {};
-      const std::string value(without_spaces(text.substr(0, end)));
+      arguments.emplace_back(std::string(*key), value_of(text.substr(0, end)));
       text = without_spaces(text.substr(end + std::string_view("</parameter>").size()));
-      const std::optional<JsonValue> json = parse_json(value);
-      arguments.emplace_back(std::string(*key), json ? *json : JsonValue(value));
     }
     if (!take_between(text, "</function>", "") && !text.empty()) return {};
     calls.push_back({"", std::string(without_spaces(*name)), json_text(arguments)});
@@ -118,6 +122,21 @@ std::vector<ToolCall> call_of_deepseek(std::string_view text) {
   return call_of_name(name, rest);
 }
 
+// name <arg_key>key</arg_key> <arg_value>value</arg_value> ...
+std::vector<ToolCall> call_of_pairs(std::string_view text) {
+  const std::size_t first = text.find("<arg_key>");
+  const std::string_view name = without_spaces(text.substr(0, first));
+  text = text.substr(first);
+  JsonObject arguments;
+  while (const auto key = take_between(text, "<arg_key>", "</arg_key>")) {
+    const auto value = take_between(text, "<arg_value>", "</arg_value>");
+    if (!value) return {};
+    arguments.emplace_back(std::string(*key), value_of(*value));
+  }
+  if (!is_name(name) || !text.empty()) return {};
+  return {ToolCall{"", std::string(name), json_text(arguments)}};
+}
+
 // name{...} or name[ARGS]{...}, perhaps with [CALL_ID]id behind the name.
 std::vector<ToolCall> call_of_mistral(std::string_view text) {
   const std::size_t brace = text.find('{');
@@ -134,6 +153,7 @@ std::vector<ToolCall> parse_tool_calls(std::string_view text) {
   text = without_spaces(text);
   if (text.starts_with('{') || text.starts_with('[')) return calls_of_json(text);
   if (text.starts_with("<function=")) return calls_of_tags(text);
+  if (text.find("<arg_key>") != std::string_view::npos) return call_of_pairs(text);
   if (text.find(kDeepSeekSeparator) != std::string_view::npos) return call_of_deepseek(text);
   return call_of_mistral(text);
 }

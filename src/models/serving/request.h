@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hearth/error.h"
 #include "models/grammar/grammar.h"
 #include "models/sampling/draw_tokens.h"
 #include "models/sampling/sampling_options.h"
@@ -46,6 +47,7 @@ struct GenerationPiece {
   std::vector<GenerationToken> tokens;  // that were drawn since the last piece
   FinishReason finish = FinishReason::none;
   std::string error;  // of FinishReason::failed
+  ErrorCode error_code = ErrorCode::internal;
   // Of the whole answer so far.
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  // of the prompt, that the model need not see again

@@ -75,14 +75,15 @@ void RunningText::flush() {
 
 void RunningText::take(const DrawnToken& drawn) {
   if (drawn.token < 0) {
-    end(FinishReason::failed,
-        "generate: no token can be drawn; got scores that are no numbers or a grammar and options "
-        "that leave none, expected at least one");
+    fail(Error(ErrorCode::invalid_argument,
+               "generate: no token can be drawn; got scores that are no numbers, or all banned by "
+               "options or grammar, expected at least one"));
     return;
   }
   if (!sampling_.accept(drawn.token)) {
-    end(FinishReason::failed, "generate: a token that the grammar refuses; got " +
-                                  std::to_string(drawn.token) + ", expected one of its mask");
+    fail(Error(ErrorCode::internal, "generate: a token that the grammar refuses; got " +
+                                        std::to_string(drawn.token) +
+                                        ", expected one of its mask"));
     return;
   }
   const bool is_known = drawn.token < static_cast<std::int32_t>(tokenizer_->size());
@@ -107,12 +108,22 @@ void RunningText::take(const DrawnToken& drawn) {
   add(std::move(piece));
 }
 
-void RunningText::end(FinishReason finish, const std::string& error) {
-  if (has_ended_) return;
+GenerationPiece RunningText::last(FinishReason finish) {
   GenerationPiece piece;
   piece.text = rest();
   piece.finish = finish;
-  piece.error = error;
+  return piece;
+}
+
+void RunningText::end(FinishReason finish) {
+  if (!has_ended_) add(last(finish));
+}
+
+void RunningText::fail(const Error& error) {
+  if (has_ended_) return;
+  GenerationPiece piece = last(FinishReason::failed);
+  piece.error = error.what();
+  piece.error_code = error.code();
   add(std::move(piece));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "hearth/error.h"
 #include "models/language/sequences.h"
 #include "models/sampling/sampling_state.h"
 #include "models/serving/generation_stream.h"
@@ -49,12 +50,14 @@ class RunningText {
   // Takes the token that was drawn behind the last one.
   void take(const DrawnToken& drawn);
   // Ends the answer where it is.
-  void end(FinishReason finish, const std::string& error = "");
+  void end(FinishReason finish);
+  void fail(const Error& error);
   // Gives the stream what these added to the answer.
   void flush();
 
  private:
   std::string rest();  // what was held back
+  GenerationPiece last(FinishReason finish);
   void add(GenerationPiece piece);
 
   const Tokenizer* tokenizer_;

@@ -188,7 +188,7 @@ void TextRunner::draw(std::span<RunningText* const> texts, const Array& scores) 
     drawn = draw_tokens(scores, states, logprobs);
   } catch (const Error& error) {
     if (texts.size() == 1) {
-      texts.front()->end(FinishReason::failed, error.what());
+      texts.front()->fail(error);
       return;
     }
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -209,7 +209,7 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
     scores = sequences_->step(rows);
   } catch (const Error& error) {
     if (texts.size() == 1) {
-      texts.front()->end(FinishReason::failed, error.what());
+      texts.front()->fail(error);
       return;
     }
     // The sequences are as they were: whose fault it was shows where each runs alone.
@@ -222,7 +222,7 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
     scores.eval();
   } catch (const Error& error) {
     // Of the device, not of a text: what the caches hold now nobody knows.
-    fail_all(error.what());
+    fail_all(error);
     return;
   }
   std::vector<RunningText*> drawing;
@@ -237,9 +237,9 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   draw(drawing, scores);
 }
 
-void TextRunner::fail_all(const std::string& error) {
+void TextRunner::fail_all(const Error& error) {
   sequences_.reset();
-  for (auto& text : running_) text->end(FinishReason::failed, error);
+  for (auto& text : running_) text->fail(error);
   drop_ended();
 }
 
@@ -248,7 +248,7 @@ bool TextRunner::has_caches() {
   try {
     sequences_.emplace(model_, cache_);
   } catch (const Error& error) {
-    for (auto& text : waiting_) text->end(FinishReason::failed, error.what());
+    for (auto& text : waiting_) text->fail(error);
     drop_ended();
   }
   return sequences_.has_value();

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "models/language/load_model.h"
@@ -50,7 +49,7 @@ class TextRunner {
   void preempt_youngest();
   void run(std::span<RunningText* const> texts, std::span<const SequenceRows> rows);
   // Ends all that run, with their caches.
-  void fail_all(const std::string& error);
+  void fail_all(const Error& error);
   bool has_caches();  // makes them again where they are gone; else what waits has failed
   void draw(std::span<RunningText* const> texts, const Array& scores);
   SavePoints save_points(const RunningText& text) const;

@@ -26,8 +26,8 @@ struct Generated {
 };
 
 // Gives `write` the text as it comes, in whole code points; false from it ends the text. The prompt
-// and what is written are at most the context of the model. Throws Error{invalid_argument} for a
-// prompt of no tokens or of more than that, and where no token can be drawn.
+// and what is written are at most the context of the model. Throws what Scheduler::submit() throws,
+// and what ended the text where it failed.
 Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
                         const GenerateOptions& options,
                         const std::function<bool(std::string_view)>& write);

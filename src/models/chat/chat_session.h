@@ -1,0 +1,55 @@
+// A conversation with a language model that keeps what it said.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/chat/chat_format.h"
+#include "models/serving/scheduler.h"
+
+namespace hearth::models {
+
+struct ChatSessionOptions {
+  std::string system;               // the first message; empty: none
+  std::int64_t most_tokens = 2048;  // of an answer
+  SamplingOptions sampling;         // the seed of the n-th answer is n above it
+  std::shared_ptr<grammar::Constraint> constraint;
+};
+
+// How an answer is shown as it comes. `reasoning` may be left out.
+struct AnswerWriter {
+  std::function<void(std::string_view)> content;
+  std::function<void(std::string_view)> reasoning;
+  std::function<bool()> is_stopped;  // asked often: true ends the answer where it is
+};
+
+// Not for several threads at once. The scheduler must outlive this.
+class ChatSession {
+ public:
+  ChatSession(Scheduler& scheduler, ChatFormat format, ChatSessionOptions options);
+
+  // Says a line and shows the answer; both stay part of the conversation, of an answer that was
+  // stopped what was shown. Throws what rendering and Scheduler::submit() throw, and what ended the
+  // answer where it failed; the conversation is then as it was.
+  GenerationPiece say(const std::string& line, const AnswerWriter& writer);
+  // Forgets all but the system's message.
+  void reset();
+
+  const std::vector<ChatMessage>& messages() const noexcept { return messages_; }
+
+ private:
+  GenerationPiece answer(const ChatPrompt& prompt, const AnswerWriter& writer,
+                         ChatMessage* message);
+
+  Scheduler& scheduler_;
+  ChatFormat format_;
+  ChatSessionOptions options_;
+  std::vector<ChatMessage> messages_;
+  std::uint64_t answers_ = 0;
+};
+
+}  // namespace hearth::models

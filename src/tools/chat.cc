@@ -1,0 +1,148 @@
+// `hearth chat`: a conversation with a language model, line by line.
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "hearth/device.h"
+#include "io/file.h"
+#include "models/chat/chat_format.h"
+#include "models/chat/chat_session.h"
+#include "models/language/load_model.h"
+#include "models/serving/scheduler.h"
+#include "tools/commands.h"
+#include "tools/lm/sampling_options.h"
+#include "tools/output.h"
+
+namespace hearth::tools {
+namespace {
+
+constexpr std::uint64_t kMostTemplateFileBytes = 16u << 20;
+constexpr std::string_view kDim = "\033[2m", kUndim = "\033[0m";
+
+struct ChatArguments {
+  std::string model;
+  std::string system;
+  std::string chat_template;
+  std::int64_t tokens = 2048;
+  std::int64_t context = 0;
+  std::string dtype = "f32";
+  std::string device;
+  SamplingArguments sampling;
+};
+
+volatile std::sig_atomic_t is_interrupted = 0;
+
+void interrupt(int) { is_interrupted = 1; }
+
+// While it lives, Ctrl-C ends an answer and not the program.
+class AnswerInterrupts {
+ public:
+  AnswerInterrupts() : before_(std::signal(SIGINT, interrupt)) { is_interrupted = 0; }
+  AnswerInterrupts(const AnswerInterrupts&) = delete;
+  AnswerInterrupts& operator=(const AnswerInterrupts&) = delete;
+  ~AnswerInterrupts() { std::signal(SIGINT, before_); }
+
+ private:
+  void (*before_)(int);
+};
+
+models::LoadedModel load_for_chat(const ChatArguments& arguments, Device device) {
+  models::LoadedModel loaded =
+      models::load_language_model(arguments.model, {.device = device,
+                                                    .compute = dtype_from_name(arguments.dtype),
+                                                    .context = arguments.context});
+  if (!arguments.chat_template.empty()) {
+    const auto bytes = io::read_file(arguments.chat_template, kMostTemplateFileBytes);
+    loaded.chat_template.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return loaded;
+}
+
+// The caches of one conversation that fills the context.
+models::SchedulerOptions options_for(const models::LoadedModel& loaded, std::int64_t context) {
+  constexpr std::int64_t kMostRows = 8192;
+  models::SchedulerOptions options{.most_running = 1};
+  const std::int64_t longest = loaded.model.config.context;
+  const std::int64_t rows = context > 0 ? std::min(context, longest) : std::min(kMostRows, longest);
+  options.pages = (rows + options.page_size - 1) / options.page_size;
+  return options;
+}
+
+void run_chat(const ChatArguments& arguments) {
+  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
+  Device::set_default(device);
+  const models::LoadedModel loaded = load_for_chat(arguments, device);
+  models::ChatFormat format(loaded);
+  models::Scheduler scheduler(loaded, options_for(loaded, arguments.context));
+  models::ChatSession session(
+      scheduler, std::move(format),
+      {arguments.system, arguments.tokens, sampling_options(arguments.sampling, loaded.tokenizer),
+       sampling_constraint(arguments.sampling, loaded.tokenizer)});
+  const bool is_asking = isatty(STDIN_FILENO) != 0, is_shown = isatty(STDOUT_FILENO) != 0;
+  models::AnswerWriter writer;
+  writer.content = [](std::string_view text) { write_out(text); };
+  writer.is_stopped = [] { return is_interrupted != 0; };
+  // Only people want to see it.
+  if (is_shown) {
+    writer.reasoning = [](std::string_view text) {
+      write_out(std::string(kDim) + std::string(text) + std::string(kUndim));
+    };
+  }
+  std::string line;
+  while (true) {
+    if (is_asking) write_out("> ");
+    if (!std::getline(std::cin, line) || line == "/exit") break;
+    if (line.empty()) continue;
+    if (line == "/reset") {
+      session.reset();
+      continue;
+    }
+    try {
+      const AnswerInterrupts interrupts;
+      session.say(line, writer);
+    } catch (const Error& error) {
+      if (!is_asking) throw;
+      write_out(error.what());
+    }
+    write_out("\n");
+  }
+  if (is_asking && std::cin.eof()) write_out("\n");
+}
+
+}  // namespace
+
+void add_chat(CommandLine& line) {
+  auto arguments = std::make_shared<ChatArguments>();
+  arguments->sampling.values.temperature = 0.8;
+  arguments->sampling.values.top_k = 40;
+  arguments->sampling.values.top_p = 0.95;
+  arguments->sampling.values.min_p = 0.05;
+  Command command = line.add_command(
+      "chat", "Talk with a language model, a line at a time; /reset begins anew, /exit ends");
+  command.option("--model", arguments->model, "GGUF file or folder of Hugging Face or MLX")
+      .required();
+  command.option("--system", arguments->system, "What the model is told before all else");
+  command
+      .option("--chat-template", arguments->chat_template,
+              "A file in the language of jinja2 in place of the model's own")
+      .value_name("FILE");
+  command.option("--tokens", arguments->tokens, "Of an answer at most")
+      .range(1, std::int64_t{1} << 40)
+      .show_default();
+  command
+      .option("--context", arguments->context,
+              "Tokens of the conversation at most [the model's, 8192 at most]")
+      .range(0, std::int64_t{1} << 30);
+  add_sampling_options(command, arguments->sampling);
+  command.option("--dtype", arguments->dtype, "What activations are computed in")
+      .one_of({"f32", "bf16"})
+      .show_default();
+  command.option("--device", arguments->device, "See `hearth devices`");
+  command.action([arguments] { run_chat(*arguments); });
+}
+
+}  // namespace hearth::tools

@@ -1,0 +1,127 @@
+// Conversations that go on: what was said stays in the caches.
+#include "models/chat/chat_session.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "error_text.h"
+#include "models/golden_language_model.h"
+#include "models/golden_model.h"
+#include "models/tokenizer/from_gguf.h"
+
+namespace hearth::models {
+namespace {
+
+// A letter for each token from 3 on: U+0103, U+0104...
+std::string letter(std::int32_t token) {
+  const unsigned code = 0x100 + static_cast<unsigned>(token);
+  return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
+}
+
+LoadedModel loaded_letters(const std::string& name) {
+  const testing::GoldenModel golden = testing::read_golden_model(name);
+  LanguageModel model = testing::golden_language_model(golden, DType::f32, 256);
+  model.config.context = 256;
+  std::vector<std::string> texts = {"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types = {2, 3, 3};
+  for (std::int32_t i = 3; i < static_cast<std::int32_t>(model.vocabulary()); ++i) {
+    texts.push_back(letter(i));
+    types.push_back(1);
+  }
+  return {std::move(model),
+          tokenizer_from_gguf({{"tokenizer.ggml.model", "llama"},
+                               {"tokenizer.ggml.tokens", texts},
+                               {"tokenizer.ggml.token_type", types},
+                               {"tokenizer.ggml.scores", std::vector<float>(texts.size(), 0.0F)},
+                               {"tokenizer.ggml.add_space_prefix", false},
+                               {"tokenizer.ggml.add_bos_token", false}},
+                              "test")};
+}
+
+std::string letters(std::initializer_list<std::int32_t> tokens) {
+  std::string text;
+  for (const std::int32_t token : tokens) text += letter(token);
+  return text;
+}
+
+// Each message, and a letter behind it.
+std::string chat_of_letters() {
+  return "{% for m in messages %}{{ m.content }}" + letter(9) + "{% endfor %}";
+}
+
+class ChatSessions : public ::testing::TestWithParam<std::string> {
+ protected:
+  ChatSessions() : loaded_(loaded_letters(GetParam())) {
+    options_.system = letters({20, 21, 22});
+    options_.most_tokens = 12;
+    options_.sampling.seed = 4;
+    options_.sampling.suppressed = {0, 1, 2};
+  }
+
+  ChatFormat format() const { return {loaded_.tokenizer, chat_of_letters()}; }
+
+  LoadedModel loaded_;
+  ChatSessionOptions options_;
+  AnswerWriter silent_{.content = [](std::string_view) {}, .reasoning = {}, .is_stopped = {}};
+};
+
+TEST_P(ChatSessions, EachTurnGoesOnFromTheLast) {
+  Scheduler scheduler(loaded_, {.pages = 40, .page_size = 8, .most_running = 1});
+  ChatSession session(scheduler, format(), options_);
+  std::int64_t known = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    std::string shown;
+    AnswerWriter writer = silent_;
+    writer.content = [&](std::string_view text) { shown += text; };
+    const GenerationPiece last = session.say(letters({30, 31 + turn, 5}), writer);
+    EXPECT_EQ(last.finish, FinishReason::length);
+    EXPECT_EQ(last.cached_tokens, known) << turn;
+    known = last.prompt_tokens + last.new_tokens - 1;
+    EXPECT_EQ(session.messages().back().content, shown);
+    EXPECT_EQ(shown.size(), 24u);
+  }
+  EXPECT_EQ(session.messages().size(), 7u);
+  // Without what was known the same is said.
+  Scheduler other(loaded_, {.pages = 40, .page_size = 8, .shares_prefixes = false});
+  ChatSession fresh(other, format(), options_);
+  for (int turn = 0; turn < 3; ++turn) {
+    EXPECT_EQ(fresh.say(letters({30, 31 + turn, 5}), silent_).cached_tokens, 0);
+  }
+  for (std::size_t i = 0; i < session.messages().size(); ++i) {
+    EXPECT_EQ(fresh.messages()[i].content, session.messages()[i].content) << i;
+  }
+  session.reset();
+  EXPECT_EQ(session.messages().size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, ChatSessions, ::testing::Values("llama", "mamba2", "qwen3_5"),
+                         [](const auto& each) { return each.param; });
+
+TEST(ChatSession, StopsAndRefusals) {
+  const LoadedModel loaded = loaded_letters("llama");
+  const ChatFormat format(loaded.tokenizer, chat_of_letters());
+  Scheduler scheduler(loaded, {.pages = 8, .page_size = 8, .most_running = 1});
+  ChatSessionOptions options;
+  options.sampling.suppressed = {0, 1, 2};
+  ChatSession session(scheduler, format, options);
+  std::string shown;
+  AnswerWriter writer{.content = [&](std::string_view text) { shown += text; },
+                      .reasoning = {},
+                      .is_stopped = [&] { return !shown.empty(); }};
+  const GenerationPiece last = session.say(letters({5, 6}), writer);
+  EXPECT_TRUE(last.finish == FinishReason::cancelled || last.finish == FinishReason::length);
+  EXPECT_EQ(session.messages().back().content, shown);
+  std::string longer;
+  for (int i = 0; i < 80; ++i) longer += letter(7);
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::invalid_argument, [&] { session.say(longer, writer); }),
+      "too long"));
+  EXPECT_EQ(session.messages().size(), 2u);
+}
+
+}  // namespace
+}  // namespace hearth::models
