@@ -1,6 +1,6 @@
-# hearth_http: the target of cpp-httplib, for `hearth serve`. It is there only where the library is and
-# lets a server bring its own connections, which bound what a peer may send: version 0.11, as Debian
-# 12 has it. A system that is built for from another has none.
+# hearth_http: the target of cpp-httplib, for `hearth serve`. It is there only where the library is
+# and lets a server bring its own connections, which bound what a peer may send: version 0.11, as
+# Debian 12 has it. A system that is built for from another has none.
 include_guard()
 if(CMAKE_CROSSCOMPILING)
   return()

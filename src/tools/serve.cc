@@ -60,10 +60,10 @@ std::string name_of(const ServeArguments& arguments) {
 }
 
 std::shared_ptr<serve::ServedModel> load(const ServeArguments& arguments, Device device) {
-  models::LoadedModel loaded = models::load_language_model(
-      arguments.model, {.device = device,
-                        .compute = dtype_from_name(arguments.dtype),
-                        .context = arguments.context});
+  models::LoadedModel loaded =
+      models::load_language_model(arguments.model, {.device = device,
+                                                    .compute = dtype_from_name(arguments.dtype),
+                                                    .context = arguments.context});
   models::SchedulerOptions options = arguments.scheduler;
   options.memory = arguments.memory << 20;
   return std::make_shared<serve::LoadedService>(std::move(loaded), name_of(arguments), options);
@@ -74,8 +74,8 @@ void run_serve(const ServeArguments& arguments) {
   Device::set_default(device);
   serve::Api api({.keys = keys_of(arguments), .origins = arguments.origins});
   serve::ShutdownSignal signal;
-  const auto threads = static_cast<std::size_t>(arguments.scheduler.most_running +
-                                                arguments.scheduler.most_waiting);
+  const auto threads =
+      static_cast<std::size_t>(arguments.scheduler.most_running + arguments.scheduler.most_waiting);
   serve::HttpTransport transport(
       {.host = arguments.host,
        .port = static_cast<int>(arguments.port),
@@ -84,9 +84,8 @@ void run_serve(const ServeArguments& arguments) {
       [&](const serve::ApiRequest& request) { return api.answer(request); });
   const int port = transport.start();
   const bool is_v6 = arguments.host.find(':') != std::string::npos;
-  write_out("serve: listening on http://" +
-            (is_v6 ? "[" + arguments.host + "]" : arguments.host) + ":" + std::to_string(port) +
-            "\n");
+  write_out("serve: listening on http://" + (is_v6 ? "[" + arguments.host + "]" : arguments.host) +
+            ":" + std::to_string(port) + "\n");
   const auto model = load(arguments, device);
   api.set_model(model);
   const serve::ModelCard& card = model->card();
@@ -106,8 +105,7 @@ void add_serve(CommandLine& line) {
   auto arguments = std::make_shared<ServeArguments>();
   Command command =
       line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
-  command
-      .option("--model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
+  command.option("--model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
       .required();
   command.option("--name", arguments->name, "What clients call the model [that of the file]");
   command.option("--host", arguments->host, "Address to listen on; 0.0.0.0: all of the machine")
@@ -120,8 +118,7 @@ void add_serve(CommandLine& line) {
   command.option("--api-key-file", arguments->key_file, "A file with a key a line");
   command.option("--cors", arguments->origins,
                  "Origin of pages that may ask, or *; may be given again [none]");
-  command
-      .option("--parallel", arguments->scheduler.most_running, "Texts that are written at once")
+  command.option("--parallel", arguments->scheduler.most_running, "Texts that are written at once")
       .range(std::int64_t{1}, std::int64_t{256})
       .show_default();
   command
@@ -131,8 +128,7 @@ void add_serve(CommandLine& line) {
       .show_default();
   command.option("--context", arguments->context, "Positions of a text [what the model has]")
       .range(std::int64_t{0}, std::int64_t{1} << 30);
-  command
-      .option("--memory", arguments->memory, "MiB for keys and values of all texts together")
+  command.option("--memory", arguments->memory, "MiB for keys and values of all texts together")
       .range(std::int64_t{1}, std::int64_t{1} << 30)
       .show_default();
   command
@@ -144,8 +140,7 @@ void add_serve(CommandLine& line) {
       .range(std::int64_t{1}, std::int64_t{1024})
       .show_default();
   command
-      .option("--grace", arguments->grace,
-              "Seconds that answers may go on after SIGTERM or SIGINT")
+      .option("--grace", arguments->grace, "Seconds that answers may go on after SIGTERM or SIGINT")
       .range(std::int64_t{0}, std::int64_t{3600})
       .show_default();
   command.option("--dtype", arguments->dtype, "What activations are computed in")

@@ -10,9 +10,7 @@ namespace hearth::tools::serve {
 namespace {
 
 // JSON has no infinity: the logarithm of the probability 0.
-double finite_logprob(float logprob) {
-  return std::isfinite(logprob) ? double{logprob} : -9999.0;
-}
+double finite_logprob(float logprob) { return std::isfinite(logprob) ? double{logprob} : -9999.0; }
 
 std::string token_text(const models::Tokenizer& tokenizer, std::int32_t token) {
   const std::string_view bytes = tokenizer.bytes(token);
@@ -97,9 +95,8 @@ JsonValue completion_logprobs(const models::Tokenizer& tokenizer,
     best.emplace_back(std::move(others));
     offsets.emplace_back(offset);
     // In code points, as clients count.
-    offset += std::count_if(text.begin(), text.end(), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-    });
+    offset += std::count_if(text.begin(), text.end(),
+                            [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
   }
   return JsonObject{{"tokens", std::move(texts)},
                     {"token_logprobs", std::move(logprobs)},

@@ -22,8 +22,8 @@ JsonValue finish_name(models::FinishReason finish, bool has_calls);
 JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
                         std::span<const models::GenerationToken> tokens);
 
-// Of completions: {tokens, token_logprobs, top_logprobs, text_offset}. `offset` is where the text of
-// the first token begins, and is moved behind the last.
+// Of completions: {tokens, token_logprobs, top_logprobs, text_offset}. `offset` is where the text
+// of the first token begins, and is moved behind the last.
 JsonValue completion_logprobs(const models::Tokenizer& tokenizer,
                               std::span<const models::GenerationToken> tokens,
                               std::int64_t& offset);

@@ -33,8 +33,9 @@ constexpr Route kRoutes[] = {
 };
 
 constexpr std::string_view kPageRules =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
 
 // In a time that depends on the lengths alone.
 bool are_equal(std::string_view a, std::string_view b) {
@@ -47,10 +48,10 @@ bool are_equal(std::string_view a, std::string_view b) {
 }
 
 ApiResponse wrong_method(const ApiRequest& request, std::string_view allowed) {
-  ApiResponse response = ApiError(405, request.method + " " + request.path + ": expected " +
-                                           std::string(allowed),
-                                  "invalid_request_error")
-                             .response();
+  ApiResponse response =
+      ApiError(405, request.method + " " + request.path + ": expected " + std::string(allowed),
+               "invalid_request_error")
+          .response();
   response.headers.emplace_back("Allow", allowed);
   return response;
 }

@@ -23,8 +23,8 @@ milliseconds time_until(std::chrono::steady_clock::time_point when) {
 }  // namespace
 
 bool BoundedStream::wait(bool for_reading, milliseconds time) const {
-  pollfd asked{.fd = socket_, .events = static_cast<short>(for_reading ? POLLIN : POLLOUT),
-               .revents = 0};
+  pollfd asked{
+      .fd = socket_, .events = static_cast<short>(for_reading ? POLLIN : POLLOUT), .revents = 0};
   const auto until = Clock::now() + time;
   while (true) {
     const auto left = std::max(time_until(until), milliseconds(0));

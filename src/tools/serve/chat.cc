@@ -24,7 +24,7 @@ constexpr std::int64_t kMostChatLogprobs = 20;
 struct ChatJob {
   GenerationFields fields;
   models::ChatPrompt prompt;  // that the answer is read by
-  bool is_call = false;  // the answer is the JSON of one call, and nothing else
+  bool is_call = false;       // the answer is the JSON of one call, and nothing else
   bool may_call_several = true;
   bool has_logprobs = false;
   std::string id = fresh_id("chatcmpl-");
@@ -44,8 +44,8 @@ ChatJob read_chat(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
   ChatJob job;
-  job.fields = read_generation_fields(fields, *service.model,
-                                      std::numeric_limits<std::int64_t>::max());
+  job.fields =
+      read_generation_fields(fields, *service.model, std::numeric_limits<std::int64_t>::max());
   models::GenerationRequest& generation = job.fields.generation;
   job.has_logprobs = fields.flag("logprobs", false);
   const auto best = fields.integer("top_logprobs", 0, kMostChatLogprobs);
@@ -96,7 +96,8 @@ void join(models::AnswerDelta& all, models::AnswerDelta part) {
 class ChatAnswer {
  public:
   ChatAnswer(const ChatJob& job, const models::ChatFormat& format, std::size_t index)
-      : job_(job), parser_(format.parser(job.prompt, job.fields.generation.sampling.seed + index)) {}
+      : job_(job),
+        parser_(format.parser(job.prompt, job.fields.generation.sampling.seed + index)) {}
 
   // What the piece adds; calls that may not be there any more are dropped.
   models::AnswerDelta push(const models::GenerationPiece& piece) {
@@ -189,9 +190,8 @@ ApiResponse whole_chat(const ChatJob& job, const Service& service, const ApiRequ
     choices.push_back(JsonObject{
         {"index", static_cast<std::int64_t>(i)},
         {"message", whole_message(parts[i])},
-        {"logprobs", job.has_logprobs
-                         ? JsonValue(JsonObject{{"content", std::move(logprobs[i])}})
-                         : JsonValue(nullptr)},
+        {"logprobs", job.has_logprobs ? JsonValue(JsonObject{{"content", std::move(logprobs[i])}})
+                                      : JsonValue(nullptr)},
         {"finish_reason", states[i].finish()}});
   }
   return {.body = json_text(JsonObject{{"id", job.id},
@@ -279,8 +279,7 @@ class ChatChunks {
                         {"id", call.id},
                         {"type", "function"},
                         {"function", JsonObject{{"name", call.name}, {"arguments", ""}}}};
-    JsonObject second = {{"index", index},
-                         {"function", JsonObject{{"arguments", call.arguments}}}};
+    JsonObject second = {{"index", index}, {"function", JsonObject{{"arguments", call.arguments}}}};
     return send(i, {{"tool_calls", JsonArray{std::move(first)}}}, nullptr, nullptr) &&
            send(i, {{"tool_calls", JsonArray{std::move(second)}}}, nullptr, nullptr);
   }
@@ -300,8 +299,8 @@ ApiResponse answer_chat(const ApiRequest& request, const Service& service) {
   auto job = std::make_shared<const ChatJob>(read_chat(request, service));
   if (!job->fields.is_streamed) return whole_chat(*job, service, request);
   // Submitted now, so that what is refused has its own status.
-  auto answers = std::make_shared<RunningAnswers>(service, job->fields.generation,
-                                                  job->fields.count);
+  auto answers =
+      std::make_shared<RunningAnswers>(service, job->fields.generation, job->fields.count);
   ApiResponse response{.content_type = "text/event-stream"};
   response.stream = [job, answers, service, is_open = request.is_open](Sink& sink) {
     EventStream events(sink, service.ping);

@@ -28,8 +28,9 @@ std::optional<std::string> read_content(const Fields& message) {
     const std::string type = fields.text("type").value_or("");
     const auto text = fields.text("text");
     if (type != "text" || !text) {
-      throw bad_field(message.path("content"), "a part of a kind that the model does not take; got " +
-                                                   json_text(type) + ", expected \"text\"");
+      throw bad_field(message.path("content"),
+                      "a part of a kind that the model does not take; got " + json_text(type) +
+                          ", expected \"text\"");
     }
     joined += *text;
   }
@@ -49,7 +50,9 @@ models::ToolCall read_call(const JsonValue& value, const std::string& path) {
   const auto* text = given == nullptr ? nullptr : std::get_if<std::string>(given);
   return {.id = call.text("id").value_or(""),
           .name = *name,
-          .arguments = text != nullptr ? *text : given != nullptr ? json_text(*given) : "{}"};
+          .arguments = text != nullptr    ? *text
+                       : given != nullptr ? json_text(*given)
+                                          : "{}"};
 }
 
 models::ChatMessage read_message(const JsonValue& value, const std::string& path) {

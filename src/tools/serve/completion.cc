@@ -168,8 +168,8 @@ ApiResponse answer_completion(const ApiRequest& request, const Service& service)
   auto job = std::make_shared<const CompletionJob>(read_completion(request, service));
   if (!job->fields.is_streamed) return whole_completion(*job, service, request);
   // Submitted now, so that what is refused has its own status.
-  auto answers = std::make_shared<RunningAnswers>(service, job->fields.generation,
-                                                  job->fields.count);
+  auto answers =
+      std::make_shared<RunningAnswers>(service, job->fields.generation, job->fields.count);
   ApiResponse response{.content_type = "text/event-stream"};
   response.stream = [job, answers, service, is_open = request.is_open](Sink& sink) {
     EventStream events(sink, service.ping);

@@ -82,8 +82,8 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
   const std::string name = fields.text("model").value_or(model.card().id);
   const std::string format = fields.text("encoding_format").value_or("float");
   if (format != "float" && format != "base64") {
-    throw bad_field("encoding_format", "is not known; got " + json_text(format) +
-                                           ", expected float or base64");
+    throw bad_field("encoding_format",
+                    "is not known; got " + json_text(format) + ", expected float or base64");
   }
   const models::TokenLists texts = read_inputs(fields, model);
   std::int64_t tokens = 0;
@@ -99,9 +99,8 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
   JsonArray data;
   for (const std::vector<float>& vector : model.embed(texts)) {
     if (dimensions && *dimensions != static_cast<std::int64_t>(vector.size())) {
-      throw bad_field("dimensions", "is not that of the model; got " +
-                                        std::to_string(*dimensions) + ", expected " +
-                                        std::to_string(vector.size()));
+      throw bad_field("dimensions", "is not that of the model; got " + std::to_string(*dimensions) +
+                                        ", expected " + std::to_string(vector.size()));
     }
     JsonValue embedding;
     if (format == "base64") {

@@ -1,5 +1,5 @@
-// What the API is asked and what it answers, without a word of how it travels: tests ask it in their
-// own process, `hearth serve` over HTTP (http_transport.h).
+// What the API is asked and what it answers, without a word of how it travels: tests ask it in
+// their own process, `hearth serve` over HTTP (http_transport.h).
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ class Sink {
 };
 
 struct ApiRequest {
-  std::string method;         // in capitals
-  std::string path;           // without the query
+  std::string method;  // in capitals
+  std::string path;    // without the query
   std::string body;
   std::string authorization;  // the header's value, empty without one
   std::string origin;         // the same

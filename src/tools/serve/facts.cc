@@ -28,8 +28,7 @@ ApiResponse answer_models(const Service& service) {
                       {"created", card.created},
                       {"owned_by", "hearth"},
                       {"context_length", card.context}};
-  return {.body = json_text(
-              JsonObject{{"object", "list"}, {"data", JsonArray{std::move(model)}}})};
+  return {.body = json_text(JsonObject{{"object", "list"}, {"data", JsonArray{std::move(model)}}})};
 }
 
 ApiResponse answer_props(const Service& service) {

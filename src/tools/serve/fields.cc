@@ -33,8 +33,8 @@ std::string range_text(const std::string& low, const std::string& high) {
 
 JsonObject parse_body(const std::string& body) {
   if (has_many_values(body)) {
-    throw bad_field("", "the body has too many values; expected at most " +
-                            std::to_string(kMostValues));
+    throw bad_field(
+        "", "the body has too many values; expected at most " + std::to_string(kMostValues));
   }
   auto document = parse_json(body);
   if (!document) throw bad_field("", "the body is no JSON, or nests too deeply");

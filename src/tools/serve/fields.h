@@ -1,5 +1,5 @@
-// Reading the fields of a request, whose types nobody vouches for. All throw ApiError (400) with the
-// field's name; null is a field that is not there, as OpenAI's clients write it.
+// Reading the fields of a request, whose types nobody vouches for. All throw ApiError (400) with
+// the field's name; null is a field that is not there, as OpenAI's clients write it.
 #pragma once
 
 #include <cstddef>

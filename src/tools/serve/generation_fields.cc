@@ -71,12 +71,12 @@ std::vector<models::LogitBias> read_biases(const Fields& fields, std::int64_t vo
       throw bad_field("logit_bias", "a value is of the wrong type; expected a number or false");
     }
     if (number && !(*number >= -kMostBias && *number <= kMostBias)) {
-      throw bad_field("logit_bias", "is out of range; got " + json_text(value) +
-                                        ", expected -100 to 100");
+      throw bad_field("logit_bias",
+                      "is out of range; got " + json_text(value) + ", expected -100 to 100");
     }
     const bool is_banned = !number || *number <= -kMostBias;
-    biases.push_back({token, is_banned ? -std::numeric_limits<float>::infinity()
-                                       : static_cast<float>(*number)});
+    biases.push_back(
+        {token, is_banned ? -std::numeric_limits<float>::infinity() : static_cast<float>(*number)});
   }
   return biases;
 }
@@ -179,8 +179,7 @@ std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& field
     }
     if (type == "json_schema") {
       const JsonObject* wrapped = inside.object("json_schema");
-      const JsonValue* schema =
-          wrapped == nullptr ? nullptr : Fields(*wrapped, "").find("schema");
+      const JsonValue* schema = wrapped == nullptr ? nullptr : Fields(*wrapped, "").find("schema");
       if (schema == nullptr) {
         throw bad_field("response_format.json_schema", "is missing; expected {name, schema}");
       }

@@ -48,8 +48,7 @@ void set_response(ApiResponse given, httplib::Response& response) {
   response.set_header("Cache-Control", "no-cache");
   response.set_header("X-Accel-Buffering", "no");  // proxies pass events on as they come
   response.set_chunked_content_provider(
-      given.content_type,
-      [stream = std::move(given.stream)](std::size_t, httplib::DataSink& data) {
+      given.content_type, [stream = std::move(given.stream)](std::size_t, httplib::DataSink& data) {
         HttpSink sink(data);
         stream(sink);
         if (!data.is_writable()) return false;
@@ -150,12 +149,13 @@ class HttpTransport::Server final : public httplib::Server {
     for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
       ++active_;
       bool is_closed = false;
-      const bool is_answered =
-          process_request(*stream, left == 1 || is_stopping_, is_closed, [](httplib::Request& request) {
-            // What the library would do by itself with answers.
-            request.ranges.clear();
-            request.headers.erase("Accept-Encoding");
-          });
+      const bool is_answered = process_request(*stream, left == 1 || is_stopping_, is_closed,
+                                               [](httplib::Request& request) {
+                                                 // What the library would do by itself with
+                                                 // answers.
+                                                 request.ranges.clear();
+                                                 request.headers.erase("Accept-Encoding");
+                                               });
       --active_;
       if (stream->is_given_up()) stream->drain();
       if (!is_answered || is_closed || stream->is_given_up()) break;

@@ -15,7 +15,7 @@ namespace hearth::tools::serve {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 8080;  // 0: one that is free
+  int port = 8080;           // 0: one that is free
   std::size_t threads = 40;  // requests that are answered at once; others wait
   std::size_t most_head_bytes = 64 << 10;
   std::size_t most_body_bytes = 8 << 20;

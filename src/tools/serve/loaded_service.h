@@ -45,7 +45,7 @@ class LoadedService final : public ServedModel {
   std::mutex mutex_;     // of what follows
   std::shared_ptr<const models::grammar::TokenTrie> trie_;
   Constraints constraints_;
-  std::mutex embed_mutex_;  // a device does one thing at a time
+  std::mutex embed_mutex_;                        // a device does one thing at a time
   std::unique_ptr<models::Scheduler> scheduler_;  // last, so that it goes first
 };
 

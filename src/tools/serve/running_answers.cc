@@ -37,8 +37,8 @@ bool RunningAnswers::run(
     std::size_t open = 0;
     for (const Answer& answer : answers_) open += answer.is_finished ? 0 : 1;
     if (open == 0) return true;
-    const auto turn = std::max(kWait / static_cast<std::int64_t>(open),
-                               std::chrono::milliseconds(1));
+    const auto turn =
+        std::max(kWait / static_cast<std::int64_t>(open), std::chrono::milliseconds(1));
     for (std::size_t i = 0; i < answers_.size(); ++i) {
       Answer& answer = answers_[i];
       if (answer.is_finished) continue;
@@ -47,6 +47,7 @@ bool RunningAnswers::run(
         last_ = Clock::now();
         if (!has_first_ && piece->new_tokens > 0) {
           first_ = last_;
+          first_tokens_ = piece->new_tokens;
           has_first_ = true;
         }
         answer.prompt_tokens = piece->prompt_tokens;
@@ -92,7 +93,7 @@ JsonValue RunningAnswers::timings() const {
       {"predicted_n", made},
       {"predicted_ms", predicted},
       {"predicted_per_second",
-       predicted > 0 ? 1000 * static_cast<double>(made) / predicted : 0.0}};
+       predicted > 0 ? 1000 * static_cast<double>(made - first_tokens_) / predicted : 0.0}};
 }
 
 }  // namespace hearth::tools::serve

@@ -52,6 +52,7 @@ class RunningAnswers {
   std::vector<Answer> answers_;
   Clock::time_point begun_ = Clock::now(), first_ = begun_, last_ = begun_;
   bool has_first_ = false;
+  std::int64_t first_tokens_ = 0;  // that came together with the first
 };
 
 }  // namespace hearth::tools::serve

@@ -69,12 +69,12 @@ JsonValue schema_of_call(std::vector<Tool> tools) {
   for (Tool& tool : tools) {
     move_references(tool.parameters,
                     "#/anyOf/" + std::to_string(calls.size()) + "/properties/arguments");
-    calls.push_back(JsonObject{
-        {"type", "object"},
-        {"properties", JsonObject{{"name", JsonObject{{"const", tool.name}}},
-                                  {"arguments", std::move(tool.parameters)}}},
-        {"required", JsonArray{"name", "arguments"}},
-        {"additionalProperties", false}});
+    calls.push_back(
+        JsonObject{{"type", "object"},
+                   {"properties", JsonObject{{"name", JsonObject{{"const", tool.name}}},
+                                             {"arguments", std::move(tool.parameters)}}},
+                   {"required", JsonArray{"name", "arguments"}},
+                   {"additionalProperties", false}});
   }
   return JsonObject{{"anyOf", std::move(calls)}};
 }

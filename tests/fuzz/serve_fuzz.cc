@@ -1,0 +1,76 @@
+// Asks the served API with arbitrary bodies: the first byte says which endpoint, the rest is the
+// body. Whatever comes is answered by JSON, or by events that end as they should, and never by a
+// fault of the server.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/json.h"
+#include "tools/scripted_model.h"
+#include "tools/serve/api.h"
+
+namespace {
+
+using hearth::tools::serve::Api;
+using hearth::tools::serve::ApiRequest;
+using hearth::tools::serve::ApiResponse;
+
+constexpr std::size_t kMaxBody = 1 << 14;
+constexpr const char* kPaths[] = {"/v1/chat/completions", "/v1/completions", "/v1/embeddings",
+                                  "/tokenize", "/detokenize"};
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+class KeptText final : public hearth::tools::serve::Sink {
+ public:
+  bool write(std::string_view bytes) override {
+    all += bytes;
+    return true;
+  }
+  std::string all;
+};
+
+const Api& api() {
+  static const auto* made = [] {
+    auto model = std::make_shared<hearth::testing::ScriptedModel>();
+    model->is_immediate = true;
+    model->says = [](const auto&) {
+      return std::string(
+          "<think>a</think><tool_call>{\"name\": \"f\", \"arguments\": {}}"
+          "</tool_call>\xc3\xa9");
+    };
+    auto* api = new Api({});
+    api->set_model(model);
+    return api;
+  }();
+  return *made;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0 || size > kMaxBody) return 0;
+  const ApiRequest request = {.method = "POST",
+                              .path = kPaths[data[0] % std::size(kPaths)],
+                              .body = {reinterpret_cast<const char*>(data) + 1, size - 1},
+                              .authorization = {},
+                              .origin = {},
+                              .is_open = {}};
+  const ApiResponse response = api().answer(request);
+  require(response.status == 200 || response.status == 400);
+  if (!response.stream) {
+    require(hearth::parse_json(response.body).has_value());
+    return 0;
+  }
+  KeptText events;
+  response.stream(events);
+  require(events.all.starts_with("data: ") && events.all.ends_with("data: [DONE]\n\n"));
+  return 0;
+}

@@ -1,0 +1,349 @@
+"""`hearth serve` beside OpenAI's own client, with tiny random models."""
+
+import concurrent.futures
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx2 as httpx_module
+import httpx2
+import openai
+import pytest
+
+import tiny_gguf
+
+TOOL = os.environ.get("HEARTH_TOOL")
+SECONDS = 60
+ENDLESS = {"2": -100, "4": -100}  # without the tokens that end a text
+
+
+def has_http():
+    if not TOOL:
+        return False
+    out = subprocess.run([TOOL, "serve", "--model", "/", "--port", "0"], capture_output=True, text=True)
+    return "cpp-httplib" not in out.stderr
+
+
+pytestmark = pytest.mark.skipif(not has_http(), reason="built without the hearth command or HTTP")
+
+
+class Server:
+    def __init__(self, model, *options):
+        self.process = subprocess.Popen(
+            [TOOL, "serve", "--model", model, "--port", "0", *options],
+            stdout=subprocess.PIPE, text=True)  # fmt: skip
+        line = self.process.stdout.readline()
+        self.port = int(re.search(r":(\d+)$", line.strip()).group(1))
+        assert "is ready" in self.process.stdout.readline()
+
+    def client(self, key="none"):
+        return openai.OpenAI(
+            base_url=f"http://127.0.0.1:{self.port}/v1", api_key=key, max_retries=0, timeout=SECONDS)  # fmt: skip
+
+    def request(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        return response.status, text
+
+    def metric(self, name):
+        _, text = self.request("GET", "/metrics")
+        return int(re.search(rf"^hearth_{name} (\d+)$", text, re.MULTILINE).group(1))
+
+    def wait_for(self, name, value):
+        end = time.monotonic() + SECONDS
+        while self.metric(name) != value:
+            assert time.monotonic() < end, f"{name} is {self.metric(name)}, expected {value}"
+            time.sleep(0.02)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(SECONDS)
+        self.process.stdout.close()
+        return status
+
+
+@contextlib.contextmanager
+def serving(model, *options):
+    server = Server(model, *options)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "tiny.gguf"
+    tiny_gguf.write_llama(path, context=4096)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def server(llama):
+    with serving(llama, "--parallel", "16") as running:
+        yield running
+
+
+@pytest.fixture
+def client(server):
+    return server.client()
+
+
+HI = [{"role": "user", "content": "hi"}]
+TOOL_ADD = {
+    "type": "function",
+    "function": {
+        "name": "add",
+        "parameters": {
+            "type": "object",
+            "properties": {"small": {"type": "boolean"}, "n": {"enum": [1, 2, 3]}},
+            "required": ["small", "n"],
+        },
+    },
+}
+
+
+def chat(client, **fields):
+    fields = {"model": "tiny", "messages": HI, "max_tokens": 8, **fields}
+    return client.chat.completions.create(**fields)
+
+
+def test_models(client):
+    assert [model.id for model in client.models.list()] == ["tiny"]
+
+
+def test_chat(client):
+    answer = chat(client, seed=1, n=2)
+    assert len(answer.choices) == 2
+    assert answer.choices[0].message.role == "assistant"
+    assert answer.choices[0].finish_reason in ("length", "stop")
+    assert answer.usage.prompt_tokens == 21
+    assert 0 < answer.usage.completion_tokens <= 16
+
+
+def test_a_seed_gives_the_same_text_whole_and_streamed(client):
+    fields = {"seed": 7, "max_tokens": 24, "logit_bias": ENDLESS}
+    whole = chat(client, **fields).choices[0].message.content
+    assert chat(client, **fields).choices[0].message.content == whole
+    pieces, usage = [], None
+    for chunk in chat(client, stream=True, stream_options={"include_usage": True}, **fields):
+        usage = chunk.usage or usage
+        pieces += [choice.delta.content or "" for choice in chunk.choices]
+    assert "".join(pieces) == whole
+    assert usage.completion_tokens == 24
+    assert usage.prompt_tokens_details.cached_tokens > 0
+
+
+def test_logprobs(client):
+    answer = chat(client, logprobs=True, top_logprobs=3, temperature=0, max_tokens=4)
+    tokens = answer.choices[0].logprobs.content
+    assert len(tokens) == answer.usage.completion_tokens
+    for token in tokens:
+        assert len(token.top_logprobs) == 3
+        assert token.logprob == token.top_logprobs[0].logprob <= 0
+        assert token.bytes is not None
+
+
+def test_completions(client):
+    answer = client.completions.create(model="tiny", prompt="ab", max_tokens=4, echo=True)
+    assert answer.choices[0].text.startswith("ab")
+    assert answer.usage.prompt_tokens == 2
+    streamed = client.completions.create(model="tiny", prompt="ab", max_tokens=4, stream=True)
+    assert list(streamed)[-1].choices[0].finish_reason in ("length", "stop")
+
+
+def test_schemas(client):
+    schema = {
+        "type": "object",
+        "properties": {"yes": {"type": "boolean"}, "color": {"enum": ["red", "blue"]}},
+        "required": ["yes", "color"],
+        "additionalProperties": False,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "s", "strict": True, "schema": schema}}
+    for seed in range(4):
+        answer = chat(client, response_format=form, max_tokens=200, seed=seed)
+        value = json.loads(answer.choices[0].message.content)
+        assert isinstance(value["yes"], bool) and value["color"] in ("red", "blue")
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "add"}}])
+def test_tools_that_must_be_called(client, choice):
+    answer = chat(client, tools=[TOOL_ADD], tool_choice=choice, max_tokens=300)
+    assert answer.choices[0].finish_reason == "tool_calls"
+    (call,) = answer.choices[0].message.tool_calls
+    assert call.function.name == "add"
+    assert json.loads(call.function.arguments)["n"] in (1, 2, 3)
+    name, arguments = "", ""
+    for chunk in chat(client, tools=[TOOL_ADD], tool_choice=choice, max_tokens=300, stream=True):
+        for part in chunk.choices[0].delta.tool_calls or []:
+            name += part.function.name or ""
+            arguments += part.function.arguments or ""
+    assert name == "add"
+    assert json.loads(arguments)["n"] in (1, 2, 3)
+
+
+def test_stop(client):
+    free = chat(client, seed=3, max_tokens=64, logit_bias=ENDLESS).choices[0].message.content
+    stop = next(letter for letter in free[1:] if letter not in "\ufffd \n\t\r")
+    cut = chat(client, seed=3, max_tokens=64, logit_bias=ENDLESS, stop=stop).choices[0]
+    assert cut.finish_reason == "stop"
+    assert cut.message.content == free[: free.index(stop)].rstrip() or free.startswith(cut.message.content)
+    assert stop not in cut.message.content
+
+
+def test_errors(server, client):
+    with pytest.raises(openai.BadRequestError) as error:
+        chat(client, temperature=-1)
+    assert error.value.param == "temperature"
+    with pytest.raises(openai.BadRequestError) as error:
+        chat(client, messages=[{"role": "user", "content": "x" * 5000}])
+    assert error.value.code == "context_length_exceeded"
+    with pytest.raises(openai.BadRequestError):
+        client.embeddings.create(model="tiny", input="a")
+    with pytest.raises(openai.NotFoundError):
+        client.get("/nothing", cast_to=object)
+    assert server.request("PUT", "/v1/models")[0] == 405
+    assert server.request("POST", "/v1/completions", b"\xff\xfe{")[0] == 400
+    assert server.request("POST", "/v1/completions", b"[" * 100_000)[0] == 400
+
+
+def test_keys(llama):
+    with serving(llama, "--api-key", "secret", "--cors", "*") as server:
+        with pytest.raises(openai.AuthenticationError):
+            chat(server.client("wrong"))
+        assert chat(server.client("secret")).choices
+        assert server.request("GET", "/health")[0] == 200
+        assert server.request("OPTIONS", "/v1/models", headers={"Origin": "http://a"})[0] == 204
+
+
+def test_embeddings(tmp_path):
+    path = tmp_path / "bert.gguf"
+    tiny_gguf.write_bert(path)
+    with serving(str(path)) as server:
+        client = server.client()
+        texts = ["abc", "de", "f"]
+        packed = client.embeddings.create(model="bert", input=texts)
+        plain = client.embeddings.create(model="bert", input=texts, encoding_format="float")
+        for one, two in zip(packed.data, plain.data, strict=True):
+            assert one.embedding == pytest.approx(two.embedding, abs=1e-6)
+            assert sum(x * x for x in two.embedding) == pytest.approx(1, abs=1e-4)
+        assert packed.data[0].embedding != packed.data[1].embedding
+        with pytest.raises(openai.BadRequestError):
+            chat(client)
+
+
+def test_many_streams_at_once(client):
+    fields = {"stream": True, "temperature": 0, "max_tokens": 40, "logit_bias": ENDLESS}
+
+    def streamed(i):
+        messages = [{"role": "user", "content": f"number {i % 4}"}]
+        chunks = chat(client, messages=messages, **fields)
+        return "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+
+    alone = [streamed(i) for i in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        together = list(pool.map(streamed, range(16)))
+    assert together == [alone[i % 4] for i in range(16)]
+
+
+def test_closing_cancels(server, client):
+    long = {"max_tokens": 4000, "logit_bias": ENDLESS}
+    server.wait_for("requests_running", 0)
+    for _ in range(3):
+        stream = chat(client, stream=True, **long)
+        next(iter(stream))
+        stream.close()
+    server.wait_for("requests_running", 0)
+    # Also where nothing is streamed: the socket alone tells.
+    body = json.dumps({"messages": HI, "seed": 1, **long}).encode()
+    plain = socket.create_connection(("127.0.0.1", server.port))
+    plain.sendall(
+        b"POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)  # fmt: skip
+    time.sleep(0.2)
+    plain.close()
+    server.wait_for("requests_running", 0)
+    assert server.request("GET", "/health")[0] == 200
+
+
+def test_a_full_queue(llama):
+    with serving(llama, "--parallel", "1", "--queue", "1") as server:
+        client = server.client()
+        long = {"max_tokens": 4000, "logit_bias": ENDLESS, "stream": True}
+        streams, refused = [], 0
+        for _ in range(6):
+            try:
+                streams.append(chat(client, **long))
+            except openai.RateLimitError as error:
+                refused += 1
+                assert error.response.headers["retry-after"] == "1"
+        assert refused > 0
+        for stream in streams:
+            stream.close()
+
+
+def test_hostile_connections(llama):
+    with serving(llama, "--max-body", "1") as server:
+        def resident():
+            with open(f"/proc/{server.process.pid}/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        before = resident() if sys.platform == "linux" else 0
+        endless = [b"GET /" + b"a" * (16 << 20), b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * (2 << 20),
+                   b"POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                   + (b"100000\r\n" + b"x" * (1 << 20) + b"\r\n") * 16]  # fmt: skip
+        for text in endless:
+            peer = socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)
+            with contextlib.suppress(OSError):
+                peer.sendall(text)
+                while peer.recv(1 << 16):
+                    pass
+            peer.close()
+        if sys.platform == "linux":
+            assert resident() - before < 24 << 20
+        assert server.request("POST", "/tokenize", b"x" * (2 << 20))[0] == 413
+        assert server.request("POST", "/tokenize", b'{"content": "a"}')[0] == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_it_under_load(llama, number):
+    server = Server(llama, "--grace", "0", "--parallel", "8")
+    client = server.client()
+    long = {"max_tokens": 4000, "logit_bias": ENDLESS, "stream": True}
+    streams = [chat(client, **long) for _ in range(8)]
+    for stream in streams:
+        next(iter(stream))
+    server.process.send_signal(number)
+    for stream in streams:
+        with contextlib.suppress(openai.APIError, httpx2.HTTPError):
+            for _ in stream:
+                pass
+    assert server.process.wait(SECONDS) == 0
+    server.process.stdout.close()
+
+
+def test_answers_may_end_within_the_grace_time(llama):
+    server = Server(llama, "--grace", "60")
+    stream = chat(server.client(), max_tokens=300, logit_bias=ENDLESS, stream=True)
+    next(iter(stream))
+    server.process.send_signal(signal.SIGTERM)
+    assert [c.choices[0].finish_reason for c in stream][-1] == "length"
+    assert server.process.wait(SECONDS) == 0
+    server.process.stdout.close()
+
+
+def test_two_on_one_port(server, llama):
+    again = subprocess.run(
+        [TOOL, "serve", "--model", llama, "--port", str(server.port)], capture_output=True, text=True)  # fmt: skip
+    assert again.returncode == 2
+    assert "cannot be listened on" in again.stderr

@@ -1,0 +1,237 @@
+// The API over sockets: what bounds a peer, and how a server ends.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "error_text.h"
+#include "tools/scripted_model.h"
+#include "tools/serve/api.h"
+#include "tools/serve/http_transport.h"
+#include "tools/tool_folder.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+using check::contains;
+using hearth::testing::ScriptedModel;
+using std::chrono::milliseconds;
+
+#ifdef HEARTH_HAS_HTTP
+
+class Peer {
+ public:
+  explicit Peer(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  ~Peer() { close(); }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  void close() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+  // False where the connection is closed.
+  bool send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return true;
+  }
+  // Up to the text, or to the end.
+  std::string read_to(std::string_view text) {
+    std::string all;
+    char buffer[4096];
+    while (all.find(text) == std::string::npos) {
+      const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);
+      if (got <= 0) break;
+      all.append(buffer, static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+  std::string read_all() { return read_to(std::string_view("\0never", 6)); }
+
+ private:
+  int socket_;
+};
+
+class ServeHttp : public ::testing::Test {
+ protected:
+  void begin(HttpOptions options = {}) {
+    options.port = 0;
+    api_ = std::make_unique<Api>(ApiOptions{});
+    api_->set_model(model_);
+    transport_ = std::make_unique<HttpTransport>(
+        options, [this](const ApiRequest& request) { return api_->answer(request); });
+    port_ = transport_->start();
+  }
+  static std::string post(const std::string& path, const std::string& body) {
+    return "POST " + path +
+           " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+           body;
+  }
+  static std::string stream_request() {
+    return post("/v1/chat/completions",
+                R"({"messages": [{"role": "user", "content": "hi"}], "stream": true})");
+  }
+  bool was_cancelled(std::int64_t count) const {
+    for (int i = 0; i < 1000 && model_->cancelled < count; ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    return model_->cancelled == count;
+  }
+
+  std::shared_ptr<ScriptedModel> model_ = std::make_shared<ScriptedModel>();
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<HttpTransport> transport_;
+  int port_ = 0;
+};
+
+TEST_F(ServeHttp, AConnectionServesManyRequests) {
+  begin();
+  Peer peer(port_);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(peer.send(post("/tokenize", R"({"content": "a"})")));
+    EXPECT_TRUE(contains(peer.read_to("]}"), "{\"tokens\":[102]}"));
+  }
+  ASSERT_TRUE(peer.send("GET /health?x=y HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+  EXPECT_TRUE(contains(peer.read_all(), "{\"status\":\"ok\"}"));
+}
+
+TEST_F(ServeHttp, EventsComeInChunks) {
+  begin();
+  Peer peer(port_);
+  ASSERT_TRUE(peer.send(stream_request()));
+  const std::string all = peer.read_to("\r\n0\r\n\r\n");
+  EXPECT_TRUE(contains(all, "Content-Type: text/event-stream\r\n"));
+  EXPECT_TRUE(contains(all, "Transfer-Encoding: chunked\r\n"));
+  EXPECT_TRUE(contains(all, "data: [DONE]\n\n")) << all;
+  // The connection goes on.
+  ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n"));
+  EXPECT_TRUE(contains(peer.read_to("}"), "\"ok\""));
+}
+
+TEST_F(ServeHttp, AClosedConnectionCancels) {
+  model_->says = [](const auto&) { return std::string(100'000, 'x'); };
+  model_->pause = milliseconds(2);
+  begin();
+  Peer peer(port_);
+  ASSERT_TRUE(peer.send(stream_request()));
+  EXPECT_TRUE(contains(peer.read_to("\"content\":\"x"), "200 OK"));
+  peer.close();
+  EXPECT_TRUE(was_cancelled(1));
+  // Also while nothing is written.
+  Peer waiting(port_);
+  ASSERT_TRUE(waiting.send(post("/v1/completions", R"({"prompt": "a", "max_tokens": 900})")));
+  std::this_thread::sleep_for(milliseconds(50));
+  waiting.close();
+  EXPECT_TRUE(was_cancelled(2));
+}
+
+TEST_F(ServeHttp, HeadsWithoutEndAreGivenUp) {
+  begin();
+  const std::string long_text(200 << 10, 'a');
+  for (const std::string& head : {"GET /" + long_text, "GET / HTTP/1.1\r\nA: " + long_text}) {
+    Peer peer(port_);
+    peer.send(head);
+    EXPECT_FALSE(contains(peer.read_all(), "200 OK"));
+  }
+  Peer next(port_);
+  next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(contains(next.read_all(), "200 OK"));
+}
+
+TEST_F(ServeHttp, SlowBytesAreGivenUp) {
+  begin({.read_time = milliseconds(200)});
+  for (const std::string start :
+       {"G", "POST /tokenize HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{"}) {
+    Peer peer(port_);
+    const auto begun = std::chrono::steady_clock::now();
+    bool is_open = peer.send(start);
+    while (is_open && std::chrono::steady_clock::now() - begun < std::chrono::seconds(20)) {
+      std::this_thread::sleep_for(milliseconds(30));
+      is_open = peer.send("x");
+    }
+    EXPECT_FALSE(is_open) << start;
+  }
+}
+
+TEST_F(ServeHttp, BodiesThatAreTooLong) {
+  begin({.most_body_bytes = 1000});
+  for (const std::string& request :
+       {post("/tokenize", std::string(2000, 'x')),
+        "POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" +
+            std::string(2000, 'x') + "\r\n0\r\n\r\n"}) {
+    Peer peer(port_);
+    ASSERT_TRUE(peer.send(request));
+    const std::string answer = peer.read_all();
+    EXPECT_TRUE(contains(answer, " 413 ")) << answer;
+    EXPECT_TRUE(contains(answer, "\"type\":\"invalid_request_error\"")) << answer;
+  }
+  Peer peer(port_);
+  ASSERT_TRUE(peer.send("no HTTP at all\r\n\r\n"));
+  EXPECT_TRUE(contains(peer.read_all(), " 400 "));
+}
+
+TEST_F(ServeHttp, EndsWithinTheTimeOfItsAnswers) {
+  model_->says = [](const auto&) { return std::string(100'000, 'x'); };
+  model_->pause = milliseconds(2);
+  begin();
+  Peer peer(port_), idle(port_);
+  ASSERT_TRUE(peer.send(stream_request()));
+  EXPECT_TRUE(contains(peer.read_to("\"content\":\"x"), "200 OK"));
+  transport_->stop();
+  EXPECT_FALSE(transport_->wait_until_idle(milliseconds(100)));
+  EXPECT_EQ(model_->cancelled, 0);
+  api_->stop();
+  EXPECT_TRUE(transport_->wait_until_idle(std::chrono::seconds(20)));
+  EXPECT_TRUE(contains(peer.read_all(), "the server is stopping"));
+  EXPECT_TRUE(was_cancelled(1));
+  transport_.reset();
+  EXPECT_EQ(idle.read_all(), "");
+}
+
+TEST_F(ServeHttp, AnAddressThatIsTaken) {
+  begin();
+  HttpTransport other({.port = port_}, [](const ApiRequest&) { return ApiResponse{}; });
+  check::error_of(ErrorCode::io, [&] { other.start(); });
+  HttpTransport nowhere({.host = "no.such.host.invalid"},
+                        [](const ApiRequest&) { return ApiResponse{}; });
+  check::error_of(ErrorCode::io, [&] { nowhere.start(); });
+}
+
+#else
+
+TEST(ServeHttp, IsRefusedWithoutTheLibrary) {
+  EXPECT_TRUE(contains(check::error_of(ErrorCode::unsupported, [] { HttpTransport({}, nullptr); }),
+                       "cpp-httplib"));
+}
+
+#endif
+
+using ServeCommand = ToolFolder;
+
+TEST_F(ServeCommand, RefusesWhatItCannotServe) {
+#ifdef HEARTH_TOOL
+  expect_refused(run({"serve", "--model", path("none.gguf"), "--port", "0"}));
+  expect_refused(run({"serve", "--model", path("none.gguf"), "--port", "65536"}));
+  std::ofstream(path("keys")) << "\n\n";
+  expect_refused(run({"serve", "--model", "x", "--api-key-file", path("keys")}));
+#endif
+}
+
+}  // namespace
+}  // namespace hearth::tools::serve
