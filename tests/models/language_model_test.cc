@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "check.h"
@@ -17,7 +16,6 @@
 #include "hearth/quantization/packed.h"
 #include "models/files/model_folder.h"
 #include "models/golden_model.h"
-#include "models/language/family.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
 #include "models/language/sequences.h"
@@ -45,13 +43,6 @@ std::vector<double> values_of(const Array& scores) {
   return cast(scores, DType::f64).to_vector<double>();
 }
 
-std::string model_type_of(const JsonObject& config) {
-  for (const auto& [key, value] : config) {
-    if (key == "model_type") return std::get<std::string>(value);
-  }
-  return "";
-}
-
 // Scores of a prompt, all rows at once.
 std::vector<double> scores_of(const LanguageModel& model, const GoldenPrompt& prompt) {
   Sequences sequences(model, {.pages = 8, .page_size = 16});
@@ -62,12 +53,10 @@ std::vector<double> scores_of(const LanguageModel& model, const GoldenPrompt& pr
   return values_of(sequences.step({&rows, 1}));
 }
 
-// Those that a language model can be made of.
 std::vector<std::string> names_of_families(bool of_encoders) {
   std::vector<std::string> names;
   for (const std::string& name : testing::golden_model_names()) {
     const GoldenModel golden = testing::read_golden_model(name);
-    if (find_family_of_folder(model_type_of(golden.config)) == nullptr) continue;
     if ((golden.output == "hidden") == of_encoders) names.push_back(name);
   }
   return names;
@@ -111,6 +100,18 @@ TEST_P(Families, LogitsAreThoseOfTransformers) {
     const double most = std::max(kMaxError, golden.nmse_of_f32);
     const LanguageModel model = model_of(golden, DType::f32, length);
     EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), most) << length;
+  }
+}
+
+// Configurations as files had them before per-layer ones and rope_parameters.
+TEST_P(Families, OldConfigurationsSayTheSame) {
+  GoldenModel golden = testing::read_golden_model(GetParam());
+  if (!golden.old_config) return;
+  golden.config = *golden.old_config;
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    const LanguageModel model = model_of(golden, DType::f64, length);
+    EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), 1e-12) << length;
   }
 }
 

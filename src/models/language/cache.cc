@@ -19,6 +19,7 @@ LayerShapes shapes_of(const LanguageConfig& config, const LayerConfig& layer,
   switch (layer.mixer) {
     case Mixer::attention: {
       const AttentionConfig& attention = layer.attention;
+      if (attention.shared_layer >= 0) break;
       if (attention.latent) {
         shapes.keys = {slots, 1, attention.latent->rank + attention.latent->rope_dims};
       } else {

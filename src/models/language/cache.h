@@ -17,7 +17,8 @@ struct CacheOptions {
   DType dtype = DType::f32;     // of keys and values
 };
 
-// What one layer remembers. Undefined arrays are of mixers that it does not have.
+// What one layer remembers. Undefined arrays are of mixers that it does not have, or of keys and
+// values that are another layer's.
 struct LayerCache {
   Array keys;         // [slots, kv_heads, key_dim]; of latent attention the latent rows
   Array values;       // [slots, kv_heads, value_dim]

@@ -63,6 +63,10 @@ struct AttentionConfig {
   double softcap = 0;  // of scores; 0: none
   bool is_gated =
       false;  // each head's query is followed by its gate, sigmoid(gate) scales the head
+  // Values are normed by head, without weights. Without a projection of their own they are keys
+  // before norms and positions.
+  bool norms_values = false;
+  std::int64_t shared_layer = -1;  // an earlier one, whose keys and values these are; -1: none
   std::optional<LatentConfig> latent = std::nullopt;
 };
 
@@ -108,7 +112,7 @@ struct LayerConfig {
   Mixer mixer = Mixer::attention;
   AttentionConfig attention;  // of Mixer::attention
   std::int64_t hidden = 0;    // of the feed-forward; 0: none
-  ExpertsConfig experts;
+  ExpertsConfig experts;      // beside the feed-forward where the layer has both
 };
 
 enum class Pooling : std::uint8_t { none, mean, first, last };
@@ -123,7 +127,8 @@ struct LanguageConfig {
   bool is_parallel = false;  // both blocks read the layer's input, and are added to it
   Activation activation = Activation::silu;
   double embedding_scale = 1;
-  double residual_scale = 1;  // of what blocks add
+  std::int64_t layer_input_dim = 0;  // what each layer gets of a token for itself; 0: nothing
+  double residual_scale = 1;         // of what blocks add
   double logit_scale = 1;
   double logit_softcap = 0;  // 0: none
   bool is_causal = true;

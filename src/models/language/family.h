@@ -62,6 +62,7 @@ struct Family {
   std::int64_t window_period = 1;
   bool is_normalised = false;  // weights of chosen experts, where the file does not say
   RouterGate router = RouterGate::softmax;
+  bool has_both = false;  // layers with experts have a feed-forward beside them
   // The rest, once all keys are read.
   void (*adjust)(LanguageConfig& config, const Keys& keys, FileKind kind) = nullptr;
 

@@ -51,10 +51,16 @@ LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std
     }
     if (layer.experts.count > 0) {
       made.experts = Experts(config, layer.experts, weights, prefix);
-    } else {
-      made.feed_forward = FeedForward(config, layer.hidden, weights, prefix);
+    }
+    if (layer.hidden > 0) made.feed_forward = FeedForward(config, layer.hidden, weights, prefix);
+    if (made.experts.defined() && made.feed_forward.defined()) {
+      made.dense_post_norm = norm("post_ffw_norm_1");
+      made.experts_norm = norm("pre_ffw_norm_2");
+      made.experts_post_norm = norm("post_ffw_norm_2");
     }
   }
+  if (config.layer_input_dim > 0) made.input_block = LayerInput(config, weights, prefix);
+  made.output_scale = weights.optional_vector(prefix + "layer_output_scale.weight", 1);
   return made;
 }
 
@@ -84,11 +90,22 @@ Array LanguageLayer::mix(const Array& x, const Batch& batch, LayerCache& cache,
 }
 
 Array LanguageLayer::transform(const Array& x) const {
-  return experts.defined() ? experts.forward(x) : feed_forward.forward(x);
+  const Array normed = feed_forward_norm.forward(x);
+  if (!experts.defined()) return feed_forward.forward(normed);
+  if (!feed_forward.defined()) return experts.forward(normed, normed);
+  return dense_post_norm.forward(feed_forward.forward(normed)) +
+         experts_post_norm.forward(experts.forward(experts_norm.forward(x), x));
 }
 
-Array LanguageLayer::forward(const Array& x, const LanguageConfig& model, const Batch& batch,
-                             LayerCache& cache, std::int64_t page_size) const {
+Array LanguageLayer::forward(const Array& x, const Array& input, const LanguageConfig& model,
+                             const Batch& batch, LayerCache& cache, std::int64_t page_size) const {
+  const Array y = forward_blocks(x, model, batch, cache, page_size);
+  const Array with_input = input_block.defined() ? input_block.forward(y, input) : y;
+  return output_scale.defined() ? with_input * output_scale : with_input;
+}
+
+Array LanguageLayer::forward_blocks(const Array& x, const LanguageConfig& model, const Batch& batch,
+                                    LayerCache& cache, std::int64_t page_size) const {
   const auto scaled = [&](const Array& added) {
     return model.residual_scale == 1 ? added : added * model.residual_scale;
   };
@@ -99,12 +116,12 @@ Array LanguageLayer::forward(const Array& x, const LanguageConfig& model, const 
   };
   const Array mixed = after(mixer_post_norm, mix(mixer_norm.forward(x), batch, cache, page_size));
   if (model.is_parallel) {
-    return x + mixed + after(feed_forward_post_norm, transform(feed_forward_norm.forward(x)));
+    return x + mixed + after(feed_forward_post_norm, transform(x));
   }
   Array sum = x + mixed;
   if (is_around) sum = mixer_post_norm.forward(sum);
   if (!transforms()) return sum;
-  const Array y = sum + after(feed_forward_post_norm, transform(feed_forward_norm.forward(sum)));
+  const Array y = sum + after(feed_forward_post_norm, transform(sum));
   return is_around ? feed_forward_post_norm.forward(y) : y;
 }
 
@@ -119,6 +136,9 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
   }
   if (weights.has("token_embd_norm.weight")) {
     embedding_norm = read_norm(config, weights, "token_embd_norm");
+  }
+  if (config.layer_input_dim > 0) {
+    layer_inputs = LayerInputs(config, token_embedding.shape(0), weights);
   }
   const Array divisors = read_divisors(config, weights, context == 0 ? config.context : context);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
@@ -139,8 +159,13 @@ Array LanguageModel::hidden(const Batch& batch, Cache& cache) const {
   if (position_embedding.defined()) x = x + rows_of(position_embedding, batch.positions);
   if (type_embedding.defined()) x = x + cast(type_embedding, compute);
   x = embedding_norm.forward(x);
+  const Array inputs = layer_inputs.defined() ? layer_inputs.forward(batch.tokens, x) : Array();
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    x = layers[i].forward(x, config, batch, cache.layers[i], cache.options.page_size);
+    const auto index = static_cast<std::int64_t>(i);
+    const std::int64_t shared = config.layers[i].attention.shared_layer;
+    LayerCache& own = cache.layers[shared < 0 ? i : static_cast<std::size_t>(shared)];
+    const Array input = inputs.defined() ? squeeze(narrow(inputs, 1, index, 1), {1}) : Array();
+    x = layers[i].forward(x, input, config, batch, own, cache.options.page_size);
   }
   return x;
 }

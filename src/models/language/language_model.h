@@ -11,6 +11,7 @@
 #include "models/language/blocks/experts.h"
 #include "models/language/blocks/feed_forward.h"
 #include "models/language/blocks/latent_attention.h"
+#include "models/language/blocks/layer_inputs.h"
 #include "models/language/blocks/recurrent.h"
 #include "models/language/cache.h"
 #include "models/language/config.h"
@@ -19,13 +20,16 @@
 namespace hearth::models {
 
 struct LanguageLayer {
-  // x [rows, dim] to the same shape.
-  Array forward(const Array& x, const LanguageConfig& model, const Batch& batch, LayerCache& cache,
-                std::int64_t page_size) const;
+  // x [rows, dim] to the same shape; `input` [rows, width] is the layer's own, where it has one.
+  Array forward(const Array& x, const Array& input, const LanguageConfig& model, const Batch& batch,
+                LayerCache& cache, std::int64_t page_size) const;
 
+  // Of mixer and transform, with their norms.
+  Array forward_blocks(const Array& x, const LanguageConfig& model, const Batch& batch,
+                       LayerCache& cache, std::int64_t page_size) const;
   // What of attention, latent attention, delta net and scan the layer has.
   Array mix(const Array& x, const Batch& batch, LayerCache& cache, std::int64_t page_size) const;
-  // The feed-forward, or the experts.
+  // The feed-forward, the experts, or the sum of both, with the norms before them.
   Array transform(const Array& x) const;
   bool transforms() const { return feed_forward.defined() || experts.defined(); }
 
@@ -37,6 +41,10 @@ struct LanguageLayer {
   Norm feed_forward_norm, feed_forward_post_norm;
   FeedForward feed_forward;
   Experts experts;
+  // Of layers with both: behind the feed-forward, before the experts, behind them.
+  Norm dense_post_norm, experts_norm, experts_post_norm;
+  LayerInput input_block;
+  Array output_scale;  // [1], or undefined
 };
 
 // Immutable once made: several threads may read from one, each with its own cache.
@@ -64,6 +72,7 @@ struct LanguageModel {
   Array position_embedding;  // [context, dim], or undefined
   Array type_embedding;      // [dim], of texts of the first type, or undefined
   Norm embedding_norm;
+  LayerInputs layer_inputs;
   std::vector<LanguageLayer> layers;
   Norm output_norm;
   Projection output;

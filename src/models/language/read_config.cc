@@ -226,7 +226,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
     }
     layer.hidden = keys.size_of("feed_forward_length", i, 0);
     layer.experts = read_experts(keys, family, i);
-    if (layer.experts.count > 0) layer.hidden = 0;
+    if (layer.experts.count > 0 && !family.has_both) layer.hidden = 0;
   }
   if (family.adjust != nullptr) family.adjust(config, keys, kind);
   return config;

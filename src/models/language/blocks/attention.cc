@@ -30,6 +30,7 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
   const std::int64_t queries = config.heads * config.key_dim * (config.is_gated ? 2 : 1);
   const std::int64_t keys = config.kv_heads * config.key_dim;
   const std::int64_t values = config.kv_heads * config.value_dim;
+  const bool is_shared = config.shared_layer >= 0;
   if (weights.has(prefix + "attn_qkv.weight")) {
     const Projection all =
         weights.projection(prefix + "attn_qkv", queries + keys + values, model.dim);
@@ -38,8 +39,19 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
     value = all.columns(queries + keys, values);
   } else {
     query = weights.projection(prefix + "attn_q", queries, model.dim);
-    key = weights.projection(prefix + "attn_k", keys, model.dim);
-    value = weights.projection(prefix + "attn_v", values, model.dim);
+    if (!is_shared) {
+      key = weights.projection(prefix + "attn_k", keys, model.dim);
+      value = config.norms_values
+                  ? weights.optional_projection(prefix + "attn_v", values, model.dim)
+                  : weights.projection(prefix + "attn_v", values, model.dim);
+    }
+  }
+  if (is_shared) {
+    // Files may hold what nothing reads.
+    key = value = {};
+    for (const char* name : {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"}) {
+      weights.ignore(prefix + name);
+    }
   }
   output = weights.projection(prefix + "attn_output", model.dim, config.heads * config.value_dim);
   const std::string of_queries = prefix + "attn_q_norm.weight";
@@ -52,7 +64,11 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
       return made;
     };
     query_norm = norm(of_queries, queries);
-    key_norm = norm(prefix + "attn_k_norm.weight", keys);
+    if (!is_shared) key_norm = norm(prefix + "attn_k_norm.weight", keys);
+  }
+  if (config.norms_values && !is_shared) {
+    value_norm.weight = ones({config.value_dim}, weights.compute(), device);
+    value_norm.epsilon = model.norm_epsilon;
   }
   sinks = weights.optional_vector(prefix + "attn_sinks.weight", config.heads);
 }
@@ -70,13 +86,22 @@ Array Attention::see_all(const Array& q, const Array& k, const Array& v, const B
   return reshape(permute(mixed, {0, 2, 1, 3}), {rows, config.heads * config.value_dim});
 }
 
+Array Attention::heads_of(const Array& columns, const Norm& norm, std::int64_t heads) const {
+  const Shape split = {columns.shape(0), heads, config.key_dim};
+  return norms_width ? reshape(norm.forward(columns), split)
+                     : norm.forward(reshape(columns, split));
+}
+
+Attention::Pair Attention::keys_and_values(const Array& x, const Batch& batch) const {
+  const Array columns = key.forward(x);
+  const Array v = value.defined() ? value.forward(x) : columns;
+  return {rotation.forward(heads_of(columns, key_norm, config.kv_heads), batch.positions),
+          value_norm.forward(reshape(v, {x.shape(0), config.kv_heads, config.value_dim}))};
+}
+
 Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
                          std::int64_t page_size) const {
   const std::int64_t rows = x.shape(0);
-  const auto heads_of = [&](const Array& columns, const Norm& norm, std::int64_t heads) {
-    if (norms_width) return reshape(norm.forward(columns), {rows, heads, config.key_dim});
-    return norm.forward(reshape(columns, {rows, heads, config.key_dim}));
-  };
   Array q = query.forward(x);
   Array gate;
   if (config.is_gated) {
@@ -86,12 +111,12 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
     gate = both[1];
   }
   q = rotation.forward(heads_of(q, query_norm, config.heads), batch.positions);
-  const Array k =
-      rotation.forward(heads_of(key.forward(x), key_norm, config.kv_heads), batch.positions);
-  const Array v = reshape(value.forward(x), {rows, config.kv_heads, config.value_dim});
-  if (batch.width > 0) return output.forward(see_all(q, k, v, batch));
-  write_rows(cache.keys, batch.slots, k);
-  write_rows(cache.values, batch.slots, v);
+  if (config.shared_layer < 0) {
+    const auto [k, v] = keys_and_values(x, batch);
+    if (batch.width > 0) return output.forward(see_all(q, k, v, batch));
+    write_rows(cache.keys, batch.slots, k);
+    write_rows(cache.values, batch.slots, v);
+  }
   PagedAttentionOptions options;
   options.scale = config.scale;
   options.softcap = config.softcap;

@@ -30,16 +30,27 @@ struct Attention {
   Attention(const LanguageConfig& model, const AttentionConfig& its_config, Weights& weights,
             const std::string& prefix, const Array& divisors, Device device);
 
-  // x [rows, dim] to the same shape.
+  // x [rows, dim] to the same shape. `cache` is the layer's own, or that of the layer which it
+  // shares keys and values with.
   Array forward(const Array& x, const Batch& batch, LayerCache& cache,
                 std::int64_t page_size) const;
+
+  // Keys and values of these rows, [rows, kv_heads, dim].
+  struct Pair {
+    Array keys, values;
+  };
+  Pair keys_and_values(const Array& x, const Batch& batch) const;
 
   // The heads of texts of encoders, side by side.
   Array see_all(const Array& q, const Array& k, const Array& v, const Batch& batch) const;
 
+  // Columns [rows, heads * key_dim] by head, normed.
+  Array heads_of(const Array& columns, const Norm& norm, std::int64_t heads) const;
+
   AttentionConfig config;
-  Projection query, key, value, output;
-  Norm query_norm, key_norm;  // of heads, or of all columns before they are split
+  Projection query, key, value, output;  // no key: another layer's; no value: keys
+  Norm query_norm, key_norm;             // of heads, or of all columns before they are split
+  Norm value_norm;                       // of heads
   bool norms_width = false;
   Array sinks;  // [heads]
   Rotation rotation;

@@ -1,5 +1,6 @@
 #include "models/language/blocks/experts.h"
 
+#include <cmath>
 #include <utility>
 
 #include "hearth/ops.h"
@@ -46,6 +47,12 @@ Experts::Experts(const LanguageConfig& model, const ExpertsConfig& its_config, W
     : config(its_config), activation(model.activation) {
   router = weights.projection(prefix + "ffn_gate_inp", config.count, model.dim);
   choice_bias = weights.optional_vector(prefix + "exp_probs_b.bias", config.count);
+  down_scale = weights.optional_vector(prefix + "ffn_down_exps.scale", config.count);
+  if (weights.has(prefix + "ffn_gate_inp.scale")) {
+    router_norm.weight = weights.vector(prefix + "ffn_gate_inp.scale", model.dim) *
+                         (1 / std::sqrt(static_cast<double>(model.dim)));
+    router_norm.epsilon = model.norm_epsilon;
+  }
   const auto stack_of = [&](const std::string& name, std::int64_t out, std::int64_t in) {
     Stack made;
     made.weight = weights.matrix(prefix + name + ".weight", {config.count, out, in});
@@ -55,8 +62,12 @@ Experts::Experts(const LanguageConfig& model, const ExpertsConfig& its_config, W
     }
     return made;
   };
-  gate = stack_of("ffn_gate_exps", config.hidden, model.dim);
-  up = stack_of("ffn_up_exps", config.hidden, model.dim);
+  if (weights.has(prefix + "ffn_gate_up_exps.weight")) {
+    up = stack_of("ffn_gate_up_exps", 2 * config.hidden, model.dim);
+  } else {
+    gate = stack_of("ffn_gate_exps", config.hidden, model.dim);
+    up = stack_of("ffn_up_exps", config.hidden, model.dim);
+  }
   down = stack_of("ffn_down_exps", model.dim, config.hidden);
   if (config.shared_hidden > 0) {
     shared = FeedForward(model, config.shared_hidden, weights, prefix, "_shexp");
@@ -69,13 +80,24 @@ Experts::Experts(const LanguageConfig& model, const ExpertsConfig& its_config, W
   }
 }
 
-Array Experts::forward(const Array& x) const {
-  const auto [experts, chosen] =
-      route_experts(router.forward(x), config.used, route_options(config, choice_bias));
-  const Array hidden = activate(activation, gate.forward(x, experts), up.forward(x, experts));
-  const Array each = down.forward(hidden, experts);
+Array Experts::activated(const Array& x, const Array& experts) const {
+  const Array ups = up.forward(x, experts);
+  if (gate.weight.defined()) return activate(activation, gate.forward(x, experts), ups);
+  const std::vector<Array> both = chunk(ups, 2, ups.rank() - 1);
+  return activate(activation, both[0], both[1]);
+}
+
+Array Experts::forward(const Array& x, const Array& routed) const {
+  const auto [experts, weights] = route_experts(router.forward(router_norm.forward(routed)),
+                                                config.used, route_options(config, choice_bias));
   const std::int64_t rows = x.shape(0);
-  Array y = sum(each * cast(reshape(chosen, {rows, config.used, 1}), x.dtype()), {1});
+  const Shape by_expert = {rows, config.used, 1};
+  Array chosen = cast(reshape(weights, by_expert), x.dtype());
+  if (down_scale.defined()) {
+    const Array scales = select(down_scale, reshape(experts, {rows * config.used}), 0);
+    chosen = chosen * reshape(scales, by_expert);
+  }
+  Array y = sum(down.forward(activated(x, experts), experts) * chosen, {1});
   if (!shared.defined()) return y;
   Array all = shared.forward(x);
   if (shared_gate.defined()) all = all * sigmoid(linear(x, shared_gate));

@@ -16,9 +16,12 @@ struct Experts {
   Experts(const LanguageConfig& model, const ExpertsConfig& its_config, Weights& weights,
           const std::string& prefix);
 
-  // x [rows, dim] to the same shape.
-  Array forward(const Array& x) const;
+  // x [rows, dim] to the same shape; experts are chosen by `routed`, of x's shape.
+  Array forward(const Array& x, const Array& routed) const;
   bool defined() const { return router.defined(); }
+
+  // Of the chosen experts [rows, used], what `down` reads.
+  Array activated(const Array& x, const Array& experts) const;
 
   // Weights of one shape for each expert.
   struct Stack {
@@ -29,9 +32,11 @@ struct Experts {
 
   ExpertsConfig config;
   Activation activation = Activation::silu;
-  Projection router;  // [experts, dim]
-  Array choice_bias;  // [experts]
-  Stack gate, up, down;
+  Norm router_norm;      // of what experts are chosen by
+  Projection router;     // [experts, dim]
+  Array choice_bias;     // [experts]
+  Array down_scale;      // [experts]: of what each gives
+  Stack gate, up, down;  // no gate: `up` gives the columns of both, gates first
   FeedForward shared;
   Array shared_gate;  // [1, dim]: what the shared expert counts, by sigmoid
 };

@@ -130,7 +130,8 @@ std::string text_name(const std::string& name) {
 bool is_of_images(const std::string& name) {
   for (const std::string_view prefix :
        {"model.visual.", "visual.", "model.vision_tower.", "vision_tower.",
-        "model.multi_modal_projector.", "multi_modal_projector.", "mtp."}) {
+        "model.multi_modal_projector.", "multi_modal_projector.", "model.embed_vision.",
+        "model.audio_tower.", "model.embed_audio.", "mtp."}) {
     if (name.starts_with(prefix)) return true;
   }
   return false;
@@ -162,8 +163,8 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   const Family& family = family_of_config(config);
   GgufContents contents;
   contents.metadata = metadata_of(config, family);
-  add_rope(config, family.architecture, head_dim_of(contents.metadata, family), contents);
   if (family.adjust_folder != nullptr) family.adjust_folder(config, whole, contents.metadata);
+  add_rope(config, family.architecture, head_dim_of(contents.metadata, family), contents);
   std::optional<bool> tied = find_flag(whole, "tie_word_embeddings");
   if (!tied) tied = find_flag(config, "tie_word_embeddings");
   const FolderContext context{contents.metadata, family.architecture};

@@ -24,14 +24,22 @@ class RopeKeys {
     const JsonObject& all = found == nullptr ? none : *found;
     const JsonObject* full = find_object(all, "full_attention");
     const JsonObject& own = full == nullptr ? all : *full;
-    const std::optional<double> part = either(own, "partial_rotary_factor");
-    const double dims = static_cast<double>(head_dim) * part.value_or(1);
-    set("dimension_count", static_cast<std::uint32_t>(dims));
+    std::optional<double> part = either(own, "partial_rotary_factor");
+    if (!part) part = find_number(config_, "rotary_pct");
+    const bool is_proportional = find_text(own, "rope_type").value_or("") == "proportional";
+    const double dims = static_cast<double>(head_dim) * (is_proportional ? 1 : part.value_or(1));
+    if (!contents_.metadata.contains(prefix_ + "dimension_count")) {
+      set("dimension_count", static_cast<std::uint32_t>(dims));
+    }
     if (const auto base = either(own, "rope_theta")) set("freq_base", *base);
     std::optional<double> local = find_number(all, "sliding_attention.rope_theta");
     if (!local) local = find_number(config_, "rope_local_base_freq");
     if (local) set("freq_base_swa", *local);
-    add_scaling(own);
+    if (is_proportional) {
+      add_proportional(head_dim, part.value_or(1), find_number(own, "factor").value_or(1));
+    } else {
+      add_scaling(own);
+    }
   }
 
  private:
@@ -100,6 +108,25 @@ class RopeKeys {
     set("scaling.attn_factor", find_number(own, "attention_factor").value_or(usual));
     add_divisors(own, "long_factor", "rope_factors_long.weight");
     add_divisors(own, "short_factor", "rope_factors_short.weight");
+  }
+
+  // Of all pairs of a head the first ones turn, as fast as if all did.
+  void add_proportional(std::int64_t head_dim, double part, double factor) {
+    constexpr float kStill = 1e30f;
+    constexpr std::int64_t kMaxHeadDim = 1 << 16;
+    if (head_dim > kMaxHeadDim) {
+      throw Error(ErrorCode::invalid_argument,
+                  "config.json: heads are too wide; got " + std::to_string(head_dim) +
+                      " columns, expected at most " + std::to_string(kMaxHeadDim));
+    }
+    const auto pairs = static_cast<std::size_t>(head_dim / 2);
+    const double turning = part * static_cast<double>(head_dim) / 2;
+    std::vector<float> divisors(pairs, kStill);
+    for (std::size_t i = 0; i < pairs && static_cast<double>(i + 1) <= turning; ++i) {
+      divisors[i] = static_cast<float>(factor);
+    }
+    contents_.arrays.push_back(
+        {"rope_freqs.weight", Array::from_data(divisors, {static_cast<std::int64_t>(pairs)})});
   }
 
   void add_divisors(const JsonObject& own, const char* key, const char* name) {
