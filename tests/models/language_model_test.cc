@@ -16,6 +16,7 @@
 #include "hearth/quantization/packed.h"
 #include "models/files/model_folder.h"
 #include "models/golden_model.h"
+#include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
 #include "models/language/sequences.h"
@@ -87,6 +88,19 @@ TEST_P(Encoders, ActivationsAreThoseOfTransformers) {
   }
 }
 
+TEST_P(Encoders, FilesOfFoldersGiveTheSame) {
+  const GoldenModel golden = testing::read_golden_model(GetParam());
+  GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+  lay_out_as_file(contents);
+  const LanguageModel model(read_config(contents.metadata, FileKind::gguf),
+                            Weights(contents.arrays, DType::f32, Device()), Device());
+  const TokenLists texts = {tokens_of(golden.prompts.back())};
+  GoldenPrompt expected = golden.prompts.back();
+  expected.values = values_of(encode_tokens(model_of(golden, DType::f32, 0), texts));
+  EXPECT_LE(testing::normalized_error(values_of(encode_tokens(model, texts)), expected), 1e-12);
+  EXPECT_FALSE(contents.metadata.as_bool(model.config.architecture + ".attention.causal"));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Encoders, ::testing::ValuesIn(names_of_families(true)),
                          [](const auto& each) { return each.param; });
 
@@ -123,6 +137,27 @@ TEST_P(Families, LogitsInF64AreThoseOfTransformers) {
     const auto length = static_cast<std::int64_t>(prompt.tokens.size());
     const LanguageModel model = model_of(golden, DType::f64, length);
     EXPECT_LE(testing::normalized_error(scores_of(model, prompt), prompt), 1e-12) << length;
+  }
+}
+
+// Files that are written of folders, which hold some tensors in another order.
+TEST_P(Families, FilesOfFoldersGiveTheSame) {
+  const GoldenModel golden = testing::read_golden_model(GetParam());
+  GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+  lay_out_as_file(contents);
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "model.gguf";
+  save_gguf(path, contents.arrays, contents.metadata);
+  const GgufContents file = map_gguf(path);
+  // Sums in another order are as far apart as f32 is from exact ones.
+  const double most = std::max(1e-12, golden.nmse_of_f32);
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    const LanguageModel model(read_config(file.metadata, FileKind::gguf),
+                              Weights(file.arrays, DType::f32, Device()), Device(), length);
+    GoldenPrompt expected = prompt;
+    expected.values = scores_of(model_of(golden, DType::f32, length), prompt);
+    EXPECT_LE(testing::normalized_error(scores_of(model, prompt), expected), most) << length;
   }
 }
 

@@ -34,7 +34,8 @@ Family bert_family() {
           .rope = RopePairs::none,
           .adjust = see_both_ways,
           .keys = kBertKeys,
-          .tensors = kBertTensors};
+          .tensors = kBertTensors,
+          .adjust_file = say_both_ways};
 }
 
 }  // namespace hearth::models

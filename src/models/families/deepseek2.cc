@@ -1,5 +1,6 @@
 // DeepSeek V2 and V3, Kimi K2: multi-head latent attention; experts by groups, and shared ones.
 #include "hearth/ops.h"
+#include "hearth/quantization/packed.h"
 #include "models/language/family.h"
 #include "models/language/folder/config_values.h"
 
@@ -66,6 +67,37 @@ void add_deepseek_keys(const JsonObject& config, const JsonObject&, GgufMetadata
   }
 }
 
+// Keys and values apart, keys by what they expand from; heads are those of the latent row.
+void lay_out_deepseek(GgufContents& contents, const LanguageConfig& config) {
+  NamedArrays arrays;
+  for (NamedArray& each : contents.arrays) {
+    const std::string_view ending = "attn_kv_b.weight";
+    if (!each.name.ends_with(ending)) {
+      arrays.push_back(std::move(each));
+      continue;
+    }
+    const AttentionConfig& attention = config.layers.front().attention;
+    const std::int64_t plain = attention.key_dim - attention.latent->rope_dims;
+    const Array open = is_packed(each.array.dtype()) ? dequantize(each.array) : each.array;
+    const Array both =
+        reshape(open, {attention.heads, plain + attention.value_dim, attention.latent->rank});
+    const std::string prefix = each.name.substr(0, each.name.size() - ending.size());
+    arrays.push_back(
+        {prefix + "attn_k_b.weight", contiguous(swap_axes(narrow(both, 1, 0, plain), 1, 2))});
+    arrays.push_back(
+        {prefix + "attn_v_b.weight", contiguous(narrow(both, 1, plain, attention.value_dim))});
+  }
+  contents.arrays = std::move(arrays);
+  const LatentConfig& latent = *config.layers.front().attention.latent;
+  const auto set = [&](const char* key, std::int64_t value) {
+    contents.metadata.set(std::string("deepseek2.attention.") + key,
+                          static_cast<std::uint32_t>(value));
+  };
+  set("head_count_kv", 1);
+  set("key_length", latent.rank + latent.rope_dims);
+  set("value_length", latent.rank);
+}
+
 }  // namespace
 
 Family deepseek2_family() {
@@ -75,7 +107,8 @@ Family deepseek2_family() {
           .adjust = adjust_deepseek,
           .keys = kDeepseekKeys,
           .tensors = kDeepseekTensors,
-          .adjust_folder = add_deepseek_keys};
+          .adjust_folder = add_deepseek_keys,
+          .adjust_file = lay_out_deepseek};
 }
 
 }  // namespace hearth::models

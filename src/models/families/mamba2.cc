@@ -1,6 +1,7 @@
 // Mamba 2: a scan in each layer, no attention and no feed-forward.
 #include "models/families/transforms.h"
 #include "models/language/folder/config_values.h"
+#include "models/language/folder/file_layout.h"
 
 namespace hearth::models {
 namespace {
@@ -64,6 +65,17 @@ void add_mamba2_keys(const JsonObject& config, const JsonObject&, GgufMetadata& 
   }
 }
 
+// Files hold columns, and norms by group.
+void lay_out_mamba2(GgufContents& contents, const LanguageConfig& config) {
+  const ScanConfig& scan = config.scan;
+  const auto column = [&](const Array& x) { return reshape(x, {scan.heads, 1}); };
+  change_arrays(contents.arrays, ".ssm_a", column);
+  change_arrays(contents.arrays, ".ssm_d", column);
+  change_arrays(contents.arrays, ".ssm_norm.weight", [&](const Array& x) {
+    return reshape(x, {scan.groups, scan.heads * scan.head_dim / scan.groups});
+  });
+}
+
 }  // namespace
 
 Family mamba2_family() {
@@ -73,7 +85,8 @@ Family mamba2_family() {
           .adjust = adjust_mamba2,
           .keys = kMamba2Keys,
           .tensors = kMamba2Tensors,
-          .adjust_folder = add_mamba2_keys};
+          .adjust_folder = add_mamba2_keys,
+          .adjust_file = lay_out_mamba2};
 }
 
 }  // namespace hearth::models

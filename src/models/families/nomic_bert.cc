@@ -36,7 +36,8 @@ Family nomic_bert_family() {
           .places = NormPlaces::around_sum,
           .adjust = see_both_ways,
           .keys = kNomicKeys,
-          .tensors = kNomicTensors};
+          .tensors = kNomicTensors,
+          .adjust_file = say_both_ways};
 }
 
 }  // namespace hearth::models

@@ -15,7 +15,8 @@ Family qwen35_family() {
           .adjust = [](LanguageConfig& config, const Keys& keys,
                        FileKind kind) { adjust_qwen_delta(config, keys, kind == FileKind::gguf); },
           .keys = kQwenDeltaKeys,
-          .tensors = kQwenDeltaTensors};
+          .tensors = kQwenDeltaTensors,
+          .adjust_file = tile_value_heads};
 }
 
 }  // namespace hearth::models

@@ -16,7 +16,8 @@ Family qwen3next_family() {
           .adjust = [](LanguageConfig& config, const Keys& keys,
                        FileKind) { adjust_qwen_delta(config, keys, false); },
           .keys = kQwenDeltaKeys,
-          .tensors = kQwenDeltaTensors};
+          .tensors = kQwenDeltaTensors,
+          .adjust_file = say_delta_sizes};
 }
 
 }  // namespace hearth::models

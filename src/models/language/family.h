@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "hearth/array.h"
 #include "hearth/gguf.h"
+#include "hearth/io.h"
 #include "models/language/config.h"
 #include "models/language/keys.h"
 
@@ -72,6 +73,8 @@ struct Family {
   // `folder` is all of config.json, `config` its text_config where it has one.
   void (*adjust_folder)(const JsonObject& config, const JsonObject& folder,
                         GgufMetadata& metadata) = nullptr;
+  // What files hold otherwise than the folder was read; `config` is that of the folder.
+  void (*adjust_file)(GgufContents& contents, const LanguageConfig& config) = nullptr;
 };
 
 // All of src/models/families/x.cc, each of which defines `Family x_family()`. Found when the build

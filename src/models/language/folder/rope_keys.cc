@@ -1,5 +1,6 @@
 #include "models/language/folder/rope_keys.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class RopeKeys {
     std::optional<double> local = find_number(all, "sliding_attention.rope_theta");
     if (!local) local = find_number(config_, "rope_local_base_freq");
     if (local) set("freq_base_swa", *local);
+    add_sections(own);
     if (is_proportional) {
       add_proportional(head_dim, part.value_or(1), find_number(own, "factor").value_or(1));
     } else {
@@ -108,6 +110,21 @@ class RopeKeys {
     set("scaling.attn_factor", find_number(own, "attention_factor").value_or(usual));
     add_divisors(own, "long_factor", "rope_factors_long.weight");
     add_divisors(own, "short_factor", "rope_factors_short.weight");
+  }
+
+  // How many pairs turn by each axis of images; positions of texts are the same on all.
+  void add_sections(const JsonObject& own) {
+    constexpr std::size_t kAxes = 4;
+    const JsonArray* sections = find_array(own, "mrope_section");
+    if (sections == nullptr || sections->size() > kAxes) return;
+    std::vector<std::int32_t> sizes;
+    for (const JsonValue& each : *sections) {
+      const JsonObject one = {{"mrope_section", each}};
+      const std::int64_t size = find_integer(one, "mrope_section").value_or(0);
+      sizes.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(size, 0, 1 << 16)));
+    }
+    sizes.resize(kAxes);
+    set("dimension_sections", sizes);
   }
 
   // Of all pairs of a head the first ones turn, as fast as if all did.

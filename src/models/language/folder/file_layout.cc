@@ -1,0 +1,146 @@
+#include "models/language/folder/file_layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "hearth/error.h"
+#include "hearth/ops.h"
+#include "hearth/ops/attention.h"
+#include "hearth/quantization/packed.h"
+#include "models/language/family.h"
+#include "models/language/read_config.h"
+
+namespace hearth::models {
+namespace {
+
+// Keys that hold floats even where a configuration has a whole number.
+constexpr std::string_view kFloatEndings[] = {
+    "_epsilon",
+    "softcapping",
+    ".attention.scale",
+    ".embedding_scale",
+    ".residual_scale",
+    ".logit_scale",
+    ".expert_weights_scale",
+    ".rope.freq_base",
+    ".rope.freq_base_swa",
+    ".rope.scaling.factor",
+};
+
+bool holds_float(std::string_view key) {
+  return std::any_of(std::begin(kFloatEndings), std::end(kFloatEndings),
+                     [&](std::string_view ending) { return key.ends_with(ending); });
+}
+
+void narrow_numbers(GgufMetadata& metadata) {
+  GgufMetadata narrow;
+  for (const GgufEntry& each : metadata) {
+    GgufValue value = each.value;
+    if (value.type() == GgufType::f64 ||
+        (!value.is_array() && value.type() == GgufType::u32 && holds_float(each.key))) {
+      value = GgufValue(static_cast<float>(value.as_float(each.key)));
+    }
+    narrow.set(each.key, std::move(value));
+  }
+  metadata = std::move(narrow);
+}
+
+// Row h d + 2 i + p of what row h d + p d / 2 + i was.
+std::vector<std::int64_t> neighbours_first(std::int64_t heads, std::int64_t head_dim) {
+  std::vector<std::int64_t> order;
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t i = 0; i < head_dim; ++i) {
+      order.push_back(head * head_dim + i % 2 * (head_dim / 2) + i / 2);
+    }
+  }
+  return order;
+}
+
+void permute_heads(GgufContents& contents, const LanguageConfig& config) {
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const AttentionConfig& attention = config.layers[i].attention;
+    const std::string prefix = "blk." + std::to_string(i) + ".attn_";
+    for (const auto& [name, heads] :
+         {std::pair{"q.", attention.heads}, {"k.", attention.kv_heads}}) {
+      for (NamedArray& each : contents.arrays) {
+        if (!each.name.starts_with(prefix + name)) continue;
+        each.array = in_order(each.array, neighbours_first(heads, attention.key_dim), 0);
+      }
+    }
+  }
+}
+
+// Divisors of frequencies: 1 of the fast ones, `factor` of the slow ones.
+void add_llama3_factors(GgufContents& contents, const RopeConfig& rope,
+                        const std::string& architecture) {
+  const RopeScaling& scaling = rope.scaling;
+  const auto original = static_cast<double>(scaling.original_length);
+  const double low = scaling.low_frequency_factor, high = scaling.high_frequency_factor;
+  std::vector<float> divisors;
+  for (std::int64_t i = 0; i < rope.dims / 2; ++i) {
+    const double wave =
+        2 * std::numbers::pi *
+        std::pow(rope.base, 2.0 * static_cast<double>(i) / static_cast<double>(rope.dims));
+    double divisor = scaling.factor;
+    if (wave < original / high) {
+      divisor = 1;
+    } else if (wave <= original / low) {
+      const double part = (original / wave - low) / (high - low);
+      divisor = 1 / ((1 - part) / scaling.factor + part);
+    }
+    divisors.push_back(static_cast<float>(divisor));
+  }
+  const auto count = static_cast<std::int64_t>(divisors.size());
+  contents.arrays.push_back({"rope_freqs.weight", Array::from_data(divisors, {count})});
+  for (const char* key :
+       {"type", "factor", "original_context_length", "low_freq_factor", "high_freq_factor"}) {
+    contents.metadata.erase(architecture + ".rope.scaling." + key);
+  }
+}
+
+// Whole rows of blocks, by their bytes.
+Array packed_rows(const Array& x, const std::vector<std::int64_t>& order) {
+  const HostBytes all = x.host_bytes(x.dtype());
+  const auto row = static_cast<std::size_t>(all.bytes / x.shape(0));
+  std::vector<std::byte> bytes(order.size() * row);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::memcpy(bytes.data() + i * row, all.data + static_cast<std::size_t>(order[i]) * row, row);
+  }
+  return Array::from_bytes(bytes, x.dtype(), x.shape(), Device::cpu());
+}
+
+}  // namespace
+
+Array in_order(const Array& x, const std::vector<std::int64_t>& order, int axis) {
+  if (x.rank() <= axis || x.shape(axis) != static_cast<std::int64_t>(order.size())) {
+    throw Error(ErrorCode::invalid_argument, "model: tensor does not fit its heads; got " +
+                                                 to_string(x.shape()) + ", expected " +
+                                                 std::to_string(order.size()) + " along axis " +
+                                                 std::to_string(axis));
+  }
+  if (is_packed(x.dtype()) && axis == 0) return packed_rows(x, order);
+  const Array open = is_packed(x.dtype()) ? dequantize(x) : x;
+  const std::vector<std::int32_t> indices(order.begin(), order.end());
+  const auto count = static_cast<std::int64_t>(indices.size());
+  return select(open, Array::from_data(indices, {count}, x.device()), axis);
+}
+
+void lay_out_as_file(GgufContents& contents) {
+  const Family& family = family_of(contents.metadata);
+  const LanguageConfig config = read_config(contents.metadata, FileKind::folder);
+  if (family.is_permuted) permute_heads(contents, config);
+  const RopeConfig& rope = config.layers.front().attention.rope;
+  if (rope.scaling.kind == RopeScalingKind::llama3) {
+    add_llama3_factors(contents, rope, config.architecture);
+  }
+  if (family.adjust_file != nullptr) family.adjust_file(contents, config);
+  narrow_numbers(contents.metadata);
+}
+
+}  // namespace hearth::models
