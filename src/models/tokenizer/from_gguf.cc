@@ -8,6 +8,7 @@
 #include "core/quoted.h"
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/byte_level.h"
+#include "models/tokenizer/gguf_roles.h"
 #include "models/tokenizer/parts.h"
 #include "models/tokenizer/spm.h"
 #include "models/tokenizer/unigram.h"
@@ -18,29 +19,6 @@ namespace tokens {
 namespace {
 
 const std::string kPrefix = "tokenizer.ggml.";
-
-struct RoleKey {
-  std::int32_t SpecialTokens::* role;
-  std::string_view key;
-};
-constexpr RoleKey kRoleKeys[] = {
-    {&SpecialTokens::bos, "bos_token_id"},
-    {&SpecialTokens::eos, "eos_token_id"},
-    {&SpecialTokens::eot, "eot_token_id"},
-    {&SpecialTokens::eom, "eom_token_id"},
-    {&SpecialTokens::unknown, "unknown_token_id"},
-    {&SpecialTokens::separator, "separator_token_id"},
-    {&SpecialTokens::separator, "seperator_token_id"},  // as llama.cpp writes it
-    {&SpecialTokens::padding, "padding_token_id"},
-    {&SpecialTokens::cls, "cls_token_id"},
-    {&SpecialTokens::mask, "mask_token_id"},
-    {&SpecialTokens::fim_prefix, "fim_pre_token_id"},
-    {&SpecialTokens::fim_suffix, "fim_suf_token_id"},
-    {&SpecialTokens::fim_middle, "fim_mid_token_id"},
-    {&SpecialTokens::fim_pad, "fim_pad_token_id"},
-    {&SpecialTokens::fim_repository, "fim_rep_token_id"},
-    {&SpecialTokens::fim_separator, "fim_sep_token_id"},
-};
 
 std::string with_spaces(std::string_view text) {
   std::string out;

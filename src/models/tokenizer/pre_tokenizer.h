@@ -58,6 +58,11 @@ struct NamedPreTokenizer {
 // Throws Error{unsupported} with the name, after `source`, for those that are not there.
 NamedPreTokenizer named_pre_tokenizer(std::string_view name, const std::string& source);
 
+// The name of one that cuts texts as these steps do, over bytes, and takes whole pieces alike;
+// empty where there is none. Compared by what becomes of all triples of kinds of characters.
+std::string_view name_of_pre_tokenizer(const std::vector<PreTokenizerStep>& steps,
+                                       bool whole_first);
+
 // BERT's: pieces are punctuation, each alone, and what stands between white space.
 void add_bert_pre_tokenizer(std::vector<PreTokenizerStep>& steps);
 

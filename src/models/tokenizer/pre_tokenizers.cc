@@ -1,5 +1,6 @@
 // Pre-tokenizers by the names that GGUF files give them; names and patterns are those of llama.cpp
 // and, where it approximates them, of the tokenizer.json of the models.
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -67,6 +68,60 @@ constexpr char kBloomPattern[] =
     R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{ff0c}\x{3001}\x{964}\x{6d4}\x{60c})]+)";
 
 // clang-format on
+// One or more of each kind that patterns tell apart: letters by case and script, marks, numbers,
+// punctuation, symbols, spaces, ends of lines.
+constexpr std::string_view kKinds[] = {
+    "a",
+    "s",
+    "T",
+    "\xC3\xA9",
+    "\xCA\xB0",
+    "\xCC\x81",
+    "1",
+    "\xC2\xB2",
+    " ",
+    "\t",
+    "\n",
+    "\r",
+    "'",
+    ".",
+    "/",
+    "$",
+    "_",
+    "\xC2\xA0",
+    "\xE4\xB8\xAD",
+    "\xE3\x81\x82",
+    "\xED\x95\x9C",
+    "\xD0\x96",
+    "\xE2\x82\xAC",
+    "\xF0\x9F\x99\x82",
+};
+
+// Runs of all triples, and of what patterns count.
+std::vector<std::string> texts_of_kinds() {
+  std::vector<std::string> texts = {"1234567", "can't IT'S we'LL", "\n\n \n", "    four", "end   "};
+  for (const std::string_view a : kKinds) {
+    for (const std::string_view b : kKinds) {
+      std::string& text = texts.emplace_back();
+      for (const std::string_view c : kKinds) text.append(a).append(b).append(c);
+    }
+  }
+  return texts;
+}
+
+bool cuts_alike(const std::vector<PreTokenizerStep>& a, const std::vector<PreTokenizerStep>& b,
+                const std::vector<std::string>& texts) {
+  return std::all_of(texts.begin(), texts.end(), [&](const std::string& text) {
+    Pieces of_a{text, {{0, text.size()}}}, of_b = of_a;
+    pre_tokenize(a, of_a, true);
+    pre_tokenize(b, of_b, true);
+    return of_a.text == of_b.text &&
+           std::equal(
+               of_a.spans.begin(), of_a.spans.end(), of_b.spans.begin(), of_b.spans.end(),
+               [](const Span& x, const Span& y) { return x.begin == y.begin && x.end == y.end; });
+  });
+}
+
 struct Family {
   std::array<const char*, 6> patterns;  // each splits the pieces of the one before; null: no more
   bool by_bytes = true, whole_first = false, adds_bos = false;
@@ -126,9 +181,9 @@ constexpr NamedFamily kNamed[] = {
     {"exaone", &kDigitsGpt2},
     {"minerva-7b", &kDigitsGpt2},
     {"mellum2", &kDigitsGpt2},
+    {"llama-bpe", &kLlama3},
     {"llama3", &kLlama3},
     {"llama-v3", &kLlama3},
-    {"llama-bpe", &kLlama3},
     {"falcon3", &kLlama3},
     {"pixtral", &kLlama3},
     {"lfm2", &kLlama3},
@@ -174,6 +229,19 @@ void add_bert_pre_tokenizer(std::vector<PreTokenizerStep>& steps) {
   };
   steps.push_back(SplitStep{pattern(R"(\s+)"), SplitStep::Behavior::removed});
   steps.push_back(SplitStep{pattern(R"([\p{P}$+<=>^`|~])")});
+}
+
+std::string_view name_of_pre_tokenizer(const std::vector<PreTokenizerStep>& steps,
+                                       bool whole_first) {
+  const std::vector<std::string> texts = texts_of_kinds();
+  const Family* seen = nullptr;
+  for (const NamedFamily& each : kNamed) {
+    if (each.family == seen || !each.family->by_bytes) continue;
+    seen = each.family;
+    if (each.family->whole_first != whole_first) continue;
+    if (cuts_alike(steps, named_pre_tokenizer(each.name, "").steps, texts)) return each.name;
+  }
+  return {};
 }
 
 NamedPreTokenizer named_pre_tokenizer(std::string_view name, const std::string& source) {

@@ -1,0 +1,261 @@
+#include "models/tokenizer/to_gguf.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/quoted.h"
+#include "models/tokenizer/from_gguf.h"
+#include "models/tokenizer/from_json.h"
+#include "models/tokenizer/gguf_roles.h"
+#include "models/tokenizer/json_fields.h"
+#include "models/tokenizer/json_parts.h"
+#include "models/tokenizer/tokenizer.h"
+#include "models/tokenizer/vocabulary.h"
+
+namespace hearth::models {
+namespace tokens {
+namespace {
+
+const std::string kKeys = "tokenizer.ggml.";
+
+// Texts that kinds of tokenizers see differently: spaces, digits, case, accents, scripts, lines.
+constexpr std::string_view kProbes[] = {
+    "Hello, world!",
+    " The year 2025 had 365 days; pi = 3.14159",
+    "don't we'll IT'S   three   spaces\tand\ttabs \n\n two lines\r\n",
+    "na\xC3\xAFve \xC3\x89"
+    "COLE \xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82 \xE4\xB8\xAD\xE6\x96\x87\xE5\xAD\x97 "
+    "\xE3\x81\x82",
+    "x_1 += (a[0] << 2) / 7; // \xE2\x82\xAC \xF0\x9F\x99\x82",
+};
+
+class GgufTokenizerWriter {
+ public:
+  GgufTokenizerWriter(GgufMetadata& metadata, const JsonValue& document, const Tokenizer& tokenizer,
+                      const std::string& source)
+      : metadata_(metadata),
+        file_(document, source),
+        model_(file_.object("model")),
+        tokenizer_(tokenizer) {}
+
+  void write(std::int64_t rows) {
+    const bool is_pairs = model_.find("merges") != nullptr;
+    const std::string type = model_.text("type", is_pairs ? "BPE" : "");
+    if (type == "WordPiece") {
+      add_word_pieces();
+    } else if (type == "BPE") {
+      add_pairs();
+    } else {
+      file_.unsupported("GGUF files of this model are not written; got " + hearth::quoted(type) +
+                        ", expected BPE or WordPiece");
+    }
+    add_vocabulary(rows);
+    add_roles();
+  }
+
+ private:
+  void set(const char* key, GgufValue value) { metadata_.set(kKeys + key, std::move(value)); }
+
+  std::string text_of(std::size_t id) const {
+    return std::string(tokenizer_.text(static_cast<std::int32_t>(id)));
+  }
+
+  void add_vocabulary(std::int64_t rows) {
+    std::vector<std::string> texts;
+    std::vector<std::int32_t> types;
+    for (std::size_t id = 0; id < tokenizer_.size(); ++id) {
+      const TokenType type = tokenizer_.type(static_cast<std::int32_t>(id));
+      const bool is_word = type == TokenType::normal || type == TokenType::user_defined;
+      std::string text = text_of(id);
+      if (is_word_pieces_ && is_word) text = word_piece(text);
+      if (type == TokenType::unused) text = "[PAD" + std::to_string(id) + "]";
+      texts.push_back(std::move(text));
+      types.push_back(static_cast<std::int32_t>(type));
+    }
+    for (auto id = static_cast<std::int64_t>(texts.size()); id < rows; ++id) {
+      texts.push_back("[PAD" + std::to_string(id) + "]");
+      types.push_back(static_cast<std::int32_t>(TokenType::unused));
+      if (!scores_.empty()) scores_.push_back(kWorst);
+    }
+    set("tokens", std::move(texts));
+    set("token_type", std::move(types));
+    if (!scores_.empty()) set("scores", scores_);
+  }
+
+  void add_roles() {
+    const SpecialTokens& special = tokenizer_.special();
+    for (const auto& [role, key] : kRoleKeys) {
+      const std::string full = kKeys + std::string(key);
+      if (special.*role < 0 || key == "separator_token_id") continue;
+      metadata_.set(full, static_cast<std::uint32_t>(special.*role));
+    }
+    const std::vector<std::int32_t> around = tokenizer_.encode("");
+    const bool has_eos =
+        !around.empty() && around.back() == special.eos && special.eos != special.bos;
+    set("add_bos_token", tokenizer_.adds_bos());
+    if (is_word_pieces_) {
+      set("add_sep_token", !around.empty() && around.back() == special.separator);
+    } else {
+      set("add_eos_token", has_eos);
+    }
+  }
+
+  // Words begin with U+2581, what goes on in them with nothing.
+  std::string word_piece(const std::string& text) const {
+    const std::string prefix = model_.text("continuing_subword_prefix", "##");
+    if (!prefix.empty() && text.starts_with(prefix)) return text.substr(prefix.size());
+    return std::string(kSpaceMark) + text;
+  }
+
+  void add_word_pieces() {
+    is_word_pieces_ = true;
+    set("model", "bert");
+    set("pre", "default");
+    std::vector<NormalizerStep> steps;
+    add_normalizer(file_.find("normalizer"), file_.name(), steps);
+    const auto* bert = steps.size() == 1 ? std::get_if<BertText>(&steps[0]) : nullptr;
+    if (bert == nullptr) file_.unsupported("a normalizer of WordPiece other than BERT's");
+    set("normalizer.lowercase", bert->lower);
+    set("normalizer.strip_accents", bert->strip_accents);
+  }
+
+  void add_pairs() {
+    std::vector<PreTokenizerStep> steps;
+    bool by_bytes = false;
+    add_pre_tokenizer(file_.find("pre_tokenizer"), file_.name(), steps, by_bytes);
+    const std::string architecture = metadata_.as_text("general.architecture", "");
+    if (by_bytes) {
+      require_no_normalizer();
+      const std::string_view name =
+          name_of_pre_tokenizer(steps, model_.flag("ignore_merges", false));
+      if (name.empty()) {
+        file_.unsupported("GGUF has no name for how this pre-tokenizer cuts texts");
+      }
+      set("model", "gpt2");
+      set("pre", std::string(name));
+      set("merges", merges());
+    } else if (architecture == "gemma4") {
+      set("model", "gemma4");
+      set("merges", merges());
+      set("add_space_prefix", false);
+    } else {
+      set("model", "llama");
+      set("pre", "default");
+      set("add_space_prefix", tokenizer_.drops_first_space());
+      add_scores();
+    }
+  }
+
+  // Readers of GGUF take texts as they are; what is in normal form already, as most are, stays.
+  void require_no_normalizer() const {
+    std::vector<NormalizerStep> steps;
+    add_normalizer(file_.find("normalizer"), file_.name(), steps);
+    for (const NormalizerStep& step : steps) {
+      const auto* form = std::get_if<NormalForm>(&step);
+      if (form == nullptr || *form != NormalForm::nfc) {
+        file_.unsupported("a normalizer of byte pairs; got one, expected NFC or none");
+      }
+    }
+  }
+
+  template <class OnPair>
+  void each_merge(OnPair on_pair) const {
+    for (const JsonValue& each : model_.array("merges")) {
+      if (const auto* text = std::get_if<std::string>(&each)) {
+        const std::size_t space = text->find(' ', 1);  // the first part may be a space itself
+        on_pair(text->substr(0, space), text->substr(space + 1));
+      } else {
+        const auto& pair = std::get<JsonArray>(each);
+        on_pair(std::get<std::string>(pair[0]), std::get<std::string>(pair[1]));
+      }
+    }
+  }
+
+  std::vector<std::string> merges() const {
+    std::vector<std::string> all;
+    each_merge([&](const std::string& left, const std::string& right) {
+      // Where a part has a space, the format cannot say where it ends.
+      if (left.find(' ', 1) != std::string::npos || right.empty()) {
+        model_.unsupported("a merge of texts with spaces; got " + hearth::quoted(left + right));
+      }
+      all.push_back(left + " " + right);
+    });
+    return all;
+  }
+
+  // SentencePiece joins what has the best score, pairs what comes first.
+  void add_scores() {
+    scores_.assign(tokenizer_.size(), kWorst);
+    float rank = 0;
+    each_merge([&](const std::string& left, const std::string& right) {
+      const std::int32_t id = tokenizer_.find(left + right);
+      rank += 1;
+      if (id < 0) return;
+      float& score = scores_[static_cast<std::size_t>(id)];
+      if (score == kWorst) score = -rank;
+    });
+  }
+
+  static constexpr float kWorst = -1e9F;
+
+  GgufMetadata& metadata_;
+  JsonFields file_, model_;
+  const Tokenizer& tokenizer_;
+  bool is_word_pieces_ = false;
+  std::vector<float> scores_;
+};
+
+void require_same(const Tokenizer& given, const Tokenizer& written, const std::string& source) {
+  for (const std::string_view text : kProbes) {
+    for (const bool adds : {false, true}) {
+      const EncodeOptions options{.add_special = adds};
+      if (given.encode(text, options) == written.encode(text, options)) continue;
+      throw Error(ErrorCode::unsupported,
+                  source + ": GGUF cannot say how this tokenizer works; got other tokens for " +
+                      hearth::quoted(text));
+    }
+  }
+}
+
+// One template, or several with names.
+void add_templates(GgufMetadata& metadata, const TokenizerTexts& texts, const std::string& source) {
+  const std::string key = "tokenizer.chat_template";
+  if (!texts.chat_template.empty()) {
+    metadata.set(key, texts.chat_template);
+    return;
+  }
+  const auto document = texts.config.empty() ? std::nullopt : parse_json(texts.config);
+  if (!document) return;
+  const JsonFields config(*document, source + ": tokenizer_config.json");
+  const JsonValue* value = config.find("chat_template");
+  if (value == nullptr) return;
+  if (std::holds_alternative<std::string>(*value)) {
+    metadata.set(key, std::get<std::string>(*value));
+    return;
+  }
+  for (const JsonValue& each : config.array("chat_template")) {
+    const JsonFields one(each, config.name() + ".chat_template");
+    const std::string& name = one.text("name");
+    metadata.set(name == "default" ? key : key + "." + name, one.text("template"));
+  }
+}
+
+}  // namespace
+}  // namespace tokens
+
+void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int64_t rows,
+                   const std::string& source) {
+  const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config);
+  const std::optional<JsonValue> document = parse_json(texts.tokenizer);
+  tokens::GgufTokenizerWriter(metadata, *document, given, source).write(rows);
+  tokens::require_same(given, tokenizer_from_gguf(metadata, source), source);
+  tokens::add_templates(metadata, texts, source);
+}
+
+}  // namespace hearth::models

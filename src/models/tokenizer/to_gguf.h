@@ -1,0 +1,27 @@
+// Tokenizers of Hugging Face as GGUF files have them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hearth/gguf.h"
+
+namespace hearth::models {
+
+// The texts of a folder's files; empty where there is none.
+struct TokenizerTexts {
+  std::string tokenizer;      // tokenizer.json
+  std::string config;         // tokenizer_config.json
+  std::string chat_template;  // chat_template.jinja
+};
+
+// Adds "tokenizer.ggml.*" and "tokenizer.chat_template*": kinds gpt2 (BPE over bytes, by a
+// pre-tokenizer that GGUF has a name for), bert (WordPiece), and of BPE over code points gemma4 for
+// files of that architecture, else llama, whose scores are the ranks of merges. Tokens are filled
+// up to `rows` with unused ones. Throws as tokenizer_from_json() does; Error{unsupported} for
+// tokenizers that GGUF cannot say: what is added is read back, and has to encode a set of texts as
+// the folder's does.
+void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int64_t rows,
+                   const std::string& source);
+
+}  // namespace hearth::models
