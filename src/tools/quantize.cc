@@ -25,10 +25,14 @@ void add_quantize(CommandLine& line) {
     std::int64_t shard_mib = 0;
   };
   const auto arguments = std::make_shared<Arguments>();
-  Command command = line.add_command("quantize", "Write a GGUF file with smaller weights");
-  command.option("in", arguments->in, "A GGUF file, of a split model any of its files").required();
+  Command command =
+      line.add_command("quantize", "Write a model as a GGUF file with smaller weights");
+  command
+      .option("in", arguments->in, "A GGUF file, of a split model any, or a folder of Hugging Face")
+      .required();
   command.option("out", arguments->out, "The file to write").required();
-  command.option("--type", arguments->type, "Of matrices; _m: some of them in q6_k")
+  command
+      .option("--type", arguments->type, "Of matrices; _m: some of them in q6_k; keep: as they are")
       .show_default()
       .one_of(models::quantize_type_names());
   command

@@ -9,7 +9,9 @@
 
 #include "check.h"
 #include "hearth/io.h"
+#include "hearth/ops.h"
 #include "hearth/quantization.h"
+#include "models/golden_model.h"
 #include "models/quantize/quantize_file.h"
 
 namespace hearth::models {
@@ -173,6 +175,67 @@ TEST_F(QuantizeFile, LeavesTheOldFileWhereItFails) {
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder_)) ++files;
   EXPECT_EQ(files, 2u);
+}
+
+// A folder without a tokenizer, whose matrices are halves.
+class QuantizeFolder : public ::testing::Test {
+ protected:
+  QuantizeFolder() : golden_(testing::read_golden_model("llama_llama3")) {
+    NamedArrays halves = testing::golden_weights(golden_);
+    for (NamedArray& each : halves) each.array = cast(each.array, DType::bf16);
+    testing::write_model_folder(golden_.config, halves, folder_.path(), 2);
+  }
+
+  GgufContents quantized(const std::string& type) {
+    QuantizeOptions options;
+    options.type = quantize_type_from_name(type);
+    quantize_file(folder_.path().string(), folder_ / "out.gguf", options);
+    return load_gguf(folder_ / "out.gguf");
+  }
+  static const Array& of(const GgufContents& contents, const std::string& name) {
+    for (const NamedArray& each : contents.arrays) {
+      if (each.name == name) return each.array;
+    }
+    throw std::logic_error(name);
+  }
+
+  testing::GoldenModel golden_;
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(QuantizeFolder, BecomesAFile) {
+  const GgufContents kept = quantized("keep");
+  EXPECT_EQ(kept.metadata.as_text("general.architecture"), "llama");
+  EXPECT_EQ(kept.metadata.as_text("general.name"), folder_.path().filename().string());
+  EXPECT_EQ(kept.metadata.as_text("tokenizer.ggml.model"), "none");
+  EXPECT_EQ(kept.metadata.as_int("general.file_type"), 32);
+  EXPECT_EQ(kept.metadata.at("llama.rope.freq_base").type(), GgufType::f32);
+  EXPECT_FALSE(kept.metadata.contains("llama.rope.scaling.type"));
+  EXPECT_EQ(of(kept, "rope_freqs.weight").dtype(), DType::f32);
+  EXPECT_EQ(of(kept, "blk.0.attn_norm.weight").dtype(), DType::f32);
+  EXPECT_EQ(of(kept, "blk.0.ffn_up.weight").dtype(), DType::bf16);
+  const GgufContents wide = quantized("f32");
+  EXPECT_EQ(wide.metadata.as_int("general.file_type"), 0);
+  const Array& q = of(kept, "blk.1.attn_q.weight");
+  const std::vector<double> rows = cast(q, DType::f64).to_vector<double>();
+  EXPECT_EQ(rows, cast(of(wide, "blk.1.attn_q.weight"), DType::f64).to_vector<double>());
+  // Row h d + 2 i + p is what row h d + p d / 2 + i was.
+  for (const NamedArray& each : testing::golden_weights(golden_)) {
+    if (each.name != "model.layers.1.self_attn.q_proj.weight") continue;
+    const std::vector<double> given =
+        cast(cast(each.array, DType::bf16), DType::f64).to_vector<double>();
+    const std::size_t in = static_cast<std::size_t>(q.shape(1)), dim = 12;
+    for (std::size_t row = 0; row < rows.size() / in; ++row) {
+      const std::size_t i = row % dim;
+      const std::size_t from = row - i + i % 2 * (dim / 2) + i / 2;
+      for (std::size_t column = 0; column < in; ++column) {
+        EXPECT_EQ(rows[row * in + column], given[from * in + column]);
+      }
+    }
+  }
+  const GgufContents small = quantized("q8_0");
+  EXPECT_EQ(of(small, "blk.0.ffn_up.weight").dtype(), DType::bf16);  // 48 is no multiple of 32
+  EXPECT_EQ(small.metadata.as_int("general.file_type"), 7);
 }
 
 }  // namespace

@@ -2,49 +2,68 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "hearth/ops.h"
 #include "hearth/quantization.h"
-#include "io/gguf.h"
 #include "io/gguf_writer.h"
+#include "models/files/model_folder.h"
+#include "models/quantize/folder_file.h"
 
 namespace hearth::models {
 namespace {
 
 constexpr std::int64_t kQuantizationVersion = 2;  // of the formats of blocks, as ggml counts
 
-std::int64_t layers_of(const std::vector<io::GgufView>& tensors) {
+std::int64_t layers_of(const NamedArrays& tensors) {
   std::int64_t layers = 0;
-  for (const io::GgufView& tensor : tensors) {
-    layers = std::max(layers, 1 + layer_of(tensor.name));
-  }
+  for (const NamedArray& tensor : tensors) layers = std::max(layers, 1 + layer_of(tensor.name));
   return layers;
 }
 
+bool has_tensor(const NamedArrays& tensors, std::string_view name) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const NamedArray& each) { return each.name == name; });
+}
+
 // [in], or [experts, in] as a weight of rank 3 has them: what quantize() takes for each row.
-Array weights_of(const io::GgufView& tensor, const std::vector<float>& mean) {
-  const std::int64_t in = tensor.shape.back();
+Array weights_of(const NamedArray& tensor, const std::vector<float>& mean) {
+  const Shape& shape = tensor.array.shape();
+  const std::int64_t in = shape.back();
   const auto count = static_cast<std::int64_t>(mean.size());
   if (count == in) return Array::from_data(mean, {in}, Device::cpu());
-  const int rank = tensor.shape.rank();
-  const std::int64_t experts = rank == 3 ? tensor.shape[0] : 1;
-  if (rank != 3 || count != experts * in) {
+  const std::int64_t experts = shape.rank() == 3 ? shape[0] : 1;
+  if (shape.rank() != 3 || count != experts * in) {
     throw Error(ErrorCode::invalid_argument,
                 "quantize: importance does not fit " + tensor.name + "; got " +
                     std::to_string(count) + " values, expected " + std::to_string(experts * in));
   }
   const Array each = Array::from_data(mean, {experts, 1, in}, Device::cpu());
-  return contiguous(expand(each, tensor.shape));
+  return contiguous(expand(each, shape));
 }
 
-Array converted(const io::GgufView& tensor, DType to, const Importance& importance) {
-  const Array x = Array::from_bytes(tensor.bytes, tensor.dtype, tensor.shape, Device::cpu());
-  const Array floats = is_packed(tensor.dtype) ? dequantize(x) : x;
+Array converted(const NamedArray& tensor, DType to, const Importance& importance) {
+  const Array& x = tensor.array;
+  const Array floats = is_packed(x.dtype()) ? dequantize(x) : x;
   if (!is_packed(to)) return cast(floats, to);
   const auto mean = importance.find(tensor.name);
   if (mean == importance.end()) return quantize(floats, to);
   return quantize(floats, to, weights_of(tensor, mean->second));
+}
+
+// What names the type of most weights; -1 for none.
+std::int64_t kept_file_type(const NamedArrays& tensors) {
+  std::map<DType, std::int64_t> elements;
+  for (const NamedArray& each : tensors) {
+    if (is_matrix(each.name, each.array.shape())) {
+      elements[each.array.dtype()] += element_count(each.array.shape());
+    }
+  }
+  const auto most = std::max_element(elements.begin(), elements.end(),
+                                     [](auto& a, auto& b) { return a.second < b.second; });
+  return most == elements.end() ? -1 : file_type_of({.dtype = most->first});
 }
 
 bool is_same_file(const std::string& a, const std::string& b) {
@@ -60,41 +79,43 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
     throw Error(ErrorCode::invalid_argument,
                 "quantize: the file would be written over itself; got " + in + " twice");
   }
-  const io::GgufFile file = io::GgufFile::open(in);
-  const std::int64_t layers = layers_of(file.tensors());
-  const bool has_output = file.find("output.weight") != nullptr;
+  GgufContents contents = is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu());
+  const std::int64_t layers = layers_of(contents.arrays);
+  const bool has_output = has_tensor(contents.arrays, "output.weight");
   std::vector<io::GgufTensor> tensors;
-  for (const io::GgufView& each : file.tensors()) {
-    const DType given = each.dtype;
+  for (const auto& [name, array] : contents.arrays) {
+    const DType given = array.dtype();
     const bool is_real = is_float(given) || is_packed(given);
     const DType dtype =
-        is_real ? quantized_dtype(options.type, each.name, each.shape, given, layers, has_output)
+        is_real ? quantized_dtype(options.type, name, array.shape(), given, layers, has_output)
                 : given;
-    tensors.push_back({each.name, dtype, each.shape});
+    tensors.push_back({name, dtype, array.shape()});
   }
-  GgufMetadata metadata = file.metadata();
-  const std::int64_t file_type = file_type_of(options.type);
+  GgufMetadata& metadata = contents.metadata;
+  const bool says_type = metadata.contains("general.file_type");
+  const std::int64_t file_type = !options.type.is_kept ? file_type_of(options.type)
+                                 : says_type           ? metadata.as_int("general.file_type")
+                                                       : kept_file_type(contents.arrays);
   if (file_type >= 0) {
     metadata.set("general.file_type", static_cast<std::uint32_t>(file_type));
   } else {
     metadata.erase("general.file_type");
   }
-  if (is_packed(options.type.dtype)) {
+  if (std::any_of(tensors.begin(), tensors.end(),
+                  [](const io::GgufTensor& each) { return is_packed(each.dtype); })) {
     metadata.set("general.quantization_version", static_cast<std::uint32_t>(kQuantizationVersion));
   }
   io::GgufWriter writer(out, tensors, metadata, options.file);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const io::GgufView& from = file.tensors()[i];
-    QuantizedTensorReport report{from.name, from.dtype, tensors[i].dtype,
-                                 static_cast<std::int64_t>(from.bytes.size()), 0};
-    if (report.from == report.to) {
-      writer.write(from.bytes);
-      report.bytes_after = report.bytes_before;
-    } else {
-      const HostBytes bytes = converted(from, report.to, options.importance).host_bytes(report.to);
-      writer.write({bytes.data, static_cast<std::size_t>(bytes.bytes)});
-      report.bytes_after = bytes.bytes;
-    }
+    // Its memory is free again once it is written.
+    const NamedArray from = std::exchange(contents.arrays[i], {});
+    QuantizedTensorReport report{from.name, from.array.dtype(), tensors[i].dtype, 0, 0};
+    report.bytes_before = bytes_of(report.from, element_count(tensors[i].shape));
+    const Array to =
+        report.from == report.to ? from.array : converted(from, report.to, options.importance);
+    const HostBytes bytes = to.host_bytes(report.to);
+    writer.write({bytes.data, static_cast<std::size_t>(bytes.bytes)});
+    report.bytes_after = bytes.bytes;
     if (options.progress) options.progress(report, i + 1, tensors.size());
   }
   writer.commit();

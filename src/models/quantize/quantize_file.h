@@ -26,11 +26,12 @@ struct QuantizeOptions {
   std::function<void(const QuantizedTensorReport&, std::size_t done, std::size_t count)> progress;
 };
 
-// Reads the GGUF file `in` (of a split model any part) and writes it as `out` with matrices in
-// options.type: one tensor is in memory at a time, and `out` holds its old contents or all of the
-// new ones, whatever happens meanwhile. Packed matrices are dequantized first. Returns the paths
-// that were written. Throws as load_gguf and save_gguf do; Error{invalid_argument} for importance
-// that does not fit its matrix, and where `out` is `in`.
+// Reads the GGUF file `in` (of a split model any part), or the folder of Hugging Face, and writes
+// it as the GGUF file `out` with matrices in options.type: one tensor is in memory at a time beside
+// what the folder's readers open, and `out` holds its old contents or all of the new ones, whatever
+// happens meanwhile. Packed matrices are dequantized first. Returns the paths that were written.
+// Throws as map_gguf, file_of_folder and save_gguf do; Error{invalid_argument} for importance that
+// does not fit its matrix, and where `out` is `in`.
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options);
 

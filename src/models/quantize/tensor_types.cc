@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "hearth/error.h"
 
@@ -15,50 +16,41 @@ struct NamedType {
   std::int64_t file_type;
 };
 constexpr NamedType kTypes[] = {
-    {"f32", {DType::f32}, 0},
-    {"f16", {DType::f16}, 1},
-    {"bf16", {DType::bf16}, 32},
-    {"q1_0", {DType::q1_0}, -1},
-    {"q2_0", {DType::q2_0}, -1},
-    {"q4_0", {DType::q4_0}, 2},
-    {"q4_1", {DType::q4_1}, 3},
-    {"q5_0", {DType::q5_0}, 8},
-    {"q5_1", {DType::q5_1}, 9},
-    {"q8_0", {DType::q8_0}, 7},
-    {"q2_k", {DType::q2_k}, 10},
-    {"q3_k", {DType::q3_k}, 11},
-    {"q3_k_m", {DType::q3_k, true}, 12},
-    {"q4_k", {DType::q4_k}, 14},
-    {"q4_k_m", {DType::q4_k, true}, 15},
-    {"q5_k", {DType::q5_k}, 16},
-    {"q5_k_m", {DType::q5_k, true}, 17},
-    {"q6_k", {DType::q6_k}, 18},
-    {"iq1_s", {DType::iq1_s}, 24},
-    {"iq1_m", {DType::iq1_m}, 31},
-    {"iq2_xxs", {DType::iq2_xxs}, 19},
-    {"iq2_xs", {DType::iq2_xs}, 20},
-    {"iq2_s", {DType::iq2_s}, 28},
-    {"iq3_xxs", {DType::iq3_xxs}, 23},
-    {"iq3_s", {DType::iq3_s}, 26},
-    {"iq4_nl", {DType::iq4_nl}, 25},
-    {"iq4_xs", {DType::iq4_xs}, 30},
-    {"mxfp4", {DType::mxfp4}, -1},
-    {"nvfp4", {DType::nvfp4}, -1},
-    {"tq1_0", {DType::tq1_0}, 36},
-    {"tq2_0", {DType::tq2_0}, 37},
+    {"keep", {.is_kept = true}, -1},   {"f32", {DType::f32}, 0},
+    {"f16", {DType::f16}, 1},          {"bf16", {DType::bf16}, 32},
+    {"q1_0", {DType::q1_0}, -1},       {"q2_0", {DType::q2_0}, -1},
+    {"q4_0", {DType::q4_0}, 2},        {"q4_1", {DType::q4_1}, 3},
+    {"q5_0", {DType::q5_0}, 8},        {"q5_1", {DType::q5_1}, 9},
+    {"q8_0", {DType::q8_0}, 7},        {"q2_k", {DType::q2_k}, 10},
+    {"q3_k", {DType::q3_k}, 11},       {"q3_k_m", {DType::q3_k, true}, 12},
+    {"q4_k", {DType::q4_k}, 14},       {"q4_k_m", {DType::q4_k, true}, 15},
+    {"q5_k", {DType::q5_k}, 16},       {"q5_k_m", {DType::q5_k, true}, 17},
+    {"q6_k", {DType::q6_k}, 18},       {"iq1_s", {DType::iq1_s}, 24},
+    {"iq1_m", {DType::iq1_m}, 31},     {"iq2_xxs", {DType::iq2_xxs}, 19},
+    {"iq2_xs", {DType::iq2_xs}, 20},   {"iq2_s", {DType::iq2_s}, 28},
+    {"iq3_xxs", {DType::iq3_xxs}, 23}, {"iq3_s", {DType::iq3_s}, 26},
+    {"iq4_nl", {DType::iq4_nl}, 25},   {"iq4_xs", {DType::iq4_xs}, 30},
+    {"mxfp4", {DType::mxfp4}, -1},     {"nvfp4", {DType::nvfp4}, -1},
+    {"tq1_0", {DType::tq1_0}, 36},     {"tq2_0", {DType::tq2_0}, 37},
 };
 
 bool ends_with(std::string_view name, std::string_view end) { return name.ends_with(end); }
 
-// Matrices that are multiplied with rows: the rest is small, and read otherwise.
-bool is_quantized(std::string_view name, const Shape& shape) {
+bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return ends_with(name, ending); });
+}
+
+}  // namespace
+
+bool is_matrix(std::string_view name, const Shape& shape) {
   constexpr std::string_view kKept[] = {"_norm.weight",         "ffn_gate_inp.weight",
                                         "position_embd.weight", "token_types.weight",
                                         "ssm_conv1d.weight",    "ffn_gate_inp_shexp.weight"};
-  return shape.rank() >= 2 && ends_with(name, ".weight") &&
-         std::none_of(std::begin(kKept), std::end(kKept),
-                      [&](std::string_view kept) { return ends_with(name, kept); });
+  return shape.rank() >= 2 && ends_with(name, ".weight") && !ends_with_any(name, kKept);
 }
+
+namespace {
 
 // Layers near both ends, and every third of the others: they cost a model most.
 bool is_sensitive(std::int64_t layer, std::int64_t layers) {
@@ -107,7 +99,10 @@ std::vector<std::string> quantize_type_names() {
 
 std::int64_t file_type_of(const QuantizeType& type) {
   for (const NamedType& each : kTypes) {
-    if (each.type.dtype == type.dtype && each.type.is_mixed == type.is_mixed) return each.file_type;
+    if (each.type.dtype == type.dtype && each.type.is_mixed == type.is_mixed &&
+        each.type.is_kept == type.is_kept) {
+      return each.file_type;
+    }
   }
   return -1;
 }
@@ -122,7 +117,7 @@ std::int64_t layer_of(std::string_view name) {
 
 DType quantized_dtype(const QuantizeType& type, std::string_view name, const Shape& shape,
                       DType given, std::int64_t layers, bool has_output) {
-  if (!is_quantized(name, shape)) return given;
+  if (type.is_kept || !is_matrix(name, shape)) return given;
   DType dtype = type.dtype;
   const bool is_output = name == "output.weight" || (!has_output && name == "token_embd.weight");
   if (is_packed(dtype) && !type.is_pure) {

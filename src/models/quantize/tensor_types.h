@@ -18,6 +18,7 @@ struct QuantizeType {
   bool is_mixed = false;
   // Every matrix in `dtype`: also those of the output, which otherwise get q6_k at least.
   bool is_pure = false;
+  bool is_kept = false;  // every matrix as it is: "keep"
 };
 
 // "q4_k", "q4_k_m", "mxfp4", "f16". Throws Error{invalid_argument} with the names that there are.
@@ -26,6 +27,10 @@ std::vector<std::string> quantize_type_names();
 
 // The number of GGUF's "general.file_type" that names the type best; -1 for none.
 std::int64_t file_type_of(const QuantizeType& type);
+
+// Whether the tensor is a matrix that is multiplied with rows: the rest is small, and read
+// otherwise.
+bool is_matrix(std::string_view name, const Shape& shape);
 
 // N of "blk.N.", the layer that a tensor belongs to; -1 for what belongs to none.
 std::int64_t layer_of(std::string_view name);

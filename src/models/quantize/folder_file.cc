@@ -1,0 +1,60 @@
+#include "models/quantize/folder_file.h"
+
+#include <filesystem>
+
+#include "hearth/ops.h"
+#include "io/file.h"
+#include "models/files/model_folder.h"
+#include "models/language/folder/file_layout.h"
+#include "models/language/folder/folder_model.h"
+#include "models/quantize/tensor_types.h"
+#include "models/tokenizer/to_gguf.h"
+
+namespace hearth::models {
+namespace {
+
+constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 28;
+
+// Empty where there is no such file.
+std::string text_of(const std::string& path) {
+  if (path.empty()) return "";
+  const auto bytes = io::read_file(path, kMaxTextBytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::int64_t vocabulary_of(const GgufContents& contents) {
+  for (const NamedArray& each : contents.arrays) {
+    if (each.name == "token_embd.weight") return each.array.shape(0);
+  }
+  return 0;
+}
+
+// The name of the folder, which files show.
+std::string name_of(const std::string& path) {
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+}  // namespace
+
+GgufContents file_of_folder(const std::string& path) {
+  const ModelFolder folder = read_model_folder(path, Device::cpu());
+  GgufContents contents = gguf_of_folder(folder.config, folder.tensors);
+  lay_out_as_file(contents);
+  for (NamedArray& each : contents.arrays) {
+    const bool is_small = is_float(each.array.dtype()) && !is_matrix(each.name, each.array.shape());
+    if (is_small) each.array = cast(each.array, DType::f32);
+  }
+  contents.metadata.set("general.type", "model");
+  contents.metadata.set("general.name", name_of(path));
+  if (folder.tokenizer.empty()) {
+    contents.metadata.set("tokenizer.ggml.model", "none");
+  } else {
+    const TokenizerTexts texts{text_of(folder.tokenizer), text_of(folder.tokenizer_config),
+                               text_of(folder.chat_template)};
+    add_tokenizer(contents.metadata, texts, vocabulary_of(contents), folder.tokenizer);
+  }
+  return contents;
+}
+
+}  // namespace hearth::models
