@@ -80,9 +80,19 @@ case("qwen3_5", "Qwen3_5", DELTA, rope_parameters=SECTIONS, config="Qwen3_5TextC
      tie_word_embeddings=True)
 case("qwen3_5_moe", "Qwen3_5Moe", {**EXPERTS, **DELTA}, rope_parameters=SECTIONS,
      config="Qwen3_5MoeTextConfig", shared_expert_intermediate_size=24)
+# As GGUF files can say it: heads of values as wide as those of keys.
+EVEN = {**DELTA, "linear_key_head_dim": 12}
+case("qwen3_next_even", "Qwen3Next", {**EXPERTS, **EVEN}, rope_parameters=PARTIAL,
+     shared_expert_intermediate_size=24, norm_topk_prob=True)
+case("qwen3_5_even", "Qwen3_5", EVEN, rope_parameters=SECTIONS, config="Qwen3_5TextConfig",
+     tie_word_embeddings=True)
+case("qwen3_5_moe_widths", "Qwen3_5Moe", {**EXPERTS, **EVEN}, rope_parameters=SECTIONS,
+     config="Qwen3_5MoeTextConfig", shared_expert_intermediate_size=24)
 case("gemma2", "Gemma2", head_dim=16, sliding_window=WINDOW, query_pre_attn_scalar=24,
      attn_logit_softcapping=5.0, final_logit_softcapping=3.0, num_hidden_layers=3,
      rope_parameters=rope())
+case("gemma2_even", "Gemma2", head_dim=16, sliding_window=WINDOW, query_pre_attn_scalar=16,
+     attn_logit_softcapping=5.0, final_logit_softcapping=3.0, rope_parameters=rope())
 LAYERS = {"sliding_attention": rope(), "full_attention": rope("linear", 1e6, factor=8.0)}
 case("gemma3", "Gemma3", config="Gemma3TextConfig", head_dim=16, sliding_window=WINDOW,
      query_pre_attn_scalar=24, num_hidden_layers=7, num_key_value_heads=1, rope_parameters=LAYERS,

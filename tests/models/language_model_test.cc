@@ -135,8 +135,8 @@ TEST_P(Families, FilesOfFoldersGiveTheSame) {
   const std::string path = folder / "model.gguf";
   save_gguf(path, contents.arrays, contents.metadata);
   const GgufContents file = map_gguf(path);
-  // Sums in another order are as far apart as f32 is from exact ones.
-  const double most = std::max(1e-12, golden.nmse_of_f32);
+  // Of sums in another order each is as far from the exact one as f32 is.
+  const double most = std::max(1e-12, 2 * golden.nmse_of_f32);
   for (const GoldenPrompt& prompt : golden.prompts) {
     const auto length = static_cast<std::int64_t>(prompt.tokens.size());
     const LanguageModel model(read_config(file.metadata, FileKind::gguf),

@@ -89,6 +89,18 @@ TEST(TokenizerToGguf, BytePairsByTheNameOfWhatCutsTexts) {
   EXPECT_EQ(pre(kLlama3Split, false), "dbrx");
 }
 
+// GGUF's name for this pre-tokenizer does not take whole pieces, which "bb" would need.
+TEST(TokenizerToGguf, WholePiecesThatMergesDoNotReach) {
+  const std::string json = byte_level(kQwen2Split, true);
+  EXPECT_TRUE(
+      contains(error_of(ErrorCode::unsupported, [&] { written({json, kConfig, ""}); }), "bb"));
+  std::string reached = json;
+  const std::string merges = R"(["\u0120", "a"])";
+  reached.replace(reached.find(merges), merges.size(), merges + R"(, "b b")");
+  const GgufMetadata metadata = written({reached, kConfig, ""}, "llama", {"bb abb"});
+  EXPECT_EQ(metadata.as_text("tokenizer.ggml.pre"), "qwen2");
+}
+
 TEST(TokenizerToGguf, RefusesWhatHasNoName) {
   const auto refused = [](const std::string& json) {
     return error_of(ErrorCode::unsupported, [&] { written({json, kConfig, ""}); });

@@ -66,7 +66,8 @@ Family gpt_oss_family() {
           .router = RouterGate::softmax_of_chosen,
           .adjust = adjust_gpt_oss,
           .keys = kGptOssKeys,
-          .tensors = kGptOssTensors};
+          .tensors = kGptOssTensors,
+          .repeats_output = true};
 }
 
 }  // namespace hearth::models

@@ -45,7 +45,8 @@ Family gptneox_family() {
           .model_types = kNeoXTypes,
           .activation = Activation::gelu,
           .keys = kNeoXKeys,
-          .tensors = kNeoXTensors};
+          .tensors = kNeoXTensors,
+          .repeats_output = true};
 }
 
 }  // namespace hearth::models

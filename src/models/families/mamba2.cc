@@ -65,8 +65,9 @@ void add_mamba2_keys(const JsonObject& config, const JsonObject&, GgufMetadata& 
   }
 }
 
-// Files hold columns, and norms by group.
+// Files hold columns, and norms by group; positions have no end, which readers want a number for.
 void lay_out_mamba2(GgufContents& contents, const LanguageConfig& config) {
+  contents.metadata.insert("mamba2.context_length", std::uint32_t{1} << 20);
   const ScanConfig& scan = config.scan;
   const auto column = [&](const Array& x) { return reshape(x, {scan.heads, 1}); };
   change_arrays(contents.arrays, ".ssm_a", column);

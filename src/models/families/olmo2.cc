@@ -29,7 +29,8 @@ Family olmo2_family() {
           .places = NormPlaces::after,
           .window_period = 4,
           .adjust = adjust_olmo2,
-          .tensors = kOlmo2Tensors};
+          .tensors = kOlmo2Tensors,
+          .repeats_output = true};
 }
 
 }  // namespace hearth::models

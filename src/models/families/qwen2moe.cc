@@ -8,6 +8,8 @@ constexpr std::string_view kQwen2MoeTypes[] = {"qwen2_moe"};
 
 }  // namespace
 
-Family qwen2moe_family() { return {.architecture = "qwen2moe", .model_types = kQwen2MoeTypes}; }
+Family qwen2moe_family() {
+  return {.architecture = "qwen2moe", .model_types = kQwen2MoeTypes, .repeats_output = true};
+}
 
 }  // namespace hearth::models

@@ -73,6 +73,8 @@ struct Family {
   // `folder` is all of config.json, `config` its text_config where it has one.
   void (*adjust_folder)(const JsonObject& config, const JsonObject& folder,
                         GgufMetadata& metadata) = nullptr;
+  // Files hold the weights of the output even where they are those of the embedding.
+  bool repeats_output = false;
   // What files hold otherwise than the folder was read; `config` is that of the folder.
   void (*adjust_file)(GgufContents& contents, const LanguageConfig& config) = nullptr;
 };

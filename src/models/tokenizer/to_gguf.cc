@@ -44,6 +44,9 @@ class GgufTokenizerWriter {
         model_(file_.object("model")),
         tokenizer_(tokenizer) {}
 
+  // True: readers merge where the folder takes whole pieces, so merges have to lead to all tokens.
+  bool needs_merges() const { return needs_merges_; }
+
   void write(std::int64_t rows) {
     const bool is_pairs = model_.find("merges") != nullptr;
     const std::string type = model_.text("type", is_pairs ? "BPE" : "");
@@ -132,8 +135,12 @@ class GgufTokenizerWriter {
     const std::string architecture = metadata_.as_text("general.architecture", "");
     if (by_bytes) {
       require_no_normalizer();
-      const std::string_view name =
-          name_of_pre_tokenizer(steps, model_.flag("ignore_merges", false));
+      const bool whole_first = model_.flag("ignore_merges", false);
+      std::string_view name = name_of_pre_tokenizer(steps, whole_first);
+      if (name.empty() && whole_first) {
+        name = name_of_pre_tokenizer(steps, false);
+        needs_merges_ = true;
+      }
       if (name.empty()) {
         file_.unsupported("GGUF has no name for how this pre-tokenizer cuts texts");
       }
@@ -208,6 +215,7 @@ class GgufTokenizerWriter {
   JsonFields file_, model_;
   const Tokenizer& tokenizer_;
   bool is_word_pieces_ = false;
+  bool needs_merges_ = false;
   std::vector<float> scores_;
 };
 
@@ -220,6 +228,20 @@ void require_same(const Tokenizer& given, const Tokenizer& written, const std::s
                   source + ": GGUF cannot say how this tokenizer works; got other tokens for " +
                       hearth::quoted(text));
     }
+  }
+}
+
+void require_merges_to_all(const Tokenizer& given, const Tokenizer& written,
+                           const std::string& source) {
+  const EncodeOptions plain{.add_special = false};
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(given.size()); ++id) {
+    if (given.type(id) != TokenType::normal) continue;
+    const std::string_view text = given.bytes(id);
+    if (given.encode(text, plain) == written.encode(text, plain)) continue;
+    throw Error(ErrorCode::unsupported, source +
+                                            ": no merges lead to a token that stands for a "
+                                            "whole piece; got " +
+                                            hearth::quoted(given.text(id)));
   }
 }
 
@@ -253,8 +275,11 @@ void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int
                    const std::string& source) {
   const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config);
   const std::optional<JsonValue> document = parse_json(texts.tokenizer);
-  tokens::GgufTokenizerWriter(metadata, *document, given, source).write(rows);
-  tokens::require_same(given, tokenizer_from_gguf(metadata, source), source);
+  tokens::GgufTokenizerWriter writer(metadata, *document, given, source);
+  writer.write(rows);
+  const Tokenizer written = tokenizer_from_gguf(metadata, source);
+  tokens::require_same(given, written, source);
+  if (writer.needs_merges()) tokens::require_merges_to_all(given, written, source);
   tokens::add_templates(metadata, texts, source);
 }
 

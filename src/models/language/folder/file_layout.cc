@@ -104,6 +104,17 @@ void add_llama3_factors(GgufContents& contents, const RopeConfig& rope,
   }
 }
 
+void repeat_output(NamedArrays& arrays) {
+  const auto find = [&](std::string_view name) {
+    return std::find_if(arrays.begin(), arrays.end(),
+                        [&](const NamedArray& each) { return each.name == name; });
+  };
+  const auto embedding = find("token_embd.weight");
+  if (embedding == arrays.end() || find("output.weight") != arrays.end()) return;
+  const Array weights = embedding->array;
+  arrays.push_back({"output.weight", weights});
+}
+
 // Whole rows of blocks, by their bytes.
 Array packed_rows(const Array& x, const std::vector<std::int64_t>& order) {
   const HostBytes all = x.host_bytes(x.dtype());
@@ -139,6 +150,7 @@ void lay_out_as_file(GgufContents& contents) {
   if (rope.scaling.kind == RopeScalingKind::llama3) {
     add_llama3_factors(contents, rope, config.architecture);
   }
+  if (family.repeats_output) repeat_output(contents.arrays);
   if (family.adjust_file != nullptr) family.adjust_file(contents, config);
   narrow_numbers(contents.metadata);
 }
