@@ -14,9 +14,11 @@
 namespace hearth::cpu {
 namespace {
 
-#include "devices/cpu/packed/coding_x86-inl.h"
 #include "devices/cpu/packed/lanes_avx2-inl.h"
 #include "devices/cpu/packed/products-inl.h"
+
+// Written in the lanes, too.
+#include "devices/cpu/packed/coding_x86-inl.h"
 
 // How often two products in 16 bits may be added up.
 constexpr int additions(int most) {
