@@ -222,6 +222,34 @@ TEST(TextRunner, MemoryIsSharedOutBetweenPagesAndStates) {
       "memory too small"));
 }
 
+// Texts with grammars beside texts without: each keeps to its own.
+TEST(Scheduler, GrammarsHoldForTheirTexts) {
+  const LoadedModel loaded = loaded_golden("llama");
+  const auto trie = std::make_shared<const grammar::TokenTrie>(loaded.tokenizer);
+  const auto rule = std::make_shared<const grammar::Grammar>(
+      grammar::Grammar::from_gbnf("root ::= (\"w\" [5-7] \",\"){4}"));
+  const auto constraint = std::make_shared<grammar::Constraint>(rule, trie);
+  Scheduler scheduler(loaded, {.pages = 60, .page_size = 8});
+  std::vector<std::shared_ptr<GenerationStream>> bound;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    GenerationRequest request = request_of(loaded, i, 10, 30);
+    request.constraint = constraint;
+    request.ignores_end = false;
+    bound.push_back(scheduler.submit(request));
+  }
+  const GenerationRequest free = request_of(loaded, 4, 10, 30);
+  const auto unbound = scheduler.submit(free);
+  for (const auto& stream : bound) {
+    const Answer answer = read(*stream);
+    EXPECT_EQ(answer.last.finish, FinishReason::stop) << answer.last.error;
+    ASSERT_EQ(answer.tokens.size(), 4u);
+    for (const std::int32_t token : answer.tokens) {
+      EXPECT_TRUE(token >= 5 && token <= 7) << token;
+    }
+  }
+  EXPECT_EQ(read(*unbound).tokens, tokens_alone(loaded, free));
+}
+
 TEST(Scheduler, LogprobsComeWithTokens) {
   const LoadedModel loaded = loaded_golden("llama");
   Scheduler scheduler(loaded, {.pages = 40, .page_size = 8});
