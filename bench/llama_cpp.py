@@ -5,10 +5,10 @@ usage: bench/llama_cpp.py --llama-bench PROGRAM [--hearth PROGRAM]... [--threads
                           [--tokens N] [--rounds N] [--json FILE|-] MODEL...
 
 A round runs every contestant once on every model and number of threads; the order is reversed in
-every other round. Before and after each run a loop of a fixed length is timed: runs beside which the
-processor was much slower than at its best are left out. Reported are the best and the median run of
-each contestant and the ratio of the bests, Hearth to llama.cpp. With several --hearth the programs are
-measured beside each other.
+every other round. Before and after each run a loop of a fixed length is timed: runs beside which
+the processor was much slower than at its best are left out. Reported are the best and the median
+run of each contestant and the ratio of the bests, Hearth to llama.cpp. With several --hearth the
+programs are measured beside each other.
 
 Models without a tokenizer do: `hearth bench-model --shape llama-1b --type q4_0 --save FILE` writes
 some.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "devices/packed_rows.h"
@@ -45,16 +44,19 @@ TEST(PackedLinear, ARowDoesNotDependOnOthers) {
 // Weights of 20 groups end within a stretch, whose rest is of the next weight.
 TEST(PackedLinear, AWeightDoesNotDependOnTheNextOne) {
   constexpr std::int64_t kOut = 30, kIn = 640, kBroken = 11;
-  std::vector<float> values = random_floats(kOut * kIn, 23);
-  const auto multiplied = [&](std::int64_t rows) {
-    const Array w = quantize(Array::from_data(values, {kOut, kIn}, Device::cpu()), DType::q8_0);
-    return linear(x_array(rows, kIn), w).to_vector<float>();
-  };
-  const std::vector<float> expected = multiplied(3);
-  for (std::int64_t i = 0; i < kIn; ++i) {
-    values[static_cast<std::size_t>(kBroken * kIn + i)] = std::numeric_limits<float>::quiet_NaN();
+  constexpr std::size_t kBlockBytes = 34, kWeightBytes = kIn / 32 * kBlockBytes;
+  const Array x = x_array(3, kIn);
+  const Array whole = quantize(x_array(kOut, kIn, 23), DType::q8_0);
+  std::vector<std::uint8_t> bytes = block_bytes(whole).to_vector<std::uint8_t>();
+  for (std::size_t at = 0; at < kWeightBytes; at += kBlockBytes) {
+    bytes[kBroken * kWeightBytes + at] = 0;  // the scale is NaN
+    bytes[kBroken * kWeightBytes + at + 1] = 0x7e;
   }
-  const std::vector<float> got = multiplied(3);
+  const Array broken = packed_blocks(
+      Array::from_data(bytes, {kOut, static_cast<std::int64_t>(kWeightBytes)}, Device::cpu()),
+      DType::q8_0);
+  const std::vector<float> expected = linear(x, whole).to_vector<float>();
+  const std::vector<float> got = linear(x, broken).to_vector<float>();
   for (std::int64_t i = 0; i < 3 * kOut; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (i % kOut == kBroken) {

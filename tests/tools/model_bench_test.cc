@@ -111,6 +111,7 @@ TEST(ModelBench, PrintsATableAndJson) {
   EXPECT_EQ(check::list(rows[0], "samples").size(), 2u);
 }
 
+#if defined(HEARTH_TOOL) && !defined(_WIN32)
 class ModelBenchFiles : public ToolFolder {};
 
 TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
@@ -157,6 +158,7 @@ TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {
   const Outcome plain = run({"info", path("m.gguf")});
   EXPECT_FALSE(contains(plain.out, "memory for"));
 }
+#endif
 
 }  // namespace
 }  // namespace hearth::tools
