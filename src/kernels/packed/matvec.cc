@@ -21,8 +21,10 @@ constexpr std::int64_t kMostMatvecRows = 8;
 // Units of a row are counted in 32 bits, with room for what they are multiplied by.
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;
 constexpr std::int64_t kMostSimdgroups = 8;
-// Of the threads that a processor has room for, those whose registers it has room for: more
-// threadgroups would code x again instead of going on with the next rows.
+// Threads that a processor shall have registers for, of one row: compilers take more unless told,
+// and threadgroups beyond these would code x again instead of going on with the next rows.
+constexpr std::int64_t kRowThreads = 768;
+// Of several rows: the share of a processor's threads whose registers it has room for.
 constexpr std::int64_t kResidentShare = 2;
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kScaleBytes = 8;  // of a unit of x: a scale and two sums
@@ -42,10 +44,14 @@ struct MatvecShape {
         units(signature.inputs[0].shape.back() / kUnit) {
     const std::int64_t coded = units * (2 * kVectorBytes + kScaleBytes);
     const std::int64_t each = staged_vectors(format) * kVectorBytes;
-    // What every GPU has: more of it would keep threadgroups from running at the same time.
-    const std::int64_t budget = runtime::common_traits().threadgroup_memory;
+    // What every GPU has, or a share of a processor's where that is more.
+    const runtime::DeviceTraits& device = *signature.device;
+    const std::int64_t common = runtime::common_traits().threadgroup_memory;
+    const std::int64_t share =
+        device.processor_memory * kMostSimdgroups * kSimdWidth / kRowThreads;
+    const std::int64_t budget = std::min(std::max(share, common), device.threadgroup_memory);
     codes_here = rows == 1 && coded + each <= budget;
-    const std::int64_t left = (codes_here ? budget - coded : budget) / each;
+    const std::int64_t left = (codes_here ? budget - coded : common) / each;
     simdgroups = kMostSimdgroups;
     while (simdgroups > left) simdgroups /= 2;
   }
@@ -108,6 +114,7 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const std::string dtype = dtype_struct(x.dtype);
   const char* const type = dialect_type(x.dtype);
   const Axes<kRuntimeRank> axes{from.base, &lines, &steps};
+  const bool has_vectors = from.base * size_of(x.dtype) % kVectorBytes == 0;
 
   CodedRows coded;
   if (!shape.codes_here) coded = add_coded_rows(*plan, x);
@@ -116,9 +123,14 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const std::int64_t stride = shape.outputs == 1 ? row_bytes : weight.strides[0];
   const std::int64_t step = std::gcd(std::gcd(size_of(shape.format), stride), kVectorBytes);
   const std::int64_t threads = shape.simdgroups * kSimdWidth;
+  const runtime::DeviceTraits& device = *signature.device;
+  const std::int64_t resident =
+      shape.codes_here
+          ? std::min(resident_threads(device), processors(device) * kRowThreads) / threads
+          : resident_groups(device, kResidentShare * threads);
   const std::int64_t groups =
-      std::min(ceil_div(shape.outputs, shape.simdgroups),
-               resident_groups(*signature.device, kResidentShare * threads));
+      std::min(ceil_div(shape.outputs, shape.simdgroups), std::max<std::int64_t>(resident, 1));
+  const std::int64_t most_threads = shape.codes_here ? std::max(threads, kRowThreads) : threads;
   const PackedMatvecParams<kRuntimeRank> params{
       .rows = shape.rows,
       .outputs = shape.outputs,
@@ -133,13 +145,16 @@ Prepared prepare_packed_matvec(const Signature& signature) {
     std::vector<std::string> arguments = {format_struct(shape.format), dtype};
     if (!shape.codes_here) arguments.push_back(std::to_string(together));
     for (std::string each : {std::string(truth(has_bias)), std::string(truth(whole)),
-                             std::to_string(whole ? step : 1), rank}) {
+                             std::to_string(whole ? step : 1)}) {
       arguments.push_back(std::move(each));
     }
+    const bool vectors = shape.codes_here && whole && has_vectors;
+    if (shape.codes_here) arguments.push_back(truth(vectors));
+    arguments.push_back(rank);
     KernelCall call("packed/matvec.metal",
                     shape.codes_here ? "packed_matvec_row" : "packed_matvec_rows", arguments);
     if (shape.codes_here) {
-      call.read(type, "x", from.argument);
+      call.read(type, "x", vectors ? aligned(from.argument, kVectorBytes) : from.argument);
     } else {
       call.read("uint4", "codes", coded.codes).read("uint2", "scales", coded.scales);
     }
@@ -154,7 +169,7 @@ Prepared prepare_packed_matvec(const Signature& signature) {
     return call.threadgroup("uint4", "staged", staged_vectors(shape.format) * shape.simdgroups)
         .work(product_work(1, shape.rows, shape.outputs, shape.units * kUnit))
         .step(*plan, {static_cast<std::uint32_t>(groups)}, {static_cast<std::uint32_t>(threads)},
-              threads, rare);
+              most_threads, rare);
   });
   return prepared_steps(std::move(plan));
 }
