@@ -20,7 +20,9 @@ namespace hearth::gpu {
 namespace {
 
 // Of the texts.
-constexpr std::int64_t kPieceKeys = 128, kPieceThreads = 128, kPieceSimdgroups = 4, kPagedTile = 64;
+constexpr std::int64_t kPieceKeys = 256, kPieceThreads = 256, kPieceSums = 4, kPagedTile = 64;
+// Threads that a processor shall have registers for.
+constexpr std::int64_t kPieceRoom = 512;
 constexpr std::int64_t kCombineThreads = 256, kCombineSums = 8 * 128;
 constexpr std::int64_t kEntryBytes = 16;  // of a unit or tile
 // Rows of a sequence up to which they are units.
@@ -139,7 +141,7 @@ struct PieceSizes {
     while (queries < std::min<std::int64_t>(p.group, most)) queries *= 2;
     const std::int64_t size = in.dtype() == DType::f64 ? 8 : 4;
     const std::int64_t memory = runtime::common_traits().threadgroup_memory;
-    const std::int64_t sums = kPieceSimdgroups * 8 * lanes;
+    const std::int64_t sums = kPieceSums * 8 * lanes;
     while (queries > 1 &&
            queries * (pitch(in) + kPieceKeys + sums) * size + kPieceKeys * size_of(DType::i32) >
                memory) {
@@ -177,10 +179,10 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
       .constants(p)
       .threadgroup(value, "query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1))
       .threadgroup(value, "weights", sizes.queries * kPieceKeys)
-      .threadgroup(value, "sums", kPieceSimdgroups * sizes.queries * 8 * sizes.lanes)
+      .threadgroup(value, "sums", kPieceSums * sizes.queries * 8 * sizes.lanes)
       .threadgroup("int", "slots", kPieceKeys)
       .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
-            {extent(kPieceThreads)}, kPieceThreads, rare);
+            {extent(kPieceThreads)}, kPieceRoom, rare);
 }
 
 void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units) {

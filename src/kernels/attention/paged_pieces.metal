@@ -1,19 +1,20 @@
 // paged_attention for units: out = softmax(scores(q k^T)) v for all heads of one row that read the
 // same keys. Text of the kernel dialect.
 //
-// Keys are cut into pieces of 128, whose results are kept apart and added up in an order that
+// Keys are cut into pieces of 256, whose results are kept apart and added up in an order that
 // depends on the row alone by paged_combine(): a row has the same bits in any batch. A threadgroup
 // makes some pieces of up to kQueries heads, so that each key is read once for each kQueries of
 // them. It finds the slots of the piece's keys; kLanes lanes read a key, 8 columns each, several
 // keys at a time, and multiply it by the queries, which they hold in registers where rows are no
 // longer than what they read at once (kNarrow), and else in threadgroup memory; scores become
-// weights there; and lanes add up 8 columns of the values of their keys. Keys that the row does not
-// see are not read. Bound by memory. Sums are kept in f32, or in f64 where q is f64.
+// weights there; and lanes add up 8 columns of the values of their keys. In place of a key that
+// the row does not see slot 0 is read, and dropped: loads without a branch overlap. Bound by memory. Sums are kept in f32, or in f64 where q is f64.
 
 #include "kernels/attention/columns.metal"
 #include "kernels/attention/paged.metal"
 
-enum { kPieceKeys = 128, kPieceSimdgroups = 4, kPieceThreads = 128 };
+// Simdgroups add up their sums in halves.
+enum { kPieceKeys = 256, kPieceSimdgroups = 8, kPieceThreads = 256, kPieceSums = 4 };
 enum { kCombineSimdgroups = 8, kCombineColumns = 4 };
 
 template <typename C>
@@ -41,7 +42,11 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
                   threadgroup typename Q::value* sums, threadgroup int* slots, Ctx ctx) {
   typedef typename Q::value C;
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries, kColumns = 8 * kLanes;
-  const int kStep = kPieceSimdgroups * kSlots, kUnroll = kQueries <= 4 ? 4 : 2;
+  const int kStep = kPieceSimdgroups * kSlots;
+  // Rows that a lane has in registers at a time.
+  const bool kSmall = sizeof(typename K::memory) <= 2 && sizeof(C) <= 4;
+  const int kKeys = !kSmall ? 2 : kQueries <= 4 ? 8 : 2;
+  const int kRows = !kSmall ? 2 : kQueries <= 4 ? 8 : 4;
   const int kHeld = kNarrow ? kQueries : 1;
   long unit = long(ctx.tg.x);
   int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
@@ -58,6 +63,8 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
                                    (kv_head * p.group + head) * p.q.head + column * p.q.column]))
                      : C(0.0f);
   }
+  // Lanes beyond a narrow row read its beginning, and multiply it by 0.
+  int key_column = kNarrow && part * 8 >= int(p.d) ? 0 : part * 8;
   C own[kHeld][8];
   if (kNarrow) {
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -79,28 +86,25 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
+    // Without a page there is no key.
+    int last = p.page_count > 0 ? int(kPieceKeys) : 0;
 #pragma unroll 1
-    for (int i = int(ctx.sg) * kSlots + slot_lane; i < kPieceKeys; i += kStep * kUnroll) {
-      C product[kUnroll][kQueries];
-      device const typename K::memory* from[kUnroll];
-      bool there[kUnroll];
+    for (int i = int(ctx.sg) * kSlots + slot_lane; i < last; i += kStep * kKeys) {
+      C product[kKeys][kQueries];
+      device const typename K::memory* from[kKeys];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        int slot = slots[i + u * kStep];
-        there[u] = slot >= 0;
+      for (int u = 0; u < kKeys; ++u) {
+        int slot = metal::max(slots[i + u * kStep], 0);
         from[u] = keys + p.keys.base + long(slot) * p.keys.row + kv_head * p.keys.head;
 #pragma unroll
         for (int j = 0; j < kQueries; ++j) product[u][j] = C(0.0f);
       }
 #pragma unroll 1
-      for (int column = part * 8; column < int(p.d); column += kColumns) {
-        Columns<K, kVectors> key_row[kUnroll];
+      for (int column = key_column; column < int(p.d); column += kNarrow ? int(p.d) : kColumns) {
+        Columns<K, kVectors> key_row[kKeys];
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
-          key_row[u].clear();
-          if (there[u]) {
-            key_row[u].load(from[u] + column * p.keys.column, p.keys.column, p.d - column);
-          }
+        for (int u = 0; u < kKeys; ++u) {
+          key_row[u].load(from[u] + column * p.keys.column, p.keys.column, p.d - column);
         }
 #pragma unroll
         for (int j = 0; j < kQueries; ++j) {
@@ -108,14 +112,15 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
           for (int e = 0; e < 8; ++e) {
             C factor = kNarrow ? own[j % kHeld][e] : query[j * pitch + column + e];
 #pragma unroll
-            for (int u = 0; u < kUnroll; ++u) {
+            for (int u = 0; u < kKeys; ++u) {
               product[u][j] = metal::fma(factor, C(key_row[u].get(e)), product[u][j]);
             }
           }
         }
+        if (kNarrow) break;
       }
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
+      for (int u = 0; u < kKeys; ++u) {
         C dot = dealt_sum<C, kLanes, kQueries>(product[u], ctx.lane);
         if (part % kDealt == 0) weights[(i + u * kStep) * kQueries + part / kDealt] = dot;
       }
@@ -149,7 +154,7 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
 
 #pragma unroll 1
     for (int block = 0; block < int(p.dv); block += kColumns) {
-      int column = block + part * 8;
+      int column = block + part * 8 < int(p.dv) ? block + part * 8 : 0;
       C sum[kQueries][8];
 #pragma unroll
       for (int j = 0; j < kQueries; ++j) {
@@ -157,20 +162,20 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
         for (int e = 0; e < 8; ++e) sum[j][e] = C(0.0f);
       }
 #pragma unroll 1
-      for (int i = int(ctx.sg) * kSlots + slot_lane; i < kPieceKeys; i += kStep * kUnroll) {
-        Columns<K, kVectors> value_row[kUnroll];
+      for (int i = int(ctx.sg) * kSlots + slot_lane; i < last; i += kStep * kRows) {
+        Columns<K, kVectors> value_row[kRows];
+        bool there[kRows];
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
+        for (int u = 0; u < kRows; ++u) {
           int slot = slots[i + u * kStep];
-          value_row[u].clear();
-          if (slot >= 0 && column < int(p.dv)) {
-            value_row[u].load(values + p.values.base + long(slot) * p.values.row +
-                                  kv_head * p.values.head + column * p.values.column,
-                              p.values.column, p.dv - column);
-          }
+          there[u] = slot >= 0;
+          value_row[u].load(values + p.values.base + long(metal::max(slot, 0)) * p.values.row +
+                                kv_head * p.values.head + column * p.values.column,
+                            p.values.column, p.dv - column);
         }
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
+        for (int u = 0; u < kRows; ++u) {
+          if (!there[u]) value_row[u].clear();
 #pragma unroll
           for (int j = 0; j < kQueries; ++j) {
             C weight = weights[(i + u * kStep) * kQueries + j];
@@ -191,16 +196,22 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
           }
         }
       }
-      if (slot_lane == 0) {
+      // The upper half of the simdgroups, then the lower half with theirs.
+      threadgroup C* own_sums = sums + int(ctx.sg) % kPieceSums * kQueries * kColumns + part * 8;
 #pragma unroll
-        for (int j = 0; j < kQueries; ++j) {
+      for (int half_of = 1; half_of >= 0; --half_of) {
+        if (slot_lane == 0 && int(ctx.sg) / kPieceSums == half_of) {
 #pragma unroll
-          for (int e = 0; e < 8; ++e) {
-            sums[(int(ctx.sg) * kQueries + j) * kColumns + part * 8 + e] = sum[j][e];
+          for (int j = 0; j < kQueries; ++j) {
+#pragma unroll
+            for (int e = 0; e < 8; ++e) {
+              threadgroup C& at = own_sums[j * kColumns + e];
+              at = half_of == 1 ? sum[j][e] : sum[j][e] + at;
+            }
           }
         }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
       }
-      threadgroup_barrier(mem_flags::mem_threadgroup);
       int width = metal::min(kColumns, int(p.dv) - block);
       for (int j = 0; j < kQueries && first + j < p.group; ++j) {
         long head = kv_head * p.group + first + j;
@@ -208,7 +219,7 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
         for (int c = int(ctx.tid.x); c < width; c += kPieceThreads) {
           C total = sums[j * kColumns + c];
 #pragma unroll
-          for (int s = 1; s < kPieceSimdgroups; ++s) {
+          for (int s = 1; s < kPieceSums; ++s) {
             total = total + sums[(s * kQueries + j) * kColumns + c];
           }
           to[c] = total;
