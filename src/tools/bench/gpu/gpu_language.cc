@@ -17,25 +17,25 @@
 namespace hearth::tools {
 namespace {
 
-constexpr std::int64_t kWidth8b = 4096, kHidden8b = 14336, kLayers8b = 32, kVocabulary8b = 128256;
-constexpr std::int64_t kHeads8b = 32, kKvHeads8b = 8, kHeadDim8b = 128;
+constexpr std::int64_t kLlamaDim = 4096, kLlamaHidden = 14336, kLlamaLayers = 32, kLlamaVocabulary = 128256;
+constexpr std::int64_t kLlamaHeads = 32, kLlamaKvHeads = 8, kLlamaHeadDim = 128;
 constexpr std::int64_t kPageRows = 32, kPrompt = 512, kMostRows = 2048;
 
 models::LanguageConfig config_of_llama() {
   models::LanguageConfig config;
   config.architecture = "llama";
-  config.dim = kWidth8b;
+  config.dim = kLlamaDim;
   config.context = kMostRows;
   models::LayerConfig layer;
-  layer.attention.heads = kHeads8b;
-  layer.attention.kv_heads = kKvHeads8b;
-  layer.attention.key_dim = layer.attention.value_dim = kHeadDim8b;
-  layer.attention.scale = 1 / std::sqrt(static_cast<double>(kHeadDim8b));
+  layer.attention.heads = kLlamaHeads;
+  layer.attention.kv_heads = kLlamaKvHeads;
+  layer.attention.key_dim = layer.attention.value_dim = kLlamaHeadDim;
+  layer.attention.scale = 1 / std::sqrt(static_cast<double>(kLlamaHeadDim));
   layer.attention.rope.pairs = models::RopePairs::neighbours;
-  layer.attention.rope.dims = kHeadDim8b;
+  layer.attention.rope.dims = kLlamaHeadDim;
   layer.attention.rope.base = 500000;
-  layer.hidden = kHidden8b;
-  config.layers.assign(static_cast<std::size_t>(kLayers8b), layer);
+  layer.hidden = kLlamaHidden;
+  config.layers.assign(static_cast<std::size_t>(kLlamaLayers), layer);
   return config;
 }
 
@@ -47,23 +47,23 @@ NamedArrays random_weights(DType format, Device device) {
     arrays.push_back({name + ".weight", values.eval()});
   };
   const auto vector = [&](const std::string& name) {
-    arrays.push_back({name + ".weight", contiguous(full({kWidth8b}, 1.0, DType::f32, device)).eval()});
+    arrays.push_back({name + ".weight", contiguous(full({kLlamaDim}, 1.0, DType::f32, device)).eval()});
   };
-  matrix("token_embd", kVocabulary8b, kWidth8b);
-  for (std::int64_t i = 0; i < kLayers8b; ++i) {
+  matrix("token_embd", kLlamaVocabulary, kLlamaDim);
+  for (std::int64_t i = 0; i < kLlamaLayers; ++i) {
     const std::string layer = "blk." + std::to_string(i) + ".";
     vector(layer + "attn_norm");
-    matrix(layer + "attn_q", kHeads8b * kHeadDim8b, kWidth8b);
-    matrix(layer + "attn_k", kKvHeads8b * kHeadDim8b, kWidth8b);
-    matrix(layer + "attn_v", kKvHeads8b * kHeadDim8b, kWidth8b);
-    matrix(layer + "attn_output", kWidth8b, kHeads8b * kHeadDim8b);
+    matrix(layer + "attn_q", kLlamaHeads * kLlamaHeadDim, kLlamaDim);
+    matrix(layer + "attn_k", kLlamaKvHeads * kLlamaHeadDim, kLlamaDim);
+    matrix(layer + "attn_v", kLlamaKvHeads * kLlamaHeadDim, kLlamaDim);
+    matrix(layer + "attn_output", kLlamaDim, kLlamaHeads * kLlamaHeadDim);
     vector(layer + "ffn_norm");
-    matrix(layer + "ffn_gate", kHidden8b, kWidth8b);
-    matrix(layer + "ffn_up", kHidden8b, kWidth8b);
-    matrix(layer + "ffn_down", kWidth8b, kHidden8b);
+    matrix(layer + "ffn_gate", kLlamaHidden, kLlamaDim);
+    matrix(layer + "ffn_up", kLlamaHidden, kLlamaDim);
+    matrix(layer + "ffn_down", kLlamaDim, kLlamaHidden);
   }
   vector("output_norm");
-  matrix("output", kVocabulary8b, kWidth8b);
+  matrix("output", kLlamaVocabulary, kLlamaDim);
   return arrays;
 }
 
@@ -74,7 +74,7 @@ class LlamaDecoding {
                models::Weights(random_weights(format, device), DType::bf16, device), device),
         sequences_(model_, {.pages = kMostRows / kPageRows,
                             .page_size = kPageRows,
-                            .dtype = DType::f16}),
+                            .dtype = DType::bf16}),
         sequence_(sequences_.begin()) {
     start();
   }
@@ -125,7 +125,7 @@ void bench_llama(Bench& bench, DType format, double tokens) {
                    .most = tokens,
                    .timing = "sync",
                    .recording_included = true,
-                   .note = "one sequence from row 512 on, computed in bf16, keys and values in f16"},
+                   .note = "one sequence from row 512 on, computed in bf16, keys and values too"},
                   timed("hearth", step));
   }
   if (!wants_share) return;
