@@ -86,8 +86,7 @@ TEST(PackedMatvecRows, AddWhatFollows) {
     const Array x = there(random_array({rows, 512}, DType::f32, -2, 2, 5));
     const Array residual = there(random_array({rows, 37}, DType::f32, -2, 2, 6));
     for (const bool has_bias : {false, true}) {
-      const Array product =
-          linear(x, there(weight), has_bias ? there(bias) : Array()).eval();
+      const Array product = linear(x, there(weight), has_bias ? there(bias) : Array()).eval();
       const Statistics before = statistics();
       const Array got = add(residual, linear(x, there(weight), has_bias ? there(bias) : Array()));
       EXPECT_EQ(got.to_doubles(), add(residual, product).to_doubles());

@@ -165,10 +165,10 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
   const std::int64_t enough = 4 * resident_groups(*in.signature.device, kPieceThreads);
   const std::int64_t shares = std::clamp<std::int64_t>(
       ceil_div(enough, lines), 1, std::min<std::int64_t>(p.pieces, kMaxLayers));
-  return KernelCall(
-             "attention/paged_pieces.metal", "paged_pieces",
-             {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()), std::to_string(sizes.lanes),
-              std::to_string(sizes.queries), truth(wide), truth(sizes.narrow), truth(in.has_softcap)})
+  return KernelCall("attention/paged_pieces.metal", "paged_pieces",
+                    {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
+                     std::to_string(sizes.lanes), std::to_string(sizes.queries), truth(wide),
+                     truth(sizes.narrow), truth(in.has_softcap)})
       .read(in.memory(), "q", in.arguments[paged::kQ])
       .read(cache, "keys", aligned(in.arguments[paged::kKeys], bytes))
       .read(cache, "values", aligned(in.arguments[paged::kValues], bytes))

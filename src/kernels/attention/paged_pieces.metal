@@ -8,7 +8,8 @@
 // keys at a time, and multiply it by the queries, which they hold in registers where rows are no
 // longer than what they read at once (kNarrow), and else in threadgroup memory; scores become
 // weights there; and lanes add up 8 columns of the values of their keys. In place of a key that
-// the row does not see slot 0 is read, and dropped: loads without a branch overlap. Bound by memory. Sums are kept in f32, or in f64 where q is f64.
+// the row does not see slot 0 is read, and dropped: loads without a branch overlap. Bound by
+// memory. Sums are kept in f32, or in f64 where q is f64.
 
 #include "kernels/attention/columns.metal"
 #include "kernels/attention/paged.metal"

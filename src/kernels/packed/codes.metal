@@ -107,5 +107,5 @@ void code_rows(device const typename D::memory* x, device uint4* codes, device u
   long row = long(ctx.tg.x);
   uint units = uint(p.units);
   code_row<D, false>(x + offset_of<ulong, kRank>(ulong(row), p.x), units, codes + row * p.units * 2,
-              scales + row * p.units, ctx.tid.x, ctx.ntid.x);
+                     scales + row * p.units, ctx.tid.x, ctx.ntid.x);
 }

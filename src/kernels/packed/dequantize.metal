@@ -41,8 +41,9 @@ void dequantize_blocks(device const uchar* bytes, device typename D::memory* y,
     uint first = uint(part - line * p.line_parts) * uint(Stage::units);  // unit of the line
     uint left = uint(p.units) - first;
     Stage stage;
-    stage.load(bytes, offset_of<ulong, kRank>(ulong(line), p.lines) +
-                          long(first * uint(kUnit) / F::elements) * F::bytes,
+    stage.load(bytes,
+               offset_of<ulong, kRank>(ulong(line), p.lines) +
+                   long(first * uint(kUnit) / F::elements) * F::bytes,
                left, p.end, ctx.lane);
     metal::simdgroup_barrier(mem_flags::mem_threadgroup);
     stage.store(own, ctx.lane);

@@ -50,8 +50,7 @@ struct MatvecShape {
     // What every GPU has, or a share of a processor's where that is more.
     const runtime::DeviceTraits& device = *signature.device;
     const std::int64_t common = runtime::common_traits().threadgroup_memory;
-    const std::int64_t share =
-        device.processor_memory * kMostSimdgroups * kSimdWidth / kRowThreads;
+    const std::int64_t share = device.processor_memory * kMostSimdgroups * kSimdWidth / kRowThreads;
     const std::int64_t budget = std::min(std::max(share, common), device.threadgroup_memory);
     codes_here = rows == 1 && coded + each <= budget;
     const std::int64_t left = (codes_here ? budget - coded : common) / each;
@@ -118,8 +117,7 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const MatvecShape shape(signature);
   const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
   const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
-  const bool has_bias =
-      signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
+  const bool has_bias = signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
   const StridedOperand from = strided_operand(x, 0), bytes = strided_operand(weight, 1);
   Shape lines = x.shape;
   Strides steps = x.strides;
@@ -161,9 +159,8 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   plan->add_step(true, [&](bool whole, bool rare) {
     std::vector<std::string> arguments = {format_struct(shape.format), dtype};
     if (!shape.codes_here) arguments.push_back(std::to_string(together));
-    for (std::string each :
-         {std::string(truth(has_bias)), std::string(truth(added >= 0)), std::string(truth(whole)),
-          std::to_string(whole ? step : 1)}) {
+    for (std::string each : {std::string(truth(has_bias)), std::string(truth(added >= 0)),
+                             std::string(truth(whole)), std::to_string(whole ? step : 1)}) {
       arguments.push_back(std::move(each));
     }
     const bool vectors = shape.codes_here && whole && has_vectors;

@@ -1,5 +1,5 @@
-// packed_linear of a few rows: y[r, o] = sum over k of x[r, k] * weight[o, k] (+ bias[o]) (+ added[r,
-// o]). Text of the kernel dialect.
+// packed_linear of a few rows: y[r, o] = sum over k of x[r, k] * weight[o, k] (+ bias[o]) (+
+// added[r, o]). Text of the kernel dialect.
 //
 // A simdgroup makes outputs of whole weight rows. It copies 64 units of 32 elements at a time into
 // threadgroup memory, 16 bytes a lane, the next ones being on the way while a lane multiplies two

@@ -34,12 +34,11 @@ Prepared prepare_dequantize_blocks(const Signature& signature) {
   steps.erase(steps.rank() - 1);
   merge_kernel_axes(&lines, {&steps});
   const std::int64_t units = signature.output.shape.back() / kUnit;
-  DequantizeParams<kRuntimeRank> params{
-      .line_parts = ceil_div(units, staged_units(format)),
-      .parts = 0,
-      .units = units,
-      .end = from.base + bytes.shape.back(),
-      .lines = {from.base, &lines, &steps}};
+  DequantizeParams<kRuntimeRank> params{.line_parts = ceil_div(units, staged_units(format)),
+                                        .parts = 0,
+                                        .units = units,
+                                        .end = from.base + bytes.shape.back(),
+                                        .lines = {from.base, &lines, &steps}};
   params.parts = params.line_parts * (count / signature.output.shape.back());
   // What all blocks begin at multiples of.
   std::int64_t step = std::gcd(size_of(format), kDequantizeVector);
@@ -62,7 +61,8 @@ Prepared prepare_dequantize_blocks(const Signature& signature) {
                      : output_argument(signature))
         .constants(params)
         .threadgroup("uint4", "staged", staged_vectors(format) * simdgroups)
-        .step(*plan, {static_cast<std::uint32_t>(groups)}, {kDequantizeThreads}, kDequantizeThreads, rare);
+        .step(*plan, {static_cast<std::uint32_t>(groups)}, {kDequantizeThreads}, kDequantizeThreads,
+              rare);
   });
   return prepared_steps(std::move(plan));
 }

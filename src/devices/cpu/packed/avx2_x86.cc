@@ -14,8 +14,10 @@
 namespace hearth::cpu {
 namespace {
 
-#include "devices/cpu/packed/coding_x86-inl.h"
 #include "devices/cpu/packed/lanes_avx2-inl.h"
+
+// After the lanes, whose words they use.
+#include "devices/cpu/packed/coding_x86-inl.h"
 #include "devices/cpu/packed/products-inl.h"
 
 // How often two products in 16 bits may be added up.

@@ -19,8 +19,10 @@
 namespace hearth::cpu {
 namespace {
 
-#include "devices/cpu/packed/coding_x86-inl.h"
 #include "devices/cpu/packed/lanes_avx512-inl.h"
+
+// After the lanes, whose words they use.
+#include "devices/cpu/packed/coding_x86-inl.h"
 #include "devices/cpu/packed/products-inl.h"
 
 // 16 weights in the lanes of a vector, times the rows of a bundle. The codes of a row come four at

@@ -17,7 +17,8 @@
 namespace hearth::tools {
 namespace {
 
-constexpr std::int64_t kLlamaDim = 4096, kLlamaHidden = 14336, kLlamaLayers = 32, kLlamaVocabulary = 128256;
+constexpr std::int64_t kLlamaDim = 4096, kLlamaHidden = 14336, kLlamaLayers = 32,
+                       kLlamaVocabulary = 128256;
 constexpr std::int64_t kLlamaHeads = 32, kLlamaKvHeads = 8, kLlamaHeadDim = 128;
 constexpr std::int64_t kPageRows = 32, kPrompt = 512, kMostRows = 2048;
 
@@ -47,7 +48,8 @@ NamedArrays random_weights(DType format, Device device) {
     arrays.push_back({name + ".weight", values.eval()});
   };
   const auto vector = [&](const std::string& name) {
-    arrays.push_back({name + ".weight", contiguous(full({kLlamaDim}, 1.0, DType::f32, device)).eval()});
+    arrays.push_back(
+        {name + ".weight", contiguous(full({kLlamaDim}, 1.0, DType::f32, device)).eval()});
   };
   matrix("token_embd", kLlamaVocabulary, kLlamaDim);
   for (std::int64_t i = 0; i < kLlamaLayers; ++i) {
@@ -72,9 +74,8 @@ class LlamaDecoding {
   LlamaDecoding(DType format, Device device)
       : model_(config_of_llama(),
                models::Weights(random_weights(format, device), DType::bf16, device), device),
-        sequences_(model_, {.pages = kMostRows / kPageRows,
-                            .page_size = kPageRows,
-                            .dtype = DType::bf16}),
+        sequences_(model_,
+                   {.pages = kMostRows / kPageRows, .page_size = kPageRows, .dtype = DType::bf16}),
         sequence_(sequences_.begin()) {
     start();
   }

@@ -73,10 +73,9 @@ void bench_paged_decode(Bench& bench, MemoryLimits& limits, std::int64_t sequenc
   constexpr std::int64_t kHeads = 32, kKvHeads = 8, kDim = 128, kPage = 32;
   const std::int64_t slots = sequences * length;
   const double bytes = 2.0 * 2 * static_cast<double>(slots * kKvHeads * kDim);
-  RowSpec spec =
-      bandwidth_row("gpu/paged/decode_f16_gqa32_8_d128_" + std::to_string(sequences) + "x" +
-                        std::to_string(length / 1024) + "k",
-                    bytes);
+  RowSpec spec = bandwidth_row("gpu/paged/decode_f16_gqa32_8_d128_" + std::to_string(sequences) +
+                                   "x" + std::to_string(length / 1024) + "k",
+                               bytes);
   spec.timing = "replay";
   spec.ratio = 0.7;
   if (!bench.wants(spec.row)) return;
