@@ -21,7 +21,7 @@ namespace {
 
 // Of the texts.
 constexpr std::int64_t kPieceKeys = 256, kPieceThreads = 256, kPieceSums = 4, kPagedTile = 64;
-// Threads that a processor shall have registers for.
+// Threads that a processor shall have registers for, where rows are loaded in vectors.
 constexpr std::int64_t kPieceRoom = 512;
 constexpr std::int64_t kCombineThreads = 256, kCombineSums = 8 * 128;
 constexpr std::int64_t kEntryBytes = 16;  // of a unit or tile
@@ -182,7 +182,7 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
       .threadgroup(value, "sums", kPieceSums * sizes.queries * 8 * sizes.lanes)
       .threadgroup("int", "slots", kPieceKeys)
       .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
-            {extent(kPieceThreads)}, kPieceRoom, rare);
+            {extent(kPieceThreads)}, wide ? kPieceRoom : kPieceThreads, rare);
 }
 
 void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units) {
