@@ -51,7 +51,7 @@ TEST_P(PackedMatvec, OneRowAndSeveral) {
   const std::int64_t in = 9 * block_of(format);
   const Array weight = weight_of({37, in}, format);
   const Array bias = random_array({37}, DType::f32, -1, 1, 9);
-  for (const std::int64_t rows : {1, 3, 8}) {
+  for (const std::int64_t rows : {1, 3, 8, 13}) {
     SCOPED_TRACE(std::string(name(format)) + " " + std::to_string(rows));
     expect_product(random_array({rows, in}, DType::f32, -2, 2, 5), weight);
   }
@@ -75,6 +75,24 @@ TEST(PackedMatvecRows, OfAnyLength) {
 // More rows than simdgroups run at a time, each of which goes on with another one.
 TEST(PackedMatvecRows, OfAnyNumber) {
   expect_product(random_array({1, 64}, DType::f32), weight_of({20000, 64}, DType::q4_0));
+}
+
+// What is added to a product is added by its kernel, before the sum is rounded.
+TEST(PackedMatvecRows, AddWhatFollows) {
+  const Array weight = weight_of({37, 512}, DType::q4_k);
+  const Array bias = random_array({37}, DType::f32, -1, 1, 9);
+  for (const std::int64_t rows : {1, 3, 11}) {
+    SCOPED_TRACE(rows);
+    const Array x = there(random_array({rows, 512}, DType::f32, -2, 2, 5));
+    const Array residual = there(random_array({rows, 37}, DType::f32, -2, 2, 6));
+    for (const bool has_bias : {false, true}) {
+      const Array product = linear(x, there(weight), has_bias ? there(bias) : Array()).eval();
+      const Statistics before = statistics();
+      const Array got = add(residual, linear(x, there(weight), has_bias ? there(bias) : Array()));
+      EXPECT_EQ(got.to_doubles(), add(residual, product).to_doubles());
+      EXPECT_EQ(statistics().fused - before.fused, 1);
+    }
+  }
 }
 
 // Memory that begins anywhere, and rows with gaps between them.

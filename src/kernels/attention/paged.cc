@@ -20,7 +20,10 @@ namespace hearth::gpu {
 namespace {
 
 // Of the texts.
-constexpr std::int64_t kPieceKeys = 256, kPieceThreads = 128, kPagedTile = 64;
+constexpr std::int64_t kPieceKeys = 256, kPieceThreads = 256, kPieceSums = 4, kPagedTile = 64;
+// Threads that a processor shall have registers for, where rows are loaded in vectors.
+constexpr std::int64_t kPieceRoom = 512;
+constexpr std::int64_t kCombineThreads = 256, kCombineSums = 8 * 128;
 constexpr std::int64_t kEntryBytes = 16;  // of a unit or tile
 // Rows of a sequence up to which they are units.
 constexpr std::int64_t kFewPagedRows = 4;
@@ -126,19 +129,22 @@ struct PagedInputs {
 // How the heads of a unit are shared out.
 struct PieceSizes {
   std::int64_t lanes, queries;
+  bool narrow;  // lanes read a row at once
 
   explicit PieceSizes(const PagedInputs& in) {
     const PagedAttentionParams& p = in.params;
     const std::int64_t columns = std::max(p.d, p.dv);
     lanes = columns <= 64 ? 8 : columns <= 128 ? 16 : 32;
+    narrow = p.d <= 8 * lanes;
     const std::int64_t most = in.dtype() == DType::f64 ? 2 : 8;
     queries = 1;
     while (queries < std::min<std::int64_t>(p.group, most)) queries *= 2;
     const std::int64_t size = in.dtype() == DType::f64 ? 8 : 4;
     const std::int64_t memory = runtime::common_traits().threadgroup_memory;
-    while (queries > 1 && queries * (pitch(in) + kPieceKeys + 8 * lanes) * size +
-                                  kPieceKeys * size_of(DType::i32) >
-                              memory) {
+    const std::int64_t sums = kPieceSums * 8 * lanes;
+    while (queries > 1 &&
+           queries * (pitch(in) + kPieceKeys + sums) * size + kPieceKeys * size_of(DType::i32) >
+               memory) {
       queries /= 2;
     }
   }
@@ -159,10 +165,10 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
   const std::int64_t enough = 4 * resident_groups(*in.signature.device, kPieceThreads);
   const std::int64_t shares = std::clamp<std::int64_t>(
       ceil_div(enough, lines), 1, std::min<std::int64_t>(p.pieces, kMaxLayers));
-  return KernelCall(
-             "attention/paged_pieces.metal", "paged_pieces",
-             {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()), std::to_string(sizes.lanes),
-              std::to_string(sizes.queries), truth(wide), truth(in.has_softcap)})
+  return KernelCall("attention/paged_pieces.metal", "paged_pieces",
+                    {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
+                     std::to_string(sizes.lanes), std::to_string(sizes.queries), truth(wide),
+                     truth(sizes.narrow), truth(in.has_softcap)})
       .read(in.memory(), "q", in.arguments[paged::kQ])
       .read(cache, "keys", aligned(in.arguments[paged::kKeys], bytes))
       .read(cache, "values", aligned(in.arguments[paged::kValues], bytes))
@@ -173,10 +179,10 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
       .constants(p)
       .threadgroup(value, "query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1))
       .threadgroup(value, "weights", sizes.queries * kPieceKeys)
-      .threadgroup(value, "sums", sizes.queries * 8 * sizes.lanes)
+      .threadgroup(value, "sums", kPieceSums * sizes.queries * 8 * sizes.lanes)
       .threadgroup("int", "slots", kPieceKeys)
       .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
-            {extent(kPieceThreads)}, kPieceThreads, rare);
+            {extent(kPieceThreads)}, wide ? kPieceRoom : kPieceThreads, rare);
 }
 
 void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units) {
@@ -197,7 +203,9 @@ void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units)
           .read(in.memory(), "sinks", in.arguments[paged::kSinks])
           .write(in.memory(), "out", output_argument(in.signature))
           .constants(p)
-          .step(plan, {extent(p.units), extent(p.heads)}, {extent(kPieceThreads)}, kPieceThreads));
+          .threadgroup(in.value(), "sums", kCombineSums)
+          .step(plan, {extent(p.units), extent(p.heads)}, {extent(kCombineThreads)},
+                kCombineThreads));
 }
 
 void add_tiles(StepPlan& plan, const PagedInputs& in, const StepArgument& tiles) {
@@ -228,6 +236,8 @@ void add_tiles(StepPlan& plan, const PagedInputs& in, const StepArgument& tiles)
 Prepared prepare_paged(const Signature& signature, bool with_tiles) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
+  // No sequence has more rows than there are.
+  with_tiles = with_tiles && signature.inputs[paged::kQ].shape[0] > kFewPagedRows;
   const PagedInputs in(signature, with_tiles);
   const auto entries = [&](std::int64_t count) {
     return workspace(*plan, std::max<std::int64_t>(count, 1) * kEntryBytes);

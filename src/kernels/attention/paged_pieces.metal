@@ -1,18 +1,22 @@
 // paged_attention for units: out = softmax(scores(q k^T)) v for all heads of one row that read the
 // same keys. Text of the kernel dialect.
 //
-// Keys are cut into pieces of 256, whose results are kept apart and added up in order by
-// paged_combine(): a row has the same bits in any batch. A threadgroup makes some pieces of up to
-// kQueries heads, so that each key is read once for each kQueries of them. It finds the slots of
-// the piece's keys; kLanes lanes read a key, 8 columns each, and multiply it by the queries in
-// threadgroup memory; scores become weights there; and lanes add up 8 columns of the values of
-// their keys. Keys that the row does not see are not read. Bound by memory. Sums are kept in f32,
-// or in f64 where q is f64.
+// Keys are cut into pieces of 256, whose results are kept apart and added up in an order that
+// depends on the row alone by paged_combine(): a row has the same bits in any batch. A threadgroup
+// makes some pieces of up to kQueries heads, so that each key is read once for each kQueries of
+// them. It finds the slots of the piece's keys; kLanes lanes read a key, 8 columns each, several
+// keys at a time, and multiply it by the queries, which they hold in registers where rows are no
+// longer than what they read at once (kNarrow), and else in threadgroup memory; scores become
+// weights there; and lanes add up 8 columns of the values of their keys. In place of a key that
+// the row does not see slot 0 is read, and dropped: loads without a branch overlap. Bound by
+// memory. Sums are kept in f32, or in f64 where q is f64.
 
 #include "kernels/attention/columns.metal"
 #include "kernels/attention/paged.metal"
 
-enum { kPieceKeys = 256, kPieceSimdgroups = 4, kPieceThreads = 128 };
+// Simdgroups add up their sums in halves.
+enum { kPieceKeys = 256, kPieceSimdgroups = 8, kPieceThreads = 256, kPieceSums = 4 };
+enum { kCombineSimdgroups = 8, kCombineColumns = 4 };
 
 template <typename C>
 HEARTH_INLINE C piece_total(C x) {
@@ -29,7 +33,8 @@ HEARTH_INLINE C piece_top(C x) {
   return x;
 }
 
-template <typename Q, typename K, int kLanes, int kQueries, bool kVectors, bool kSoftcap>
+template <typename Q, typename K, int kLanes, int kQueries, bool kVectors, bool kNarrow,
+          bool kSoftcap>
 void paged_pieces(device const typename Q::memory* q, device const typename K::memory* keys,
                   device const typename K::memory* values, device const int* pages,
                   device const int* units, device typename Q::value* parts,
@@ -38,7 +43,12 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
                   threadgroup typename Q::value* sums, threadgroup int* slots, Ctx ctx) {
   typedef typename Q::value C;
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries, kColumns = 8 * kLanes;
-  const int kStep = kPieceSimdgroups * kSlots, kUnroll = kQueries < 4 ? 2 : 1;
+  const int kStep = kPieceSimdgroups * kSlots;
+  // Rows that a lane has in registers at a time.
+  const bool kSmall = sizeof(typename K::memory) <= 2 && sizeof(C) <= 4;
+  const int kKeys = !kSmall ? 2 : kQueries <= 4 ? 8 : 2;
+  const int kRows = !kSmall ? 2 : kQueries <= 4 ? 8 : 4;
+  const int kHeld = kNarrow ? kQueries : 1;
   long unit = long(ctx.tg.x);
   int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
   if (sequence < 0) return;
@@ -54,6 +64,19 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
                                    (kv_head * p.group + head) * p.q.head + column * p.q.column]))
                      : C(0.0f);
   }
+  // Lanes beyond a narrow row read its beginning, and multiply it by 0.
+  int key_column = kNarrow && part * 8 >= int(p.d) ? 0 : part * 8;
+  C own[kHeld][8];
+  if (kNarrow) {
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+    for (int j = 0; j < kHeld; ++j) {
+#pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        own[j][e] = part * 8 < pitch ? query[j * pitch + part * 8 + e] : C(0.0f);
+      }
+    }
+  }
 
 #pragma unroll 1
   for (int piece = begin / kPieceKeys + int(ctx.tg.z); piece * kPieceKeys < end;
@@ -64,62 +87,60 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
+    // Without a page there is no key.
+    int last = p.page_count > 0 ? int(kPieceKeys) : 0;
 #pragma unroll 1
-    for (int i = int(ctx.sg) * kSlots + slot_lane; i < kPieceKeys; i += kStep * kUnroll) {
-      C product[kUnroll][kQueries];
-      device const typename K::memory* from[kUnroll];
-      bool there[kUnroll];
+    for (int i = int(ctx.sg) * kSlots + slot_lane; i < last; i += kStep * kKeys) {
+      C product[kKeys][kQueries];
+      device const typename K::memory* from[kKeys];
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        int slot = slots[i + u * kStep];
-        there[u] = slot >= 0;
+      for (int u = 0; u < kKeys; ++u) {
+        int slot = metal::max(slots[i + u * kStep], 0);
         from[u] = keys + p.keys.base + long(slot) * p.keys.row + kv_head * p.keys.head;
 #pragma unroll
         for (int j = 0; j < kQueries; ++j) product[u][j] = C(0.0f);
       }
 #pragma unroll 1
-      for (int column = part * 8; column < int(p.d); column += kColumns) {
-        Columns<K, kVectors> key_row[kUnroll];
+      for (int column = key_column; column < int(p.d); column += kNarrow ? int(p.d) : kColumns) {
+        Columns<K, kVectors> key_row[kKeys];
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
-          key_row[u].clear();
-          if (there[u]) {
-            key_row[u].load(from[u] + column * p.keys.column, p.keys.column, p.d - column);
-          }
+        for (int u = 0; u < kKeys; ++u) {
+          key_row[u].load(from[u] + column * p.keys.column, p.keys.column, p.d - column);
         }
 #pragma unroll
         for (int j = 0; j < kQueries; ++j) {
 #pragma unroll
           for (int e = 0; e < 8; ++e) {
-            C factor = query[j * pitch + column + e];
+            C factor = kNarrow ? own[j % kHeld][e] : query[j * pitch + column + e];
 #pragma unroll
-            for (int u = 0; u < kUnroll; ++u) {
+            for (int u = 0; u < kKeys; ++u) {
               product[u][j] = metal::fma(factor, C(key_row[u].get(e)), product[u][j]);
             }
           }
         }
+        if (kNarrow) break;
       }
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
+      for (int u = 0; u < kKeys; ++u) {
         C dot = dealt_sum<C, kLanes, kQueries>(product[u], ctx.lane);
-        if (part % kDealt == 0) weights[part / kDealt * kPieceKeys + i + u * kStep] = dot;
+        if (part % kDealt == 0) weights[(i + u * kStep) * kQueries + part / kDealt] = dot;
       }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
     for (int j = int(ctx.sg); j < kQueries; j += kPieceSimdgroups) {
-      threadgroup C* line = weights + j * kPieceKeys;
       C top = C(-INFINITY), total = C(0.0f);
       for (int i = int(ctx.lane); i < kPieceKeys; i += 32) {
-        C score = slots[i] >= 0 ? paged_score<C, kSoftcap>(line[i], scale, softcap) : C(-INFINITY);
-        line[i] = score;
+        threadgroup C& at = weights[i * kQueries + j];
+        C score = slots[i] >= 0 ? paged_score<C, kSoftcap>(at, scale, softcap) : C(-INFINITY);
+        at = score;
         top = metal::max(top, score);
       }
       top = piece_top(top);
       C shift = top == C(-INFINITY) ? C(0.0f) : top;
       for (int i = int(ctx.lane); i < kPieceKeys; i += 32) {
-        C weight = metal::exp2(line[i] - shift);
-        line[i] = weight;
+        C weight = metal::exp2(weights[i * kQueries + j] - shift);
+        weights[i * kQueries + j] = weight;
         total = total + weight;
       }
       total = piece_total(total);
@@ -134,28 +155,35 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
 
 #pragma unroll 1
     for (int block = 0; block < int(p.dv); block += kColumns) {
-      int column = block + part * 8;
+      int column = block + part * 8 < int(p.dv) ? block + part * 8 : 0;
       C sum[kQueries][8];
 #pragma unroll
       for (int j = 0; j < kQueries; ++j) {
 #pragma unroll
         for (int e = 0; e < 8; ++e) sum[j][e] = C(0.0f);
       }
-#pragma unroll 2
-      for (int i = int(ctx.sg) * kSlots + slot_lane; i < kPieceKeys; i += kStep) {
-        int slot = slots[i];
-        if (slot < 0 || column >= int(p.dv)) continue;
-        Columns<K, kVectors> value_row;
-        value_row.clear();
-        value_row.load(values + p.values.base + long(slot) * p.values.row +
-                           kv_head * p.values.head + column * p.values.column,
-                       p.values.column, p.dv - column);
+#pragma unroll 1
+      for (int i = int(ctx.sg) * kSlots + slot_lane; i < last; i += kStep * kRows) {
+        Columns<K, kVectors> value_row[kRows];
+        bool there[kRows];
 #pragma unroll
-        for (int j = 0; j < kQueries; ++j) {
-          C weight = weights[j * kPieceKeys + i];
+        for (int u = 0; u < kRows; ++u) {
+          int slot = slots[i + u * kStep];
+          there[u] = slot >= 0;
+          value_row[u].load(values + p.values.base + long(metal::max(slot, 0)) * p.values.row +
+                                kv_head * p.values.head + column * p.values.column,
+                            p.values.column, p.dv - column);
+        }
 #pragma unroll
-          for (int e = 0; e < 8; ++e) {
-            sum[j][e] = metal::fma(weight, C(value_row.get(e)), sum[j][e]);
+        for (int u = 0; u < kRows; ++u) {
+          if (!there[u]) value_row[u].clear();
+#pragma unroll
+          for (int j = 0; j < kQueries; ++j) {
+            C weight = weights[(i + u * kStep) * kQueries + j];
+#pragma unroll
+            for (int e = 0; e < 8; ++e) {
+              sum[j][e] = metal::fma(weight, C(value_row[u].get(e)), sum[j][e]);
+            }
           }
         }
       }
@@ -169,15 +197,17 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
           }
         }
       }
-      // Simdgroups in order.
-      for (uint s = 0; s < kPieceSimdgroups; ++s) {
-        if (s == ctx.sg && slot_lane == 0) {
+      // The upper half of the simdgroups, then the lower half with theirs.
+      threadgroup C* own_sums = sums + int(ctx.sg) % kPieceSums * kQueries * kColumns + part * 8;
+#pragma unroll
+      for (int half_of = 1; half_of >= 0; --half_of) {
+        if (slot_lane == 0 && int(ctx.sg) / kPieceSums == half_of) {
 #pragma unroll
           for (int j = 0; j < kQueries; ++j) {
 #pragma unroll
             for (int e = 0; e < 8; ++e) {
-              int at = j * kColumns + part * 8 + e;
-              sums[at] = s == 0u ? sum[j][e] : sums[at] + sum[j][e];
+              threadgroup C& at = own_sums[j * kColumns + e];
+              at = half_of == 1 ? sum[j][e] : sum[j][e] + at;
             }
           }
         }
@@ -187,49 +217,76 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
       for (int j = 0; j < kQueries && first + j < p.group; ++j) {
         long head = kv_head * p.group + first + j;
         device C* to = parts + ((unit * p.heads + head) * p.pieces + piece) * p.dv + block;
-        for (int c = int(ctx.tid.x); c < width; c += kPieceThreads) to[c] = sums[j * kColumns + c];
+        for (int c = int(ctx.tid.x); c < width; c += kPieceThreads) {
+          C total = sums[j * kColumns + c];
+#pragma unroll
+          for (int s = 1; s < kPieceSums; ++s) {
+            total = total + sums[(s * kQueries + j) * kColumns + c];
+          }
+          to[c] = total;
+        }
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
   }
 }
 
-// A threadgroup makes one head of a unit: the pieces that its row sees, in order, on a common
-// maximum.
+// A threadgroup makes one head of a unit: the pieces that its row sees on a common maximum. A
+// simdgroup adds up every kCombineSimdgroups-th piece, and these sums are added up in order.
 template <typename Q>
 void paged_combine(device const typename Q::value* parts, device const typename Q::value* row_stats,
                    device const int* units, device const typename Q::memory* sinks,
-                   device typename Q::memory* out, constant PagedAttentionParams& p, Ctx ctx) {
+                   device typename Q::memory* out, constant PagedAttentionParams& p,
+                   threadgroup typename Q::value* sums, Ctx ctx) {
   typedef typename Q::value C;
   long unit = long(ctx.tg.x), head = long(ctx.tg.y);
   int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
   if (row < 0) return;
+  int lane = int(ctx.lane), sg = int(ctx.sg);
   long line = (unit * p.heads + head) * p.pieces;
   int begin = paged_begin(position, p) / kPieceKeys;
   int end = sequence < 0 || position < 0 ? begin : position / kPieceKeys + 1;
-  C best = C(-INFINITY), total = C(0.0f);
-#pragma unroll 4
-  for (int i = begin; i < end; ++i) best = metal::max(best, row_stats[(line + i) * 2]);
-  C shift = best;
-  if (p.sinks != 0 && best != C(-INFINITY)) {
-    C sink = Q::load(sinks[p.sink_base + head * p.sink_step]) * Number<C>::of(p.log2e);
+  C shift = C(-INFINITY), total = C(0.0f);
+  for (int i = begin + lane; i < end; i += 32) {
+    shift = metal::max(shift, row_stats[(line + i) * 2]);
+  }
+  shift = piece_top(shift);
+  C sink = C(-INFINITY);
+  if (p.sinks != 0 && shift != C(-INFINITY)) {
+    sink = Q::load(sinks[p.sink_base + head * p.sink_step]) * Number<C>::of(p.log2e);
     shift = metal::max(shift, sink);
-    total = metal::exp2(sink - shift);
   }
   if (shift == C(-INFINITY)) shift = C(0.0f);
-#pragma unroll 4
-  for (int i = begin; i < end; ++i) {
+  for (int i = begin + lane; i < end; i += 32) {
     total = metal::fma(metal::exp2(row_stats[(line + i) * 2] - shift),
                        row_stats[(line + i) * 2 + 1], total);
   }
+  total = piece_total(total) + metal::exp2(sink - shift);
   C share = total == C(0.0f) ? C(0.0f) : C(1.0f) / total;
-  for (long c = long(ctx.tid.x); c < p.dv; c += long(ctx.ntid.x)) {
-    C sum = C(0.0f);
-#pragma unroll 4
-    for (int i = begin; i < end; ++i) {
-      sum = metal::fma(metal::exp2(row_stats[(line + i) * 2] - shift), parts[(line + i) * p.dv + c],
-                       sum);
+  const int kWidth = 32 * kCombineColumns;
+#pragma unroll 1
+  for (long block = 0; block < p.dv; block += kWidth) {
+    C sum[kCombineColumns];
+#pragma unroll
+    for (int c = 0; c < int(kCombineColumns); ++c) sum[c] = C(0.0f);
+#pragma unroll 2
+    for (int i = begin + sg; i < end; i += kCombineSimdgroups) {
+      C factor = metal::exp2(row_stats[(line + i) * 2] - shift);
+      device const C* from = parts + (line + i) * p.dv + block;
+#pragma unroll
+      for (int c = 0; c < int(kCombineColumns); ++c) {
+        if (block + c * 32 + lane < p.dv) sum[c] = metal::fma(factor, from[c * 32 + lane], sum[c]);
+      }
     }
-    out[(long(row) * p.heads + head) * p.dv + c] = Q::store(sum * share);
+#pragma unroll
+    for (int c = 0; c < int(kCombineColumns); ++c) sums[sg * kWidth + c * 32 + lane] = sum[c];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    for (int c = int(ctx.tid.x); c < kWidth && block + c < p.dv; c += int(ctx.ntid.x)) {
+      C value = sums[c];
+#pragma unroll
+      for (int s = 1; s < kCombineSimdgroups; ++s) value = value + sums[s * kWidth + c];
+      out[(long(row) * p.heads + head) * p.dv + block + c] = Q::store(value * share);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 }

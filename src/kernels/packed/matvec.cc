@@ -4,10 +4,12 @@
 #include <numeric>
 
 #include "codegen/dialect_types.h"
+#include "graph/record/node.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/packed/format_struct.h"
 #include "kernels/packed/packed.h"
+#include "ops/definition/defs.h"
 #include "ops/packed/blocks.h"
 
 namespace hearth::gpu {
@@ -17,12 +19,15 @@ namespace hearth::gpu {
 namespace {
 
 // Beyond it products with the dequantized weight are faster.
-constexpr std::int64_t kMostMatvecRows = 8;
+constexpr std::int64_t kMostMatvecRows = 16;
+constexpr std::int64_t kMostRowsTogether = 8;  // whose sums lanes hold
 // Units of a row are counted in 32 bits, with room for what they are multiplied by.
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;
 constexpr std::int64_t kMostSimdgroups = 8;
-// Of the threads that a processor has room for, those whose registers it has room for: more
-// threadgroups would code x again instead of going on with the next rows.
+// Threads that a processor shall have registers for, of one row: compilers take more unless told,
+// and threadgroups beyond these would code x again instead of going on with the next rows.
+constexpr std::int64_t kRowThreads = 768;
+// Of several rows: the share of a processor's threads whose registers it has room for.
 constexpr std::int64_t kResidentShare = 2;
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kScaleBytes = 8;  // of a unit of x: a scale and two sums
@@ -30,22 +35,25 @@ constexpr std::int64_t kScaleBytes = 8;  // of a unit of x: a scale and two sums
 DType matvec_format(const Signature& signature) { return ParamReader(signature.statics).dtype(); }
 
 std::int64_t matvec_rows(const Signature& signature) {
-  const std::int64_t outputs = std::max<std::int64_t>(signature.output.shape.back(), 1);
-  return element_count(signature.output.shape) / outputs;
+  const Shape& x = signature.inputs[0].shape;
+  return element_count(x) / std::max<std::int64_t>(x.back(), 1);
 }
 
 struct MatvecShape {
   explicit MatvecShape(const Signature& signature)
       : format(matvec_format(signature)),
         rows(matvec_rows(signature)),
-        outputs(signature.output.shape.back()),
+        outputs(signature.inputs[1].shape[0]),
         units(signature.inputs[0].shape.back() / kUnit) {
     const std::int64_t coded = units * (2 * kVectorBytes + kScaleBytes);
     const std::int64_t each = staged_vectors(format) * kVectorBytes;
-    // What every GPU has: more of it would keep threadgroups from running at the same time.
-    const std::int64_t budget = runtime::common_traits().threadgroup_memory;
+    // What every GPU has, or a share of a processor's where that is more.
+    const runtime::DeviceTraits& device = *signature.device;
+    const std::int64_t common = runtime::common_traits().threadgroup_memory;
+    const std::int64_t share = device.processor_memory * kMostSimdgroups * kSimdWidth / kRowThreads;
+    const std::int64_t budget = std::min(std::max(share, common), device.threadgroup_memory);
     codes_here = rows == 1 && coded + each <= budget;
-    const std::int64_t left = (codes_here ? budget - coded : budget) / each;
+    const std::int64_t left = (codes_here ? budget - coded : common) / each;
     simdgroups = kMostSimdgroups;
     while (simdgroups > left) simdgroups /= 2;
   }
@@ -58,10 +66,13 @@ struct MatvecShape {
 
 }  // namespace
 
-std::int64_t staged_vectors(DType format) {
+std::int64_t staged_units(DType format) {
   const std::int64_t many = bytes_of(format, std::int64_t{kManyUnits} * kUnit);
-  const std::int64_t bytes =
-      many <= kStagedBytes ? many : bytes_of(format, std::int64_t{kFewUnits} * kUnit);
+  return many <= kStagedBytes ? kManyUnits : kFewUnits;
+}
+
+std::int64_t staged_vectors(DType format) {
+  const std::int64_t bytes = bytes_of(format, staged_units(format) * kUnit);
   return (bytes + 2 * (kVectorBytes - 1)) / kVectorBytes + 1;
 }
 
@@ -92,12 +103,21 @@ bool fits_packed_matvec(const Signature& signature) {
          units > 0 && units < kMostUnits;
 }
 
+// What is added to the product, element by element.
+bool fuses_packed_matvec(const Signature& signature) {
+  if (signature.epilogue.size() != 1 || signature.epilogue[0].op != &defs::add_op) return false;
+  const TensorSpec& other = signature.inputs[static_cast<std::size_t>(signature.epilogue[0].input)];
+  return other.dtype == signature.output.dtype && other.shape == signature.output.shape &&
+         is_dense(other.shape, other.strides);
+}
+
 Prepared prepare_packed_matvec(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const MatvecShape shape(signature);
   const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
-  const bool has_bias = signature.inputs.size() > 2 && !signature.inputs[2].absent;
+  const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
+  const bool has_bias = signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
   const StridedOperand from = strided_operand(x, 0), bytes = strided_operand(weight, 1);
   Shape lines = x.shape;
   Strides steps = x.strides;
@@ -108,6 +128,7 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const std::string dtype = dtype_struct(x.dtype);
   const char* const type = dialect_type(x.dtype);
   const Axes<kRuntimeRank> axes{from.base, &lines, &steps};
+  const bool has_vectors = from.base * size_of(x.dtype) % kVectorBytes == 0;
 
   CodedRows coded;
   if (!shape.codes_here) coded = add_coded_rows(*plan, x);
@@ -116,9 +137,14 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const std::int64_t stride = shape.outputs == 1 ? row_bytes : weight.strides[0];
   const std::int64_t step = std::gcd(std::gcd(size_of(shape.format), stride), kVectorBytes);
   const std::int64_t threads = shape.simdgroups * kSimdWidth;
+  const runtime::DeviceTraits& device = *signature.device;
+  const std::int64_t resident =
+      shape.codes_here
+          ? std::min(resident_threads(device), processors(device) * kRowThreads) / threads
+          : resident_groups(device, kResidentShare * threads);
   const std::int64_t groups =
-      std::min(ceil_div(shape.outputs, shape.simdgroups),
-               resident_groups(*signature.device, kResidentShare * threads));
+      std::min(ceil_div(shape.outputs, shape.simdgroups), std::max<std::int64_t>(resident, 1));
+  const std::int64_t most_threads = shape.codes_here ? std::max(threads, kRowThreads) : threads;
   const PackedMatvecParams<kRuntimeRank> params{
       .rows = shape.rows,
       .outputs = shape.outputs,
@@ -128,23 +154,28 @@ Prepared prepare_packed_matvec(const Signature& signature) {
       .end = bytes.base + std::max<std::int64_t>(0, (shape.outputs - 1) * stride) + row_bytes,
       .x = axes};
   std::int64_t together = 1;  // rows that a kernel is made for
-  while (together < shape.rows) together *= 2;
+  while (together < std::min(shape.rows, kMostRowsTogether)) together *= 2;
+  const std::int64_t layers = ceil_div(shape.rows, together);
   plan->add_step(true, [&](bool whole, bool rare) {
     std::vector<std::string> arguments = {format_struct(shape.format), dtype};
     if (!shape.codes_here) arguments.push_back(std::to_string(together));
-    for (std::string each : {std::string(truth(has_bias)), std::string(truth(whole)),
-                             std::to_string(whole ? step : 1), rank}) {
+    for (std::string each : {std::string(truth(has_bias)), std::string(truth(added >= 0)),
+                             std::string(truth(whole)), std::to_string(whole ? step : 1)}) {
       arguments.push_back(std::move(each));
     }
+    const bool vectors = shape.codes_here && whole && has_vectors;
+    if (shape.codes_here) arguments.push_back(truth(vectors));
+    arguments.push_back(rank);
     KernelCall call("packed/matvec.metal",
                     shape.codes_here ? "packed_matvec_row" : "packed_matvec_rows", arguments);
     if (shape.codes_here) {
-      call.read(type, "x", from.argument);
+      call.read(type, "x", vectors ? aligned(from.argument, kVectorBytes) : from.argument);
     } else {
       call.read("uint4", "codes", coded.codes).read("uint2", "scales", coded.scales);
     }
     call.read("uchar", "weight", whole ? aligned(bytes.argument, kVectorBytes) : bytes.argument)
         .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)
+        .read(type, "added", added >= 0 ? input_argument(signature, added) : from.argument)
         .write(type, "y", output_argument(signature))
         .constants(params);
     if (shape.codes_here) {
@@ -153,8 +184,8 @@ Prepared prepare_packed_matvec(const Signature& signature) {
     }
     return call.threadgroup("uint4", "staged", staged_vectors(shape.format) * shape.simdgroups)
         .work(product_work(1, shape.rows, shape.outputs, shape.units * kUnit))
-        .step(*plan, {static_cast<std::uint32_t>(groups)}, {static_cast<std::uint32_t>(threads)},
-              threads, rare);
+        .step(*plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(layers)},
+              {static_cast<std::uint32_t>(threads)}, most_threads, rare);
   });
   return prepared_steps(std::move(plan));
 }

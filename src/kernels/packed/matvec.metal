@@ -1,5 +1,5 @@
-// packed_linear of a few rows: y[r, o] = sum over k of x[r, k] * weight[o, k] (+ bias[o]). Text of
-// the kernel dialect.
+// packed_linear of a few rows: y[r, o] = sum over k of x[r, k] * weight[o, k] (+ bias[o]) (+
+// added[r, o]). Text of the kernel dialect.
 //
 // A simdgroup makes outputs of whole weight rows. It copies 64 units of 32 elements at a time into
 // threadgroup memory, 16 bytes a lane, the next ones being on the way while a lane multiplies two
@@ -32,8 +32,9 @@ HEARTH_INLINE void add_unit(thread float* sums, Block block, uint g, uint unit, 
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     uint row = kRows == 1 ? 0u : metal::min(uint(r), rows - 1u);
-    Codes code = codes + (2u * row * units + unit);
-    uint2 scale = scales[row * units + unit];
+    uint place = unit_place(unit, units);
+    Codes code = codes + (2u * row * units + place);
+    uint2 scale = scales[row * units + place];
     int dot[2], sum[2];
 #pragma unroll
     for (uint i = 0u; i < 2u; ++i) {
@@ -58,23 +59,33 @@ HEARTH_INLINE void add_unit(thread float* sums, Block block, uint g, uint unit, 
   }
 }
 
-// The rows of a weight that begins at byte `base`, and is laid out as p says, with p.rows rows of
-// codes. Threadgroups along x share out the rows of the weight.
-template <typename F, typename D, int kRows, bool kBias, bool kWhole, int kAlignment,
+// Starts loading what a simdgroup begins with.
+template <typename Stage, typename Params>
+HEARTH_INLINE void begin_rows(thread Stage& stage, device const uchar* weight, long base,
+                              constant Params& p, Ctx ctx) {
+  long output = long(ctx.tg.x) * ctx.nsg + ctx.sg;
+  if (output < p.outputs) {
+    stage.load(weight, base + output * p.stride, uint(p.units), p.end, ctx.lane);
+  }
+}
+
+// The rows of a weight that begins at byte `base`, and is laid out as p says, with `rows` rows of
+// codes, after begin_rows(). Threadgroups along x share out the rows of the weight.
+template <typename F, typename D, int kRows, bool kBias, bool kAdded, bool kWhole, int kAlignment,
           typename Params, typename Codes, typename Scales>
-HEARTH_INLINE void multiply_rows(device const uchar* weight, long base,
+HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
+                                 device const uchar* weight, long base,
                                  device const typename D::memory* bias,
-                                 device typename D::memory* y, constant Params& p, Codes codes,
-                                 Scales scales, threadgroup uint4* staged, Ctx ctx) {
+                                 device const typename D::memory* added,
+                                 device typename D::memory* y, constant Params& p, uint rows,
+                                 Codes codes, Scales scales, threadgroup uint4* staged, Ctx ctx) {
   typedef Staging<F, kWhole, kAlignment> Stage;
-  const uint kOfBlock = F::elements / kUnit;
+  const uint kOfBlock = F::elements / kUnit, kPairs = kOfBlock == 1u ? 1u : kOfBlock / 2u;
   threadgroup uint4* own = staged + ctx.sg * uint(Stage::vectors);
-  uint units = uint(p.units), rows = uint(p.rows);
+  uint units = uint(p.units);
   long step = long(ctx.ntg.x) * ctx.nsg;
   long output = long(ctx.tg.x) * ctx.nsg + ctx.sg;
   if (output >= p.outputs) return;
-  Stage stage;
-  stage.load(weight, base + output * p.stride, units, p.end, ctx.lane);
   uint first = 0u;  // unit of the row
   float sums[kRows];
 #pragma unroll
@@ -95,9 +106,12 @@ HEARTH_INLINE void multiply_rows(device const uchar* weight, long base,
     if (count == uint(Stage::units)) {
 #pragma unroll
       for (uint i = 0u; i < uint(Stage::units) / 32u; ++i) {
-        uint u = ctx.lane + 32u * i, block = u / kOfBlock;
-        add_unit<F, kRows>(sums, Stage::block(own, lead, block), 2u * (u - block * kOfBlock),
-                           first + u, codes, scales, units, rows);
+        // Neighbours, which share bytes where a block has more units.
+        uint pair = ctx.lane + 32u * (i >> 1), u = 2u * pair + (i & 1u);
+        uint block = kOfBlock == 1u ? u : pair / kPairs;
+        uint g = kOfBlock == 1u ? 0u : 4u * (pair - block * kPairs) + 2u * (i & 1u);
+        add_unit<F, kRows>(sums, Stage::block(own, lead, block), g, first + u, codes, scales, units,
+                           rows);
       }
     } else {
 #pragma unroll 1
@@ -115,7 +129,9 @@ HEARTH_INLINE void multiply_rows(device const uchar* weight, long base,
         sums[r] = 0.0f;
         if (ctx.lane != 0u || uint(r) >= rows) continue;
         if (kBias) sum += float(D::load(bias[output]));
-        y[long(r) * p.outputs + output] = D::store(sum);
+        long at = long(r) * p.outputs + output;
+        if (kAdded) sum += float(D::load(added[at]));
+        y[at] = D::store(sum);
       }
     }
     output = next;
@@ -123,25 +139,35 @@ HEARTH_INLINE void multiply_rows(device const uchar* weight, long base,
   }
 }
 
-// One row of x, which every threadgroup codes for itself.
-template <typename F, typename D, bool kBias, bool kWhole, int kAlignment, int kRank>
+// One row of x, which every threadgroup codes for itself while its first weights are on their way.
+template <typename F, typename D, bool kBias, bool kAdded, bool kWhole, int kAlignment,
+          bool kVectors, int kRank>
 void packed_matvec_row(device const typename D::memory* x, device const uchar* weight,
-                       device const typename D::memory* bias, device typename D::memory* y,
+                       device const typename D::memory* bias,
+                       device const typename D::memory* added, device typename D::memory* y,
                        constant PackedMatvecParams<kRank>& p, threadgroup uint4* codes,
                        threadgroup uint2* scales, threadgroup uint4* staged, Ctx ctx) {
-  code_row<D>(x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales, ctx.tid.x,
-              ctx.ntid.x);
+  Staging<F, kWhole, kAlignment> stage;
+  begin_rows(stage, weight, p.base, p, ctx);
+  code_row<D, kVectors>(x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales,
+                        ctx.tid.x, ctx.ntid.x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  multiply_rows<F, D, 1, kBias, kWhole, kAlignment>(weight, p.base, bias, y, p, codes, scales,
-                                                    staged, ctx);
+  multiply_rows<F, D, 1, kBias, kAdded, kWhole, kAlignment>(stage, weight, p.base, bias, added, y,
+                                                            p, 1u, codes, scales, staged, ctx);
 }
 
-// Several rows, which code_rows() has coded.
-template <typename F, typename D, int kRows, bool kBias, bool kWhole, int kAlignment, int kRank>
+// Several rows, which code_rows() has coded. Threadgroups along y share them out.
+template <typename F, typename D, int kRows, bool kBias, bool kAdded, bool kWhole, int kAlignment,
+          int kRank>
 void packed_matvec_rows(device const uint4* codes, device const uint2* scales,
                         device const uchar* weight, device const typename D::memory* bias,
-                        device typename D::memory* y, constant PackedMatvecParams<kRank>& p,
-                        threadgroup uint4* staged, Ctx ctx) {
-  multiply_rows<F, D, kRows, kBias, kWhole, kAlignment>(weight, p.base, bias, y, p, codes, scales,
-                                                        staged, ctx);
+                        device const typename D::memory* added, device typename D::memory* y,
+                        constant PackedMatvecParams<kRank>& p, threadgroup uint4* staged, Ctx ctx) {
+  Staging<F, kWhole, kAlignment> stage;
+  begin_rows(stage, weight, p.base, p, ctx);
+  long first = long(ctx.tg.y) * kRows, at = first * p.outputs;
+  uint rows = uint(metal::min(p.rows - first, long(kRows)));
+  multiply_rows<F, D, kRows, kBias, kAdded, kWhole, kAlignment>(
+      stage, weight, p.base, bias, added + (kAdded ? at : 0), y + at, p, rows,
+      codes + 2 * first * p.units, scales + first * p.units, staged, ctx);
 }

@@ -1,9 +1,12 @@
 // Blocks of packed dtypes: kernels/packed/dequantize.metal, and the list of the family.
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "codegen/dialect_types.h"
 #include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
 #include "kernels/packed/format_struct.h"
 #include "kernels/packed/packed.h"
 #include "ops/definition/defs.h"
@@ -14,6 +17,8 @@ namespace hearth::gpu {
 #include "kernels/packed/params.h"
 
 namespace {
+
+constexpr std::int64_t kDequantizeVector = 16, kDequantizeThreads = 128;
 
 Prepared prepare_dequantize_blocks(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
@@ -28,18 +33,37 @@ Prepared prepare_dequantize_blocks(const Signature& signature) {
   lines.erase(lines.rank() - 1);
   steps.erase(steps.rank() - 1);
   merge_kernel_axes(&lines, {&steps});
-  const DequantizeParams<kRuntimeRank> params{
-      .line_pieces = signature.output.shape.back() / kDequantizedAtOnce,
-      .pieces = count / kDequantizedAtOnce,
-      .lines = {from.base, &lines, &steps}};
-  plan->add_step(KernelCall("packed/dequantize.metal", "dequantize_blocks",
-                            {format_struct(format), dtype_struct(signature.output.dtype),
-                             std::to_string(lines.rank())})
-                     .read("uchar", "bytes", from.argument)
-                     .write(dialect_type(signature.output.dtype), "y", output_argument(signature))
-                     .constants(params)
-                     .step(*plan, {static_cast<std::uint32_t>(ceil_div(params.pieces, kThreads))},
-                           {kThreads}, kThreads));
+  const std::int64_t units = signature.output.shape.back() / kUnit;
+  DequantizeParams<kRuntimeRank> params{.line_parts = ceil_div(units, staged_units(format)),
+                                        .parts = 0,
+                                        .units = units,
+                                        .end = from.base + bytes.shape.back(),
+                                        .lines = {from.base, &lines, &steps}};
+  params.parts = params.line_parts * (count / signature.output.shape.back());
+  // What all blocks begin at multiples of.
+  std::int64_t step = std::gcd(size_of(format), kDequantizeVector);
+  for (int axis = 0; axis < lines.rank(); ++axis) {
+    if (lines[axis] <= 1) continue;
+    step = std::gcd(step, steps[axis]);
+    params.end += std::max<std::int64_t>(0, (lines[axis] - 1) * steps[axis]);
+  }
+  const std::int64_t simdgroups = kDequantizeThreads / kSimdWidth;
+  const std::int64_t groups = std::min(ceil_div(params.parts, simdgroups),
+                                       resident_groups(*signature.device, kDequantizeThreads));
+  const char* const type = dialect_type(signature.output.dtype);
+  plan->add_step(true, [&](bool whole, bool rare) {
+    return KernelCall("packed/dequantize.metal", "dequantize_blocks",
+                      {format_struct(format), dtype_struct(signature.output.dtype), truth(whole),
+                       std::to_string(whole ? step : 1), std::to_string(lines.rank())})
+        .read("uchar", "bytes", whole ? aligned(from.argument, kDequantizeVector) : from.argument)
+        .write(type, "y",
+               whole ? aligned(output_argument(signature), kDequantizeVector)
+                     : output_argument(signature))
+        .constants(params)
+        .threadgroup("uint4", "staged", staged_vectors(format) * simdgroups)
+        .step(*plan, {static_cast<std::uint32_t>(groups)}, {kDequantizeThreads}, kDequantizeThreads,
+              rare);
+  });
   return prepared_steps(std::move(plan));
 }
 
@@ -53,6 +77,7 @@ constexpr Implementation kPackedFamily[] = {
      .op = &defs::packed_linear_op,
      .accepts = fits_packed_matvec,
      .layout = LayoutNeed::last_axis_dense,
+     .fuses = fuses_packed_matvec,
      .prepare = prepare_packed_matvec,
      .launch = launch_steps},
 };

@@ -11,6 +11,7 @@ namespace hearth::gpu {
 
 // Of few rows of x: kernels/packed/matvec.metal.
 bool fits_packed_matvec(const Signature& signature);
+bool fuses_packed_matvec(const Signature& signature);
 Prepared prepare_packed_matvec(const Signature& signature);
 
 // x [.., in], input 0, in codes of 8 bits: kernels/packed/codes.metal, a step of the plan.
@@ -18,6 +19,8 @@ struct CodedRows {
   StepArgument codes, scales;  // of all rows, one after the other
 };
 CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x);
+// Units of a row that a simdgroup stages at a time: Staging::units.
+std::int64_t staged_units(DType format);
 // Vectors of 16 bytes of threadgroup memory in which a simdgroup stages a weight: Staging::vectors.
 std::int64_t staged_vectors(DType format);
 

@@ -10,11 +10,12 @@ enum { kUnit = 32 };
 // this, which lanes hold in registers.
 enum { kStagedBytes = 2560, kManyUnits = 128, kFewUnits = 64 };
 
-// Of dequantize_blocks(): pieces of kDequantizedAtOnce elements, in a line and in all; the axes are
-// those of lines, in bytes.
+// Of dequantize_blocks(): parts of a line that simdgroups stage at a time, and such parts of all
+// lines; units of a line; where the memory that may be read ends. The axes are those of lines, in
+// bytes.
 template <int kRank>
 struct DequantizeParams {
-  long line_pieces, pieces;
+  long line_parts, parts, units, end;
   Axes<kRank> lines;
 };
 

@@ -25,8 +25,11 @@ HEARTH_INLINE uint word_at(StagedBlock<kAlignment> block, uint at) {
     // At a byte, so that the compiler sees which words lie side by side.
     return *(threadgroup const uint*)((threadgroup const uchar*)block.words + byte);
   }
-  uint low = block.words[byte >> 2], high = block.words[(byte >> 2) + 1u];
-  return uint(((ulong(high) << 32) | low) >> ((byte & 3u) * 8u));
+  // The words of a block at one distance from multiples of 4 share addresses, loads and shifts.
+  uint base = block.place(at & 3u);
+  threadgroup const uint* words = block.words + (base >> 2);
+  uint low = words[at >> 2], high = words[(at >> 2) + 1u];
+  return uint(((ulong(high) << 32) | low) >> ((base & 3u) * 8u));
 }
 template <int kAlignment>
 HEARTH_INLINE uint pair_at(StagedBlock<kAlignment> block, uint at) {

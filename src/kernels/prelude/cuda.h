@@ -59,6 +59,10 @@ HEARTH_INLINE float saturated_fma(float a, float b, float c) {
 // kernels/blocks/dot4.h.
 #define HEARTH_HAS_DOT4 1
 HEARTH_INLINE int dot4(uint a, uint b, int sum) { return __dp4a(int(a), int(b), sum); }
+// Four of the eight bytes of `low` and `high`, by the low 3 bits of the lowest four nibbles of
+// `which`: see kernels/formulas/packed/block.h.
+#define HEARTH_HAS_PICK4 1
+HEARTH_INLINE uint pick4(uint low, uint high, uint which) { return __byte_perm(low, high, which); }
 
 HEARTH_INLINE uint lane_index() {
   uint lane;

@@ -78,23 +78,36 @@ class BatchBuilder {
   Batch batch(Device device) {
     for (std::size_t i = sequence_ + 1; i < starts_.size(); ++i) starts_[i] = starts_[sequence_];
     outputs_.resize(size(bucket(static_cast<std::int64_t>(outputs_.size()))));
-    const auto vector = [&](const std::vector<std::int32_t>& values) {
-      return Array::from_data(values, {static_cast<std::int64_t>(values.size())}, device);
+    // One array of all of them: one copy to the device, and one address.
+    std::vector<std::int32_t> all;
+    const auto at = [&](const std::vector<std::int32_t>& values) {
+      const auto first = static_cast<std::int64_t>(all.size());
+      all.insert(all.end(), values.begin(), values.end());
+      all.resize((all.size() + kAligned - 1) / kAligned * kAligned);
+      return std::pair(first, static_cast<std::int64_t>(values.size()));
+    };
+    const auto tokens = at(tokens_), positions = at(positions_), starts = at(starts_),
+               lengths = at(lengths_), table = at(table_), slots = at(slots_), states = at(states_),
+               outputs = at(outputs_);
+    const Array packed = Array::from_data(all, {static_cast<std::int64_t>(all.size())}, device);
+    const auto part = [&](const std::pair<std::int64_t, std::int64_t>& place) {
+      return narrow(packed, 0, place.first, place.second);
     };
     Batch made;
-    made.tokens = vector(tokens_);
-    made.positions = vector(positions_);
-    made.starts = vector(starts_);
-    made.lengths = vector(lengths_);
-    made.pages =
-        Array::from_data(table_, {static_cast<std::int64_t>(lengths_.size()), pages_}, device);
-    made.slots = vector(slots_);
-    made.states = vector(states_);
-    made.outputs = vector(outputs_);
+    made.tokens = part(tokens);
+    made.positions = part(positions);
+    made.starts = part(starts);
+    made.lengths = part(lengths);
+    made.pages = reshape(part(table), {lengths.second, pages_});
+    made.slots = part(slots);
+    made.states = part(states);
+    made.outputs = part(outputs);
     return made;
   }
 
  private:
+  static constexpr std::size_t kAligned = 4;  // elements: parts begin at multiples of 16 bytes
+
   static std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
   std::vector<std::int32_t> tokens_, positions_, starts_, lengths_, table_, slots_, states_,

@@ -61,7 +61,8 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
   CommandLevels levels(given_);
   std::vector<bool> is_member(given_.size(), false);
   for (auto& [kind, waiting] : classes) {
-    while (static_cast<int>(waiting.size()) >= kMinMembers) {
+    const int fewest = static_cast<int>(waiting.size()) >= kManyLaunches ? 2 : kMinMembers;
+    while (static_cast<int>(waiting.size()) >= fewest) {
       const int first = *std::min_element(waiting.begin(), waiting.end(), [&](int a, int b) {
         return levels.latest(a) < levels.latest(b);
       });
@@ -69,7 +70,7 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
       std::vector<int> members;
       const auto here = std::count_if(waiting.begin(), waiting.end(),
                                       [&](int i) { return levels.may_be_at(i, level); });
-      if (here >= kMinMembers) {
+      if (here >= fewest) {
         levels.fix(first, level);
         // Each that is fixed may push others, which depend on it, out of this level.
         for (const int i : waiting) {
@@ -78,8 +79,8 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
           members.push_back(i);
         }
       }
-      if (static_cast<int>(members.size()) >= kMinMembers) {
-        split(members, level, argument_bytes);
+      if (static_cast<int>(members.size()) >= fewest) {
+        split(members, fewest, level, argument_bytes);
         for (const int i : members) is_member[static_cast<std::size_t>(i)] = true;
       } else {
         members = {first};
@@ -99,13 +100,13 @@ void MergedCommands::plan(std::int64_t argument_bytes) {
 }
 
 // As few launches as hold the members.
-void MergedCommands::split(const std::vector<int>& members, int level,
+void MergedCommands::split(const std::vector<int>& members, int fewest, int level,
                            std::int64_t argument_bytes) {
   const Command& any = given_[static_cast<std::size_t>(members.front())];
   const std::int64_t each = batch_member_bytes(any.arguments) + 16;
   const std::int64_t most = (argument_bytes - 8) / each;
   const auto count = static_cast<std::int64_t>(members.size());
-  if (most < kMinMembers) {
+  if (most < fewest) {
     for (const int i : members) launches_.push_back({{i}, level, 0});
     return;
   }

@@ -21,8 +21,10 @@ namespace runtime {
 // kernels, sizes and dependencies alone, so that other addresses give the same commands.
 class MergedCommands {
  public:
-  // Below this a batched kernel is not worth compiling.
+  // Below this a batched kernel is not worth compiling, unless the commands launch the kernel so
+  // often that launches of two spare as many: a plan of many equal layers, for instance.
   static constexpr int kMinMembers = 4;
+  static constexpr int kManyLaunches = 32;
 
   // Batched kernels come from `registry`, compiled in parallel. `argument_bytes` is
   // Driver::argument_bytes(); with 0 nothing is merged. `commands` outlive this.
@@ -42,7 +44,7 @@ class MergedCommands {
   };
 
   void plan(std::int64_t argument_bytes);
-  void split(const std::vector<int>& members, int level, std::int64_t argument_bytes);
+  void split(const std::vector<int>& members, int fewest, int level, std::int64_t argument_bytes);
   void emit(KernelRegistry& registry);
   void fill(const Launch& launch, const Function& function);
 

@@ -64,6 +64,18 @@ HEARTH_INLINE uint signed_codes(uint zero, uint magnitudes, uint negative) {
   return zero * kFour - magnitudes + ((magnitudes & positive) << 1);
 }
 
+#if HEARTH_HAS_PICK4
+// Bytes of a table of 16, in four words, by the low (shift 0) or the high (4) nibbles of a word.
+HEARTH_INLINE uint pick_by_nibbles(uint word, uint shift, uint t0, uint t1, uint t2, uint t3) {
+  // Of a nibble's top bit, which half of the table.
+  uint halves = ((word & 0x88888888u) >> 1) | 0x32103210u;
+  uint first = metal::pick4(metal::pick4(t0, t1, word), metal::pick4(t2, t3, word), halves);
+  uint last = metal::pick4(metal::pick4(t0, t1, word >> 16), metal::pick4(t2, t3, word >> 16),
+                           halves >> 16);
+  return metal::pick4(first, last, shift == 0u ? 0x6420u : 0x7531u);
+}
+#endif
+
 // The base of format F.
 template <class F, uint kElements, uint kBytes, int kZero>
 struct Format {

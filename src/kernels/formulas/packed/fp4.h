@@ -6,21 +6,26 @@
 
 namespace packed_formats {
 
-// Four in the nibbles of four bytes; the magnitude is the low 3 bits x, plus x - 4 from 4 on, and 2
-// more of 7.
-HEARTH_INLINE uint float4_codes(uint nibbles) {
+// Of the nibbles of four bytes, low (shift 0) or high ones (4). The magnitude is the low 3 bits x,
+// plus x - 4 from 4 on, and 2 more of 7.
+HEARTH_INLINE uint float4_codes(uint word, uint shift) {
+#if HEARTH_HAS_PICK4
+  return pick_by_nibbles(word, shift, 0x0f0e0d0cu, 0x18141210u, 0x090a0b0cu, 0x00040608u);
+#else
+  uint nibbles = (word >> shift) & (15u * kFour);
   uint low = nibbles & (3u * kFour);
   uint upper = low & (((nibbles >> 2) & kFour) * 3u);
   uint last = upper & (upper >> 1) & kFour;
   uint magnitudes = (nibbles & (7u * kFour)) + upper + (last << 1);
   return signed_codes(12u, magnitudes, (nibbles >> 3) & kFour);
+#endif
 }
 
 // e [1], qs [16]: times 2^(e - 128); byte j holds elements j and j + 16.
 struct MXFP4 : Format<MXFP4, 32u, 17u, 12> {
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
-    return float4_codes((word_at(block, 1u + 4u * q) >> (4u * g)) & (15u * kFour));
+    return float4_codes(word_at(block, 1u + 4u * q), 4u * g);
   }
   template <class Bytes>
   static HEARTH_INLINE float step(Bytes block, uint) {
@@ -36,7 +41,7 @@ struct NVFP4 : Format<NVFP4, 64u, 36u, 12> {
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     uint word = word_at(block, 4u + 8u * g + 4u * (q & 1u));
-    return float4_codes((word >> (2u * (q & 2u))) & (15u * kFour));
+    return float4_codes(word, 2u * (q & 2u));
   }
   template <class Bytes>
   static HEARTH_INLINE float step(Bytes block, uint g) {

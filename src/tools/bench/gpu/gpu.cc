@@ -155,10 +155,14 @@ void bench_gpu(Bench& bench) {
   device.trim();
   bench_gpu_products(bench, limits);
   device.trim();
+  bench_gpu_packed(bench, limits);
+  device.trim();
   bench_gpu_sort(bench);
   device.trim();
   bench_gpu_latency(bench);
   bench_gpu_training(bench);
+  device.trim();
+  bench_gpu_language(bench);
 }
 
 }  // namespace hearth::tools

@@ -53,8 +53,10 @@ class MemoryLimits {
 // The rows, by subject.
 void bench_gpu_memory(Bench& bench, MemoryLimits& limits);
 void bench_gpu_products(Bench& bench, MemoryLimits& limits);
+void bench_gpu_packed(Bench& bench, MemoryLimits& limits);
 void bench_gpu_sort(Bench& bench);
 void bench_gpu_latency(Bench& bench);
 void bench_gpu_training(Bench& bench);
+void bench_gpu_language(Bench& bench);
 
 }  // namespace hearth::tools
