@@ -251,6 +251,21 @@ TEST(LanguageModel, PackedAndHalfWeightsStayWhatTheyAre) {
   }
 }
 
+TEST(LanguageModel, FilesOfTensorsThatDoNotFitAreRefused) {
+  const auto refused = [](const char* name, const char* key, std::uint32_t value) {
+    const GoldenModel golden = testing::read_golden_model(name);
+    GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+    contents.metadata.set(key, value);
+    return check::error_of(ErrorCode::invalid_argument, [&] { lay_out_as_file(contents); });
+  };
+  EXPECT_TRUE(check::contains(refused("llama", "llama.attention.key_length", 12), "heads"));
+  EXPECT_TRUE(check::contains(refused("llama", "llama.attention.key_length", 1u << 31), "columns"));
+  EXPECT_TRUE(check::contains(refused("llama_llama3", "llama.rope.dimension_count", 1u << 31),
+                              "columns that turn"));
+  EXPECT_TRUE(check::contains(refused("qwen3_5", "qwen35.ssm.group_count", 0), "heads of keys"));
+  EXPECT_TRUE(check::contains(refused("qwen3_5", "qwen35.ssm.value_size", 16), "heads"));
+}
+
 TEST(LanguageModel, RefusesWhatIsNotThere) {
   const GoldenModel golden = testing::read_golden_model("llama");
   GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));

@@ -79,8 +79,10 @@ inline void tile_value_heads(GgufContents& contents, const LanguageConfig& confi
     return order;
   };
   const auto reorder = [&](const char* ending, std::int64_t kept, std::int64_t width, int axis) {
-    change_arrays(contents.arrays, ending,
-                  [&](const Array& x) { return in_order(x, order_of(kept, width), axis); });
+    change_arrays(contents.arrays, ending, [&](const Array& x) {
+      require_extent(x, axis, kept + delta.value_heads * width);
+      return in_order(x, order_of(kept, width), axis);
+    });
   };
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     if (config.layers[i].mixer != Mixer::delta) continue;

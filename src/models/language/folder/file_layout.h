@@ -18,6 +18,9 @@ void lay_out_as_file(GgufContents& contents);
 
 // ---- For families
 
+// Throws Error{invalid_argument} for a tensor of another extent.
+void require_extent(const Array& x, int axis, std::int64_t expected);
+
 // Rows or columns of x in another order; x may be packed for rows.
 Array in_order(const Array& x, const std::vector<std::int64_t>& order, int axis);
 
