@@ -82,7 +82,8 @@ TEST_P(Encoders, FilesOfFoldersGiveTheSame) {
                             Weights(contents.arrays, DType::f32, Device()), Device());
   const TokenLists texts = {tokens_of(golden.prompts.back())};
   GoldenPrompt expected = golden.prompts.back();
-  expected.values = values_of(encode_tokens(testing::golden_language_model(golden, DType::f32, 0), texts));
+  expected.values =
+      values_of(encode_tokens(testing::golden_language_model(golden, DType::f32, 0), texts));
   EXPECT_LE(testing::normalized_error(values_of(encode_tokens(model, texts)), expected), 1e-12);
   EXPECT_FALSE(contents.metadata.as_bool(model.config.architecture + ".attention.causal"));
 }

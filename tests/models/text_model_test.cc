@@ -64,7 +64,8 @@ class TextModels : public ::testing::Test {
 
 TEST_F(TextModels, WritesWhatTheModelWrites) {
   for (const std::int64_t drafts : {0, 8}) {
-    const TextModel model = TextModel::load(path_, {.context = kContext, .drafts = drafts});
+    const TextModel model =
+        TextModel::load(path_, {.compute = DType::f64, .context = kContext, .drafts = drafts});
     EXPECT_EQ(model.family(), "qwen3");
     EXPECT_EQ(model.vocabulary(), loaded_.model.vocabulary());
     EXPECT_FALSE(model.is_encoder());

@@ -33,8 +33,8 @@ HEARTH_API std::pair<Array, Array> causal_conv(const Array& x, const Array& weig
                                                const Array& state, const Array& starts,
                                                const Array& bias = Array());
 
-// gated_delta_rule() may compute so many rows of a sequence at once, which rounds otherwise than row
-// by row; fewer rows never. Cutting a sequence at multiples of this changes no bit.
+// gated_delta_rule() may compute so many rows of a sequence at once, which rounds otherwise than
+// row by row; fewer rows never. Cutting a sequence at multiples of this changes no bit.
 inline constexpr std::int64_t kDeltaRuleBlock = 64;
 
 struct GatedDeltaOptions {

@@ -1,9 +1,9 @@
 // Guesses at how texts go on, which a model then checks many at a time.
 //
-// What a text becomes does not depend on them: behind each guessed token the next one is drawn as
-// it would be without guesses, from the same scores with the same random bits, and a guess holds
-// only where it is the token that was drawn. Good guesses save passes of the model, bad ones cost
-// rows.
+// What a text becomes does not depend on them, within what scheduler.h says of rounding: behind
+// each guessed token the next one is drawn as it would be without guesses, from the same scores
+// with the same random bits, and a guess holds only where it is the token that was drawn. Good
+// guesses save passes of the model, bad ones cost rows.
 #pragma once
 
 #include <cstdint>

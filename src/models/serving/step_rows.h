@@ -13,8 +13,8 @@ namespace hearth::models {
 std::vector<std::int64_t> rows_of_step(std::span<const std::int64_t> pending, std::int64_t budget);
 
 // Where a prompt may be cut. A recurrence that runs whole blocks of rows at once rounds these
-// otherwise than row by row, so what a text becomes would depend on the cuts: the whole blocks of its
-// prompt run as such, all rows behind them one by one, in pieces of less than a block.
+// otherwise than row by row, so what a text becomes would depend on the cuts: the whole blocks of
+// its prompt run as such, all rows behind them one by one, in pieces of less than a block.
 struct BlockCuts {
   std::int64_t prompt = 0;
   std::int64_t block = 1;  // 1: anywhere

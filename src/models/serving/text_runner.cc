@@ -156,9 +156,7 @@ void TextRunner::let_in() {
   }
 }
 
-BlockCuts TextRunner::cuts(const RunningText& text) const {
-  return {text.prompt_length(), block_};
-}
+BlockCuts TextRunner::cuts(const RunningText& text) const { return {text.prompt_length(), block_}; }
 
 SavePoints TextRunner::save_points(const RunningText& text) const {
   return {static_cast<std::int64_t>(text.tokens().size()), options_.page_size, options_.save_rows,
