@@ -73,6 +73,11 @@ class HttpTransport::Server final : public httplib::Server {
   Server(HttpOptions options, std::function<ApiResponse(const ApiRequest&)> answer)
       : options_(std::move(options)), answer_(std::move(answer)) {
     set_payload_max_length(options_.most_body_bytes);
+    // What answers promise; a second less than is kept, so that no request meets the end.
+    set_keep_alive_max_count(kMostRequests);
+    set_keep_alive_timeout(
+        std::max(std::chrono::duration_cast<std::chrono::seconds>(options_.idle_time).count() - 1,
+                 decltype(std::chrono::seconds().count()){1}));
     // One that is taken is refused, which the library's own options would share.
     set_socket_options([](socket_t socket) {
       const int yes = 1;

@@ -21,7 +21,7 @@ struct HttpOptions {
   std::size_t most_body_bytes = 8 << 20;
   std::chrono::milliseconds read_time{20'000};   // for all of a request
   std::chrono::milliseconds write_time{10'000};  // that a reader may make a write wait
-  std::chrono::milliseconds idle_time{3'000};    // that a connection is kept between requests
+  std::chrono::milliseconds idle_time{6'000};    // that a connection is kept between requests
 };
 
 class HttpTransport {
