@@ -31,10 +31,14 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   Generated made;
   made.prompt_tokens = length;
   const std::int64_t most = std::min(options.tokens, model.config.context - length);
+  const CacheType keys = options.keys.value_or(model.compute);
+  const CacheType values = options.values.value_or(model.compute);
   Sequences sequences(model, {.pages = (length + most + kPageRows - 1) / kPageRows,
                               .page_size = kPageRows,
                               .states = 1,
-                              .dtype = model.compute});
+                              .keys = keys,
+                              .values = values,
+                              .rotate = keys.is_coded() || values.is_coded()});
   Sequence sequence = sequences.begin();
   Sampler sampler(options.sampler);
   TokenStream stream(loaded.tokenizer);

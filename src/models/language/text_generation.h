@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
+#include "models/language/cache_type.h"
 #include "models/language/load_model.h"
 #include "models/sampler.h"
 
@@ -14,6 +16,8 @@ struct GenerateOptions {
   std::int64_t tokens = 256;  // to write at most
   SamplerOptions sampler = {};
   bool parse_special = false;  // texts of control tokens in the prompt are these tokens
+  // Of caches; default what the model computes in. Codes are of rows that are rotated.
+  std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
 };
 
 struct Generated {

@@ -11,6 +11,8 @@
 #include <cstring>
 
 #include "core/integer_math.h"
+#include "core/packed/decode.h"
+#include "core/packed/turbo.h"
 #include "devices/cpu/ops/attention/paged_chunk.h"
 #include "devices/cpu/ops/attention/paged_piece.h"
 
@@ -32,7 +34,9 @@ PagedArgs paged_args(const Launch& launch) {
   a.heads = a.q.shape()[1];
   a.kv_heads = a.keys.shape()[1];
   a.d = a.q.shape()[2];
-  a.dv = a.values.shape()[2];
+  a.key_format = settings.key_format;
+  a.value_format = settings.value_format;
+  a.dv = paged::columns_of(a.value_format, a.values.shape()[2]);
   a.page_size = settings.page_size;
   a.page_count = a.keys.shape()[0] / settings.page_size;
   a.scale = settings.scale;
@@ -165,6 +169,19 @@ void clear_rows(const PagedArgs& a, const Operand& output) {
 }
 
 }  // namespace
+
+void decode_cache_row(paged::CacheFormat format, const std::byte* codes, std::int64_t n,
+                      float* to) {
+  if (is_turbo_bits(format)) return decode_turbo(format, codes, n, to);
+  decode(static_cast<DType>(format), codes, n, to);
+}
+
+void decode_cache_row(paged::CacheFormat format, const std::byte* codes, std::int64_t n,
+                      double* to) {
+  float* const narrow = scratch<float>(15, n);
+  decode_cache_row(format, codes, n, narrow);
+  std::copy_n(narrow, n, to);
+}
 
 void launch_paged_attention(const Launch& launch) {
   const Operand output = output_of(launch);
