@@ -40,8 +40,7 @@ HEARTH_API Array turbo_quantize(const Array& x, std::int64_t bits);
 
 // What rows of turbo_quantize() stand for, in f32 or another float dtype: u8 [..., 4 + n * bits /
 // 8] -> [..., n].
-HEARTH_API Array turbo_dequantize(const Array& codes, std::int64_t bits,
-                                  DType dtype = DType::f32);
+HEARTH_API Array turbo_dequantize(const Array& codes, std::int64_t bits, DType dtype = DType::f32);
 
 // The bytes of a packed array's blocks: u8 [..., bytes of the last axis], a view.
 HEARTH_API Array block_bytes(const Array& x);

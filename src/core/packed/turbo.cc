@@ -22,7 +22,8 @@ struct Codebook {
   float unit;
 
   float value(std::size_t code) const {
-    return static_cast<float>(codes[code]) - static_cast<float>(on_host::packed_formats::Turbo4::zero);
+    return static_cast<float>(codes[code]) -
+           static_cast<float>(on_host::packed_formats::Turbo4::zero);
   }
 };
 

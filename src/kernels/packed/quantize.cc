@@ -96,7 +96,7 @@ Prepared prepare_turbo_quantize(const Signature& signature) {
                                            .bytes = signature.output.shape.back(),
                                            .step = rows.step,
                                            .x = {from.base, &rows.shape, &rows.strides}});
-  plan->add_step(encoding_step(*plan, call, count * kSimdWidth));
+  plan->add_step(encoding_step(*plan, call, count * 32));
   return prepared_steps(std::move(plan));
 }
 

@@ -27,16 +27,15 @@ HEARTH_INLINE float limited_to(float x, float most) {
 }
 
 template <int kBits, int kRank>
-void quantize_blocks(device const float* x, device uchar* y,
-                     constant QuantizeParams<kRank>& p, Ctx ctx) {
+void quantize_blocks(device const float* x, device uchar* y, constant QuantizeParams<kRank>& p,
+                     Ctx ctx) {
   const int kBytes = 2 + 4 * kBits;
   const float kMost = (kBits == 4 ? 8.0f : 127.0f) * 65504.0f;
   ulong block = (ulong(ctx.tg.x) * ctx.ntid.x + ctx.tid.x) / 32;
   if (block >= ulong(p.blocks)) return;
   ulong line = block / ulong(p.row_blocks);
   long first = long(block - line * ulong(p.row_blocks)) * 32 + long(ctx.lane);
-  float value =
-      limited_to(x[offset_of<ulong, kRank>(line, p.x) + first * p.step], kMost);
+  float value = limited_to(x[offset_of<ulong, kRank>(line, p.x) + first * p.step], kMost);
   device uchar* to = y + block * ulong(kBytes);
   float most = lanes_max(metal::abs(value));
   if (kBits == 8) {

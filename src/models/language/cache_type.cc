@@ -95,8 +95,6 @@ HeadRotation::HeadRotation(std::int64_t columns, std::uint64_t seed, DType compu
 Array HeadRotation::forward(const Array& x) const {
   return defined() ? hadamard(mul(x, signs_)) : x;
 }
-Array HeadRotation::undo(const Array& y) const {
-  return defined() ? mul(hadamard(y), signs_) : y;
-}
+Array HeadRotation::undo(const Array& y) const { return defined() ? mul(hadamard(y), signs_) : y; }
 
 }  // namespace hearth::models

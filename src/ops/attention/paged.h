@@ -60,8 +60,18 @@ inline Settings settings_of(ParamReader statics) {
 }
 
 inline Params params_of(const Settings& s) {
-  return Params().f64(s.scale).i64(s.page_size).f64(s.softcap).i64(s.window).i64(
-      s.key_format).i64(s.value_format);
+  return Params()
+      .f64(s.scale)
+      .i64(s.page_size)
+      .f64(s.softcap)
+      .i64(s.window)
+      .i64(s.key_format)
+      .i64(s.value_format);
+}
+
+inline bool has_codes(ParamReader statics) {
+  const Settings s = settings_of(statics);
+  return s.key_format != 0 || s.value_format != 0;
 }
 
 }  // namespace hearth::paged

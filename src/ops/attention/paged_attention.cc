@@ -204,7 +204,8 @@ Array paged_attention_composite(const Composite& c) {
   const Places places = places_of(c, s);
   // [rows, kv_heads, group, keys]
   const Array grouped = reshape(cast(c.input(kQ), sums), {rows, kv_heads, group, q[2]});
-  Array scores = matmul(grouped, permute(taken(c.input(kKeys), places, s.key_format, sums), {0, 2, 3, 1}));
+  Array scores =
+      matmul(grouped, permute(taken(c.input(kKeys), places, s.key_format, sums), {0, 2, 3, 1}));
   scores = mul(scores, s.softcap > 0 ? s.scale / s.softcap : s.scale);
   if (s.softcap > 0) scores = mul(tanh(scores), s.softcap);
   const Array unseeing = unsqueeze(logical_not(any(places.seen, {1}, true)), {2, 3});
@@ -320,10 +321,10 @@ Cache cache_of(const Array& rows, std::int64_t bits, const char* what) {
   }
   if (!rows.defined() || !is_packed(rows.dtype())) return {rows, bits};
   if (bits != 0 || (rows.dtype() != DType::q8_0 && rows.dtype() != DType::q4_0)) {
-    throw Error(ErrorCode::dtype,
-                "paged_attention: a cache of blocks that it does not read; got " +
-                    std::string(name(rows.dtype())) + (bits != 0 ? " and bits of codes" : "") +
-                    ", expected floats, q8_0, q4_0 or codes of turbo_quantize()");
+    throw Error(ErrorCode::dtype, "paged_attention: a cache of blocks that it does not read; got " +
+                                      std::string(name(rows.dtype())) +
+                                      (bits != 0 ? " and bits of codes" : "") +
+                                      ", expected floats, q8_0, q4_0 or codes of turbo_quantize()");
   }
   return {block_bytes(rows), static_cast<CacheFormat>(rows.dtype())};
 }
@@ -359,10 +360,10 @@ Array paged_attention(const Array& q, const Array& keys, const Array& values, co
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(d > 0 ? d : 1)));
   const paged::Cache k = paged::cache_of(keys, options.key_bits, "key_bits");
   const paged::Cache v = paged::cache_of(values, options.value_bits, "value_bits");
-  return call(defs::paged_attention_op,
-              paged::params_of(
-                  {scale, page_size, options.softcap, options.window, k.format, v.format}),
-              {&q, &k.rows, &v.rows, &pages, &starts, &lengths, optional_input(options.sinks)});
+  return call(
+      defs::paged_attention_op,
+      paged::params_of({scale, page_size, options.softcap, options.window, k.format, v.format}),
+      {&q, &k.rows, &v.rows, &pages, &starts, &lengths, optional_input(options.sinks)});
 } catch (const Error& error) {
   throw_as("paged_attention", error);
 }

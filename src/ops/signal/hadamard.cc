@@ -46,9 +46,9 @@ Grads hadamard_gradient(const Vjp& v) { return grads(hadamard(v.grad)); }
 
 std::vector<SampleCase> hadamard_samples() {
   std::vector<SampleCase> samples;
-  for (const Shape& shape : {Shape{8}, Shape{2, 16}, Shape{3, 12}, Shape{2, 3, 5}, Shape{4, 1},
-                             Shape{2, 64}, Shape{3, 96}, Shape{2, 2, 80}, Shape{2, 256},
-                             Shape{1, 1024}, Shape{0, 4}, Shape{3, 0}}) {
+  for (const Shape& shape :
+       {Shape{8}, Shape{2, 16}, Shape{3, 12}, Shape{2, 3, 5}, Shape{4, 1}, Shape{2, 64},
+        Shape{3, 96}, Shape{2, 2, 80}, Shape{2, 256}, Shape{1, 1024}, Shape{0, 4}, Shape{3, 0}}) {
     samples.emplace_back().inputs = {{shape}};
   }
   samples.emplace_back().inputs = {{Shape{}}};

@@ -68,8 +68,7 @@ void bench_coded(Bench& bench, const RowSpec& spec, std::int64_t length, const C
   const WithThreads with(spec.threads);
   const PagedProblem coded(1, length, cache.dtype, cache.bits);
   const PagedProblem plain(1, length, DType::f16);
-  bench.measure(spec, timed("hearth", [&] { coded.run(); }),
-                {timed("f16", [&] { plain.run(); })});
+  bench.measure(spec, timed("hearth", [&] { coded.run(); }), {timed("f16", [&] { plain.run(); })});
 }
 
 void bench_decode(Bench& bench, const RowSpec& spec, std::int64_t length, std::int64_t bytes) {
@@ -107,13 +106,13 @@ void bench_paged(Bench& bench) {
     if (bench.wants(decode.row)) bench_decode(bench, decode, kLength, kBytes);
     for (const std::int64_t length : {1536, 8192}) {
       for (const CodedCache& cache : kCodedCaches) {
-        const RowSpec coded{.row = "paged/decode_" + std::to_string(length) + "_" + cache.name +
-                                   ending,
-                            .unit = "us",
-                            .scale = 1e6,
-                            .ratio = cache.ratio,
-                            .threads = threads,
-                            .recording_included = true};
+        const RowSpec coded{
+            .row = "paged/decode_" + std::to_string(length) + "_" + cache.name + ending,
+            .unit = "us",
+            .scale = 1e6,
+            .ratio = cache.ratio,
+            .threads = threads,
+            .recording_included = true};
         if (bench.wants(coded.row)) bench_coded(bench, coded, length, cache);
       }
     }

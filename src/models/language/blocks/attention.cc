@@ -99,10 +99,9 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
   options.sinks = sinks;
   options.key_bits = cache.key_type.bits;
   options.value_bits = cache.value_type.bits;
-  Array mixed = paged_attention(
-      cache.key_rotation.forward(q), readable(cache.keys, cache.key_type),
-      readable(cache.values, cache.value_type), batch.pages, batch.starts, batch.lengths, page_size,
-      options);
+  Array mixed = paged_attention(cache.key_rotation.forward(q), readable(cache.keys, cache.key_type),
+                                readable(cache.values, cache.value_type), batch.pages, batch.starts,
+                                batch.lengths, page_size, options);
   mixed = cache.value_rotation.undo(mixed);
   if (gate.defined()) mixed = mixed * sigmoid(gate);
   return output.forward(reshape(mixed, {rows, config.heads * config.value_dim}));

@@ -94,8 +94,11 @@ using Turbo4Rows = ScalarRows<on_host::packed_formats::Turbo4>;
 
 using Bytes16 = hn::FixedTag<std::uint8_t, 16>;
 
-HWY_INLINE float half_float(const std::byte* from) {
-  return static_cast<float>(on_host::half{load_bytes<std::uint16_t>(from)});
+// A half in all lanes.
+HWY_INLINE FloatVector half_step(const std::byte* from) {
+  const hn::Rebind<std::uint16_t, Floats> d16;
+  const hn::Rebind<hwy::float16_t, Floats> half;
+  return hn::PromoteTo(Floats(), hn::BitCast(half, hn::Set(d16, load_bytes<std::uint16_t>(from))));
 }
 
 struct Q8Rows {
@@ -111,7 +114,7 @@ struct Q8Rows {
   };
   static HWY_INLINE Block block(const std::byte* row, int64_t b) {
     const std::byte* const at = row + b * 34;
-    return {reinterpret_cast<const std::int8_t*>(at + 2), hn::Set(Floats(), half_float(at))};
+    return {reinterpret_cast<const std::int8_t*>(at + 2), half_step(at)};
   }
 };
 
@@ -135,7 +138,7 @@ struct Q4Rows {
     const hn::FixedTag<std::int8_t, 16> di;
     const std::byte* const at = row + b * 18;
     Block made;
-    made.step = hn::Set(Floats(), half_float(at));
+    made.step = half_step(at);
     const auto pairs = hn::LoadU(d, as_codes(at + 2));
     const auto zero = hn::Set(di, 8);
     const auto low = hn::BitCast(di, hn::And(pairs, hn::Set(d, 15)));
@@ -177,15 +180,16 @@ struct Turbo2Rows {
   }
 };
 
-// 4 in bytes whose bit is set, in order.
-HWY_INLINE hn::Vec<Bytes16> third_bits(std::uint32_t low, std::uint32_t high) {
+// 4 in bytes whose bit is set: of 16 bits in order, of two of which `spread` names the bytes.
+alignas(16) constexpr std::uint8_t kLowBytes[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+alignas(16) constexpr std::uint8_t kHighBytes[16] = {2, 2, 2, 2, 2, 2, 2, 2,
+                                                     3, 3, 3, 3, 3, 3, 3, 3};
+HWY_INLINE hn::Vec<Bytes16> third_bits(hn::Vec<Bytes16> bits, const std::uint8_t* spread) {
   const Bytes16 d;
   const hn::FixedTag<std::uint64_t, 2> d64;
-  constexpr std::uint64_t kOnes = 0x0101010101010101u;
-  alignas(16) const std::uint64_t spread[2] = {low * kOnes, high * kOnes};
   const auto one_each = hn::BitCast(d, hn::Set(d64, 0x8040201008040201u));
-  const auto bits = hn::And(hn::BitCast(d, hn::Load(d64, spread)), one_each);
-  return hn::And(hn::VecFromMask(d, hn::Eq(bits, one_each)), hn::Set(d, 4));
+  const auto own = hn::And(hn::TableLookupBytes(bits, hn::Load(d, spread)), one_each);
+  return hn::And(hn::VecFromMask(d, hn::Eq(own, one_each)), hn::Set(d, 4));
 }
 
 struct Turbo3Rows {
@@ -196,10 +200,10 @@ struct Turbo3Rows {
     Block made;
     made.step = row_step(row);
     const auto both = two_bit_codes(at);
-    const auto third = load_bytes<std::uint32_t>(at + 8);
+    const hn::FixedTag<std::uint32_t, 4> d32;
+    const auto third = hn::BitCast(d, hn::Set(d32, load_bytes<std::uint32_t>(at + 8)));
     const auto mask = hn::Set(d, 3);
-    const auto low = third_bits(third & 255u, third >> 8 & 255u);
-    const auto high = third_bits(third >> 16 & 255u, third >> 24);
+    const auto low = third_bits(third, kLowBytes), high = third_bits(third, kHighBytes);
     look_up(kTable3, hn::Or(hn::And(both, mask), low),
             hn::Or(hn::And(hn::ShiftRight<4>(both), mask), high), made.codes);
     return made;
@@ -408,8 +412,7 @@ void sums(int64_t m, int64_t d, int64_t count, const float* weights, int64_t wei
   for (int64_t column = blocks * kBlockCodes; column < d; ++column) {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t r = 0; r < count; ++r) {
-        to[i * d + column] +=
-            weights[i * weight_stride + r] * one_of<R>(rows + r * stride, column);
+        to[i * d + column] += weights[i * weight_stride + r] * one_of<R>(rows + r * stride, column);
       }
     }
   }

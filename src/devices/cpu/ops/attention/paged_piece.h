@@ -102,11 +102,19 @@ struct PagedPiece {
   std::int64_t piece, first_head, heads;
 };
 
-// Keys of a piece that lie one after the other, at most kMost of them; slot below 0: hidden.
+// Keys of a piece that lie one after the other; slot below 0: hidden.
 struct PagedBlock {
-  static constexpr std::int64_t kMost = 16;
   std::int64_t begin, count, slot;
 };
+
+// Rows of a block: two blocks, of which one is fetched while the other is worked on, stay in the
+// first-level cache.
+inline std::int64_t paged_block_rows(const Operand& cache, const PagedPiece& piece) {
+  constexpr std::int64_t kBlockBytes = 18 * 1024, kLeast = 4, kMost = 16;
+  const std::int64_t bytes = piece.heads * cache.shape()[2] * size_of(cache.dtype());
+  return std::clamp(kBlockBytes / std::max<std::int64_t>(bytes, 1) / kLeast * kLeast, kLeast,
+                    kMost);
+}
 
 // Asks for part `part` of `parts` of what a block's rows hold for some heads, which dense caches
 // have side by side. Processors do not foresee that by themselves: a row of one head is short, and
@@ -119,7 +127,7 @@ inline void fetch_block(const Operand& cache, const PagedBlock& block, const Pag
   const std::int64_t bytes = piece.heads * cache.shape()[2] * size_of(cache.dtype());
   for (std::int64_t i = first; i < end; ++i) {
     const Address row = cache.at(PagedArgs::at(cache, block.slot + i, piece.first_head));
-    for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 0, 2);
+    for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
   }
 }
 
@@ -152,13 +160,19 @@ void attend_piece(const PagedArgs& a, const PagedLines& lines, const PagedPiece&
   const std::int64_t width = end - key;
   if (width <= 0) return;
   bool misses = false;
-  std::vector<PagedBlock> blocks;
+  std::vector<PagedBlock> key_blocks, value_blocks;
+  const auto cut = [](std::int64_t most, std::int64_t begin, std::int64_t n, std::int64_t slot,
+                      std::vector<PagedBlock>& blocks) {
+    for (std::int64_t i = 0; i < n; i += most) {
+      blocks.push_back({begin + i, std::min(most, n - i), slot < 0 ? slot : slot + i});
+    }
+  };
+  const std::int64_t key_rows = paged_block_rows(a.keys, piece);
+  const std::int64_t value_rows = paged_block_rows(a.values, piece);
   a.for_runs(s, key, end, [&](std::int64_t begin, std::int64_t n, std::int64_t slot) {
     misses |= slot < 0;
-    for (std::int64_t i = 0; i < n; i += PagedBlock::kMost) {
-      blocks.push_back(
-          {begin - key + i, std::min(PagedBlock::kMost, n - i), slot < 0 ? slot : slot + i});
-    }
+    cut(key_rows, begin - key, n, slot, key_blocks);
+    cut(value_rows, begin - key, n, slot, value_blocks);
   });
   T* const q = scratch<T>(0, all * d);
   for (std::int64_t i = 0; i < all; ++i) {
@@ -169,13 +183,13 @@ void attend_piece(const PagedArgs& a, const PagedLines& lines, const PagedPiece&
   T* const scores = scratch<T>(1, all * width);
   std::fill_n(scores, all * width, T(0));
   const CacheReader<T> keys(a.keys, a.key_format, d);
-  with_blocks(a.keys, blocks, piece,
+  with_blocks(a.keys, key_blocks, piece,
               [&](const PagedBlock& block, std::int64_t head, std::int64_t offset) {
                 keys.dots(count, q + head * count * d, offset, block.count,
                           scores + head * count * width + block.begin, width);
               });
   for (std::int64_t part = 0; part < piece.heads; ++part) {
-    fetch_block(a.values, blocks[0], piece, part);
+    fetch_block(a.values, value_blocks[0], piece, part);
   }
   for (std::int64_t i = 0; i < all; ++i) {
     const std::int64_t row = i % count / group;
@@ -189,7 +203,7 @@ void attend_piece(const PagedArgs& a, const PagedLines& lines, const PagedPiece&
     std::fill(line + to, line + width, T(0));
   }
   const CacheReader<T> values(a.values, a.value_format, dv);
-  with_blocks(a.values, blocks, piece,
+  with_blocks(a.values, value_blocks, piece,
               [&](const PagedBlock& block, std::int64_t head, std::int64_t offset) {
                 values.sums(count, scores + head * count * width + block.begin, width, offset,
                             block.count, result + head * count * dv);
