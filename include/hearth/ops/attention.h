@@ -104,7 +104,8 @@ struct PagedAttentionOptions {
   Array sinks = {};  // [heads], q's dtype: scores that take part in the softmax and weigh nothing
   // 2, 3 or 4: keys, values are rows of turbo_quantize() of so many bits, u8 [slots, kv_heads,
   // bytes]; 0: they are what their dtype says.
-  std::int64_t key_bits = 0, value_bits = 0;
+  std::int64_t key_bits = 0;
+  std::int64_t value_bits = 0;
 };
 // attention() of sequences of any lengths, whose keys and values lie in pages of caches: q [rows,
 // heads, d], keys [slots, kv_heads, d], values [slots, kv_heads, dv] -> [rows, heads, dv]. heads is

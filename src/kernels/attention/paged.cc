@@ -104,14 +104,11 @@ struct PagedInputs {
   }
   // The loader of a cache in kernels/attention/paged_codes.metal.
   static std::string loader(const TensorSpec& cache, paged::CacheFormat format, bool wide) {
-    if (format == 0) {
-      return std::string("PlainCache<") + dtype_struct(cache.dtype) + ", " + truth(wide) + ">";
-    }
-    const std::string rows = is_turbo_bits(format)
-                                 ? "packed_formats::Turbo" + std::to_string(format)
-                                 : "packed_formats::BlockRow<packed_formats::" +
-                                       format_struct(static_cast<DType>(format)) + ">";
-    return "CodeCache<" + rows + ", " + truth(wide) + ">";
+    const std::string name = format == 0 ? std::string("FloatCache") + dtype_struct(cache.dtype)
+                             : is_turbo_bits(format)
+                                 ? "CodeCacheTurbo" + std::to_string(format)
+                                 : "CodeCache" + format_struct(static_cast<DType>(format));
+    return wide ? name + "Wide" : name;
   }
 
   // Whether rows of the caches can be loaded in vectors where the addresses fit.

@@ -86,7 +86,28 @@ struct CodeCache {
   HEARTH_INLINE float get(int i) const { return value[i]; }
 };
 
-// K and V are PlainCache or CodeCache.
+// By names, which kernels are called after: FloatCacheF16 and FloatCacheF16Wide, CodeCacheQ8_0...
+#define HEARTH_FLOAT_CACHE(D)                  \
+  typedef PlainCache<D, false> FloatCache##D;  \
+  typedef PlainCache<D, true> FloatCache##D##Wide;
+HEARTH_FLOAT_CACHE(F32)
+HEARTH_FLOAT_CACHE(F16)
+HEARTH_FLOAT_CACHE(BF16)
+#if HEARTH_HAS_F64
+HEARTH_FLOAT_CACHE(F64)
+#endif
+#undef HEARTH_FLOAT_CACHE
+#define HEARTH_CODE_CACHE(name, R)            \
+  typedef CodeCache<R, false> CodeCache##name; \
+  typedef CodeCache<R, true> CodeCache##name##Wide;
+HEARTH_CODE_CACHE(Q8_0, packed_formats::BlockRow<packed_formats::Q8_0>)
+HEARTH_CODE_CACHE(Q4_0, packed_formats::BlockRow<packed_formats::Q4_0>)
+HEARTH_CODE_CACHE(Turbo2, packed_formats::Turbo2)
+HEARTH_CODE_CACHE(Turbo3, packed_formats::Turbo3)
+HEARTH_CODE_CACHE(Turbo4, packed_formats::Turbo4)
+#undef HEARTH_CODE_CACHE
+
+// K and V are of these caches.
 template <typename Q, typename K, typename V, int kLanes, int kQueries, bool kSoftcap>
 void paged_cache_pieces(device const typename Q::memory* q, device const typename K::memory* keys,
                         device const typename V::memory* values, device const int* pages,

@@ -6,7 +6,7 @@
 
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
-#include "kernels/packed/encoding.h"
+#include "kernels/packed/lanes.metal"
 #include "kernels/packed/params.h"
 
 // A half that is not larger than the largest one, as bytes.

@@ -8,7 +8,7 @@
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
 #include "kernels/formulas/packed/turbo.h"
-#include "kernels/packed/encoding.h"
+#include "kernels/packed/lanes.metal"
 #include "kernels/packed/params.h"
 
 using namespace packed_formats;

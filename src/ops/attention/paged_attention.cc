@@ -336,8 +336,7 @@ constinit const OpDef defs::paged_attention_op = {
     .name = "paged_attention",
     .summary = "Attention of ragged sequences over keys and values that lie in pages of caches.",
     .shapes =
-        "q [rows, heads, d], keys [slots, kv_heads, d], values [slots, kv_heads, dv], or bytes of "
-        "so many columns, pages "
+        "q [rows, heads, d], keys [slots, kv_heads, d], values [slots, kv_heads, dv], pages "
         "[sequences, most], starts [sequences + 1], lengths [sequences], sinks [heads] -> [rows, "
         "heads, dv]",
     .method = "",

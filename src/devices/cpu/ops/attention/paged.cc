@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kFewPagedRows = 4;
 constexpr std::int64_t kLeastChunkLines = 96;
+constexpr std::int64_t kTasksOfThread = 4;  // that even out what threads get
 
 PagedArgs paged_args(const Launch& launch) {
   const paged::Settings settings = paged::settings_of(statics_of(launch));
@@ -81,10 +82,10 @@ struct PagedWork {
         add_many(a, s);
       }
     }
-    // All key heads, whose rows lie side by side, where there are tasks for many threads.
-    constexpr std::int64_t kEnoughTasks = 32;
+    // All key heads, whose rows lie side by side, where there are tasks enough for the threads.
+    const std::int64_t enough = kTasksOfThread * WorkerPool::global().threads();
     std::int64_t heads = a.kv_heads;
-    while (heads > 1 && count * ceil_div(a.kv_heads, heads) < kEnoughTasks) heads /= 2;
+    while (heads > 1 && count * ceil_div(a.kv_heads, heads) < enough) heads /= 2;
     for (std::size_t at = 0; at < lines.size(); ++at) {
       for (std::int64_t p = 0; p < lines[at].pieces; ++p) {
         for (std::int64_t head = 0; head < a.kv_heads; head += heads) {
