@@ -160,8 +160,8 @@ Array attended(const CacheOptions& options, Device device) {
     return to_device(Array::from_data(list, shape), device);
   };
   std::vector<Array> results;
-  for (const auto& [first, end] : std::vector<std::pair<std::int32_t, std::int32_t>>{
-           {0, 16}, {16, 17}, {17, 18}, {18, 20}}) {
+  for (const auto& [first, end] :
+       std::vector<std::pair<std::int32_t, std::int32_t>>{{0, 16}, {16, 17}, {17, 18}, {18, 20}}) {
     std::vector<std::int32_t> slots;
     for (std::int32_t i = first; i < end; ++i) slots.push_back((2 - i / 8) * 8 + i % 8);
     Batch batch;

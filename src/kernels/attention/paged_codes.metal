@@ -87,8 +87,8 @@ struct CodeCache {
 };
 
 // By names, which kernels are called after: FloatCacheF16 and FloatCacheF16Wide, CodeCacheQ8_0...
-#define HEARTH_FLOAT_CACHE(D)                  \
-  typedef PlainCache<D, false> FloatCache##D;  \
+#define HEARTH_FLOAT_CACHE(D)                 \
+  typedef PlainCache<D, false> FloatCache##D; \
   typedef PlainCache<D, true> FloatCache##D##Wide;
 HEARTH_FLOAT_CACHE(F32)
 HEARTH_FLOAT_CACHE(F16)
@@ -97,7 +97,7 @@ HEARTH_FLOAT_CACHE(BF16)
 HEARTH_FLOAT_CACHE(F64)
 #endif
 #undef HEARTH_FLOAT_CACHE
-#define HEARTH_CODE_CACHE(name, R)            \
+#define HEARTH_CODE_CACHE(name, R)             \
   typedef CodeCache<R, false> CodeCache##name; \
   typedef CodeCache<R, true> CodeCache##name##Wide;
 HEARTH_CODE_CACHE(Q8_0, packed_formats::BlockRow<packed_formats::Q8_0>)
