@@ -88,7 +88,8 @@ void run_bench_model(const BenchModelArguments& arguments) {
   report.device = device.name();
   report.threads = WorkerPool::global().threads();
   report.options = arguments.options;
-  report.options.cache = arguments.cache.empty() ? compute : dtype_from_name(arguments.cache);
+  report.options.cache = arguments.cache.empty() ? models::CacheType(compute)
+                                                 : models::cache_type_from_name(arguments.cache);
   if (arguments.shows_profile) {
     const runtime::Profile profile;
     measure_model(benched.model, report.options);
@@ -137,7 +138,7 @@ void add_bench_model(CommandLine& line) {
       .one_of({"f32", "bf16", "f16"})
       .show_default();
   command.option("--cache-type", arguments->cache, "Of keys and values [as --dtype]")
-      .one_of({"f32", "f16", "bf16"});
+      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"});
   command.option("--device", arguments->device, "See `hearth devices`");
   command.flag("--json", arguments->has_json, "Print JSON");
   command.flag("--profile", arguments->shows_profile,

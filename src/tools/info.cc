@@ -40,7 +40,7 @@ void add_info(CommandLine& line) {
           .show_default();
   const Option cache =
       command.option("--cache-type", arguments->cache, "The same, with keys and values in it")
-          .one_of({"f32", "f16", "bf16"})
+          .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"})
           .show_default();
   command.flag("--json", arguments->json, "Print all that as JSON");
   command.action([arguments, context, sequences, cache] {
@@ -48,7 +48,7 @@ void add_info(CommandLine& line) {
     std::string text = info_text(file, arguments->options);
     JsonObject document = info_document(file, arguments->options);
     if (context.given() || sequences.given() || cache.given()) {
-      arguments->memory.cache = dtype_from_name(arguments->cache);
+      arguments->memory.cache = models::cache_type_from_name(arguments->cache);
       const MemoryPlan plan =
           plan_memory(models::read_model_contents(arguments->file), arguments->memory);
       text += "\n" + memory_text(plan);

@@ -102,20 +102,22 @@ void run_perplexity(const PerplexityArguments& arguments) {
   models::Divergence divergence;
   std::vector<Array> saved;
   std::int64_t done = 0;
-  models::score_windows(
-      loaded.model, windows, arguments.cache.empty() ? compute : dtype_from_name(arguments.cache),
-      [&](const Array& scores, std::span<const std::int32_t> next) {
-        perplexity.add(scores, next);
-        const auto count = static_cast<std::int64_t>(next.size());
-        if (base) {
-          divergence.add(to_device(narrow(base->scores, 0, done, count), device), scores);
-        }
-        if (!arguments.save.empty()) {
-          saved.push_back(to_device(scores, Device::cpu()));
-          saved.back().eval();
-        }
-        done += count;
-      });
+  models::score_windows(loaded.model, windows,
+                        arguments.cache.empty() ? models::CacheType(compute)
+                                                : models::cache_type_from_name(arguments.cache),
+                        [&](const Array& scores, std::span<const std::int32_t> next) {
+                          perplexity.add(scores, next);
+                          const auto count = static_cast<std::int64_t>(next.size());
+                          if (base) {
+                            divergence.add(to_device(narrow(base->scores, 0, done, count), device),
+                                           scores);
+                          }
+                          if (!arguments.save.empty()) {
+                            saved.push_back(to_device(scores, Device::cpu()));
+                            saved.back().eval();
+                          }
+                          done += count;
+                        });
   write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
             decimal(perplexity.error(), 4) + " of " + std::to_string(perplexity.tokens()) +
             " tokens in " + std::to_string(windows.size()) + " windows of " +
@@ -150,7 +152,7 @@ void add_perplexity(CommandLine& line) {
       .one_of({"f32", "bf16", "f16"})
       .show_default();
   command.option("--cache-type", arguments->cache, "Of keys and values [as --dtype]")
-      .one_of({"f32", "f16", "bf16"});
+      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"});
   command.option("--threads", arguments->threads, "Of the CPU [one a core]")
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
   command.option("--device", arguments->device, "See `hearth devices`");

@@ -86,7 +86,9 @@ inline Answer read(GenerationStream& stream) {
 
 // One token after the other, nobody else there.
 inline Tokens tokens_alone(const LoadedModel& loaded, const GenerationRequest& request) {
-  Sequences sequences(loaded.model, {.pages = 64, .page_size = 8, .dtype = loaded.model.compute});
+  Sequences sequences(
+      loaded.model,
+      {.pages = 64, .page_size = 8, .keys = loaded.model.compute, .values = loaded.model.compute});
   Sequence sequence = sequences.begin();
   SamplingState state(request.sampling, loaded.model.vocabulary());
   state.accept_prompt(request.tokens);

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "models/language/cache_type.h"
 #include "models/language/language_model.h"
 
 namespace hearth::models {
@@ -28,7 +29,7 @@ std::int64_t scored_tokens(std::int64_t context);
 // scored places, and with the n tokens that do: the windows' in order, a window's in several
 // pieces. Keys and values are of `cache`. Throws as Sequences does.
 void score_windows(
-    const LanguageModel& model, const TokenWindows& windows, DType cache,
+    const LanguageModel& model, const TokenWindows& windows, CacheType cache,
     const std::function<void(const Array& scores, std::span<const std::int32_t> tokens)>& take);
 
 // Of the tokens that it was given.

@@ -37,16 +37,20 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
   require_positive("most_waiting", options.most_waiting, kMostPages);
   require_positive("save_rows", options.save_rows, kMostRows);
   if (options.drafts != 0) require_positive("drafts", options.drafts, kMostRows);
+  const CacheType keys = options.keys.value_or(model.compute);
+  const CacheType values = options.values.value_or(model.compute);
   CacheOptions cache{.pages = 1,
                      .page_size = options.page_size,
                      .states = options.most_running,
                      .saved_states = 0,
-                     .dtype = model.compute};
+                     .keys = keys,
+                     .values = values,
+                     .rotate = keys.is_coded() || values.is_coded()};
   const std::int64_t of_page = cache_bytes(
       model.config,
-      {.pages = 1, .page_size = options.page_size, .states = 0, .dtype = model.compute});
+      {.pages = 1, .page_size = options.page_size, .states = 0, .keys = keys, .values = values});
   const std::int64_t of_state =
-      cache_bytes(model.config, {.pages = 0, .page_size = 1, .states = 1, .dtype = model.compute});
+      cache_bytes(model.config, {.pages = 0, .page_size = 1, .states = 1});
   if (options.pages != 0) {
     require_positive("pages", options.pages, kMostPages);
   } else {

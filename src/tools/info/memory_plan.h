@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "hearth/dtype.h"
+#include "models/language/cache_type.h"
 #include "models/language/load_model.h"
 
 namespace hearth::tools {
@@ -13,7 +14,7 @@ namespace hearth::tools {
 struct MemoryOptions {
   std::int64_t context = 0;    // tokens of a sequence; 0: what the model was made for
   std::int64_t sequences = 1;  // side by side
-  DType cache = DType::f32;    // of keys and values
+  models::CacheType cache;     // of keys and values
 };
 
 // In bytes. What a pass computes beside them depends on its rows and is not counted.

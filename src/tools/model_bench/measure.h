@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/language/cache_type.h"
 #include "models/language/language_model.h"
 
 namespace hearth::tools {
@@ -16,7 +17,7 @@ struct ModelBenchOptions {
   std::int64_t batch = 1;     // sequences that write side by side
   std::int64_t repeat = 5;
   std::int64_t piece = 512;  // rows of a pass over a prompt at most
-  DType cache = DType::f32;  // of keys and values
+  models::CacheType cache;   // of keys and values
 };
 
 struct ModelBenchRow {
