@@ -29,7 +29,7 @@ help:
 	@echo "make messages compare the messages to Metal with public bindings (Cargo fetches them)"
 	@echo "make burn     run Burn's own tests on Hearth (Cargo fetches what they need)"
 	@echo "make corpus   compile other projects' Metal kernels for host and CUDA (fetches them)"
-	@echo "make cross    link for Macs with Apple's chips, on Linux"
+	@echo "make cross    link for Macs with Apple's chips, on Linux; run kernels for ARM in QEMU"
 	@echo "make bench    measure, beside the peers; a GPU with DEVICE=cuda or DEVICE=metal"
 	@echo "make format   format the sources"
 	@echo "make clean    remove build/"
@@ -71,6 +71,7 @@ burn: release
 
 cross:
 	@scripts/timed cross scripts/cross_macos -j $(JOBS)
+	@scripts/timed neon scripts/check_neon
 
 bench: bootstrap release
 ifeq ($(DEVICE),cpu)

@@ -194,6 +194,43 @@ TEST(DrawTokens, OnlyTheTextItselfDecides) {
   }
 }
 
+// Of large vocabularies few tokens are sorted, and more where these do not decide: on the device
+// all are.
+TEST(DrawTokens, FewCandidatesGiveTheSameDraws) {
+  constexpr std::int64_t kVocabulary = 5000;
+  std::mt19937 random(12);
+  using enum SamplingStep;
+  const std::vector<SamplingOptions> options = {
+      {},
+      {.temperature = 0.7},
+      {.top_p = 0.9},
+      {.min_p = 0.02},
+      {.temperature = 0},
+      {.temperature = 1.3, .top_p = 0.97, .min_p = 0.001},
+      {.top_k = 1000},
+      {.top_k = 1000, .top_p = 0.9},
+      {.temperature = 1.5, .top_k = 300, .top_p = 0.999, .top_n_sigma = 1},
+      {.temperature = 0.5, .top_p = 0.99, .steps = {temperature, top_p}},
+  };
+  for (const float spread : {0.3f, 1.0f, 2.0f, 3.0f, 5.0f}) {
+    std::vector<SamplingState> states;
+    std::vector<SamplingState*> pointers;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      SamplingOptions own = options[i % options.size()];
+      own.seed = i;
+      states.emplace_back(own, kVocabulary);
+    }
+    for (SamplingState& state : states) pointers.push_back(&state);
+    const Array logits = Array::from_data(
+        random_scores(&random, 100 * static_cast<std::size_t>(kVocabulary), spread),
+        {100, kVocabulary});
+    const auto tokens = draw_on_device(logits, pointers).tokens.to_vector<std::int32_t>();
+    const auto drawn = draw_tokens(logits, pointers);
+    for (std::size_t i = 0; i < 100; ++i)
+      EXPECT_EQ(drawn[i].token, tokens[i]) << spread << " " << i;
+  }
+}
+
 TEST(DrawTokens, TheHighestScoreHasTheLowestTokenOfEqualOnes) {
   std::vector<SamplingState> states(1, SamplingState({.temperature = 0}, 5));
   EXPECT_EQ(draw({1, 3, 3, -0.0f, 0}, &states), (std::vector<std::int32_t>{1}));
@@ -240,6 +277,27 @@ TEST(DrawTokens, GrammarsLeaveTheProportionsOfWhatTheyAllow) {
   EXPECT_EQ(draw(rows, &states)[1], 3);  // only the end
   states[1].rollback(1);
   EXPECT_EQ(draw(rows, &states)[1], tokens[1]);
+}
+
+TEST(DrawTokens, GrammarsThatWaitRefuseOnlyWhatContradictsThem) {
+  const auto grammar =
+      std::make_shared<const grammar::Grammar>(grammar::Grammar::from_gbnf("root ::= \"<t>b\""));
+  const std::vector<std::string> bytes = {"a", "<t>a", "<t>b", "b", ""};
+  const auto trie = std::make_shared<const grammar::TokenTrie>(bytes, std::vector<std::int32_t>{4});
+  const auto constraint = std::make_shared<grammar::Constraint>(grammar, trie);
+  std::vector<SamplingState> states;
+  std::vector<float> rows;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    // More scores than the grammar has tokens.
+    states.emplace_back(SamplingOptions{.seed = i}, 6);
+    states.back().set_grammar(
+        grammar::GrammarMatcher(constraint, {.texts = {"<t>"}, .tokens = {}}));
+    rows.insert(rows.end(), {std::log(0.1f), std::log(0.5f), std::log(0.2f), std::log(0.2f),
+                             -kInfinity, std::log(1e-3f)});
+  }
+  const auto tokens = draw(rows, &states);
+  expect_distribution(tokens, {0.2, 0, 0.4, 0.4, 0, 0});
+  for (std::size_t i = 0; i < states.size(); ++i) ASSERT_TRUE(states[i].accept(tokens[i]));
 }
 
 TEST(DrawTokens, GivesLogprobsOfTheScoresAsTheyCame) {

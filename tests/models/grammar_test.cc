@@ -171,7 +171,11 @@ TEST(GrammarMatcher, MasksAreWhatEachTokenSays) {
   const std::vector<std::string> grammars = {
       kJson, "root ::= [a-f]{1,5} (\" \" [0-9]+)* | \"\\u20ac\"+",
       "root ::= \"(\" root \")\" root | [^()]?",
-      "root ::= (<[300]> | !<[301]> \"a\" | \"b\" <[5000]>)*"};
+      "root ::= (<[300]> | !<[301]> \"a\" | \"b\" <[5000]>)*",
+      // Rules that end within tokens, called from several places; one that may end anywhere.
+      "root ::= list\nlist ::= \"[\" (word | list) (\",\" (word | list))* \"]\"\nword ::= [a-f ]+ "
+      "\"\\\"\"?",
+      "root ::= (any \"[\" | \"{\" any \"}\")*\nany ::= [^\\[}]*"};
   for (const std::string& gbnf : grammars) {
     for (int run = 0; run < 4; ++run) {
       const auto more = random_tokens(random, 300 + random() % 40);

@@ -33,8 +33,9 @@ struct ReferenceRow {
     for (std::size_t i = 0; i < scores.size(); ++i) {
       if (kept(i)) tokens.push_back(i);
     }
-    std::stable_sort(tokens.begin(), tokens.end(),
-                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+    std::sort(tokens.begin(), tokens.end(), [&](std::size_t a, std::size_t b) {
+      return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+    });
     return tokens;
   }
   double highest() const { return *std::max_element(scores.begin(), scores.end()); }
@@ -98,8 +99,11 @@ struct ReferenceRow {
     const auto distance = [&](std::size_t token) {
       return std::abs(-std::log(p[token]) - expected);
     };
-    std::stable_sort(tokens.begin(), tokens.end(),
-                     [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
+    // Of equally distant ones the likelier first.
+    std::sort(tokens.begin(), tokens.end(), [&](std::size_t a, std::size_t b) {
+      if (distance(a) != distance(b)) return distance(a) < distance(b);
+      return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+    });
     std::vector<std::size_t> stay;
     double before = 0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {

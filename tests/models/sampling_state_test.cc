@@ -8,6 +8,7 @@
 #include <random>
 
 #include "models/sampling/dry_penalty.h"
+#include "models/tokenizer/from_json.h"
 
 namespace hearth::models {
 namespace {
@@ -141,6 +142,25 @@ TEST(DryPenalties, AreThoseOfTheLongestRepetition) {
       ASSERT_NEAR(got.at(token), penalty, 1e-9 * penalty) << round;
     }
   }
+}
+
+TEST(DryPenalties, BreakersAreFoundInTokens) {
+  const Tokenizer tokenizer = tokenizer_from_json(
+      R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "c": 3, "bab": 4, "cc": 5},
+          "merges": ["a b", "b ab", "c c"]},
+          "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+          "decoder": {"type": "ByteLevel"}})",
+      "test");
+  using Sequences = std::vector<std::vector<std::int32_t>>;
+  // "ab" stands in two tokens, and may begin at the end of one and go on in the next.
+  EXPECT_EQ(dry_breakers_of(tokenizer, std::vector<std::string>{"ab"}),
+            (Sequences{{0, 1}, {2}, {4}}));
+  EXPECT_EQ(dry_breakers_of(tokenizer, std::vector<std::string>{"", "bc"}),
+            (Sequences{{1, 3}, {2, 3}, {4, 3}}));
+  const DryBreakers breakers(Sequences{{0, 1}, {3}});
+  EXPECT_EQ(breakers.unbroken(std::vector<std::int32_t>{0, 1, 2, 2}), 2u);
+  EXPECT_EQ(breakers.unbroken(std::vector<std::int32_t>{1, 2, 1}), 3u);
+  EXPECT_EQ(breakers.unbroken(std::vector<std::int32_t>{0, 3}), 0u);
 }
 
 TEST(DryPenalties, StayFinite) {

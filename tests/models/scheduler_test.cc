@@ -20,6 +20,7 @@
 #include "models/language/sequences.h"
 #include "models/sampling/draw_tokens.h"
 #include "models/serving/text_generation.h"
+#include "models/serving/text_runner.h"
 #include "models/tokenizer/from_gguf.h"
 
 namespace hearth::models {
@@ -266,6 +267,69 @@ TEST(Scheduler, EndsWhereItIsTold) {
   // The context ends it, too.
   request = request_of(loaded, 4, 150, 1000);
   EXPECT_EQ(read(*scheduler.submit(request)).tokens.size(), 10u);
+}
+
+// One that does not fit beside the first has its turn behind it.
+TEST(TextRunner, NobodyWaitsForever) {
+  const LoadedModel loaded = loaded_golden("llama");
+  const SchedulerOptions options{.pages = 4, .page_size = 8, .most_running = 4};
+  TextRunner runner(loaded.model, options);
+  std::vector<GenerationRequest> requests = {
+      request_of(loaded, 1, 4, 2), request_of(loaded, 2, 28, 3), request_of(loaded, 3, 30, 1)};
+  std::vector<std::unique_ptr<GenerationStream>> streams;
+  for (const GenerationRequest& request : requests) {
+    streams.push_back(std::make_unique<GenerationStream>());
+    runner.add(std::make_unique<RunningText>(loaded.tokenizer, loaded.model.vocabulary(),
+                                             runner.longest_text(), request,
+                                             streams.back()->channel()));
+  }
+  for (int i = 0; i < 30 && !runner.is_idle(); ++i) runner.step();
+  EXPECT_TRUE(runner.is_idle());
+  EXPECT_EQ(runner.stats().pages_used, 0);
+  runner.flush();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    EXPECT_EQ(read(*streams[i]).tokens, tokens_alone(loaded, requests[i])) << i;
+  }
+}
+
+TEST(TextRunner, MemoryIsSharedOutBetweenPagesAndStates) {
+  const LoadedModel loaded = loaded_golden("qwen3_5");
+  const SchedulerOptions options{.memory = 1 << 20, .page_size = 8, .most_running = 2};
+  const CacheOptions cache = cache_options(loaded.model, options);
+  EXPECT_LE(cache_bytes(loaded.model.config, cache), options.memory);
+  EXPECT_GE(cache.saved_states, 1);
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::invalid_argument,
+                      [&] { cache_options(loaded.model, {.memory = 1000, .page_size = 8}); }),
+      "memory too small"));
+}
+
+// Texts with grammars beside texts without: each keeps to its own.
+TEST(Scheduler, GrammarsHoldForTheirTexts) {
+  const LoadedModel loaded = loaded_golden("llama");
+  const auto trie = std::make_shared<const grammar::TokenTrie>(loaded.tokenizer);
+  const auto rule = std::make_shared<const grammar::Grammar>(
+      grammar::Grammar::from_gbnf("root ::= (\"w\" [5-7] \",\"){4}"));
+  const auto constraint = std::make_shared<grammar::Constraint>(rule, trie);
+  Scheduler scheduler(loaded, {.pages = 60, .page_size = 8});
+  std::vector<std::shared_ptr<GenerationStream>> bound;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    GenerationRequest request = request_of(loaded, i, 10, 30);
+    request.constraint = constraint;
+    request.ignores_end = false;
+    bound.push_back(scheduler.submit(request));
+  }
+  const GenerationRequest free = request_of(loaded, 4, 10, 30);
+  const auto unbound = scheduler.submit(free);
+  for (const auto& stream : bound) {
+    const Answer answer = read(*stream);
+    EXPECT_EQ(answer.last.finish, FinishReason::stop) << answer.last.error;
+    ASSERT_EQ(answer.tokens.size(), 4u);
+    for (const std::int32_t token : answer.tokens) {
+      EXPECT_TRUE(token >= 5 && token <= 7) << token;
+    }
+  }
+  EXPECT_EQ(read(*unbound).tokens, tokens_alone(loaded, free));
 }
 
 TEST(Scheduler, LogprobsComeWithTokens) {

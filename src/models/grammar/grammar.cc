@@ -5,22 +5,6 @@
 #include "models/grammar/json_schema.h"
 
 namespace hearth::models::grammar {
-namespace {
-
-void set_bit(TokenMask& mask, std::int32_t token) {
-  const auto at = static_cast<std::size_t>(token);
-  if (at / 32 < mask.size()) mask[at / 32] |= 1u << (at % 32);
-}
-
-// Without bits beyond the vocabulary.
-TokenMask full_mask(const TokenTrie& trie) {
-  TokenMask mask(trie.mask_words(), 0xffffffffu);
-  if (trie.size() % 32 != 0) mask.back() = (1u << (trie.size() % 32)) - 1;
-  return mask;
-}
-
-}  // namespace
-
 Grammar Grammar::from_gbnf(std::string_view text, std::string_view root, const FindToken& find) {
   return Grammar(parse_gbnf(text, root, find));
 }
@@ -39,7 +23,7 @@ Grammar Grammar::from_schema(const JsonValue& schema) try {
 
 Constraint::Constraint(std::shared_ptr<const Grammar> grammar,
                        std::shared_ptr<const TokenTrie> trie)
-    : grammar_(std::move(grammar)), trie_(std::move(trie)) {
+    : grammar_(std::move(grammar)), trie_(std::move(trie)), masks_(trie_) {
   if (grammar_ == nullptr || trie_ == nullptr) {
     throw Error(ErrorCode::invalid_argument, "grammar: got none, expected a grammar and a trie");
   }
@@ -72,46 +56,8 @@ SetId Constraint::after_token(const Place& place, std::int32_t token) const {
   return text.empty() ? named : place.positions->both(named, after_text(place, text));
 }
 
-std::shared_ptr<const TokenMask> Constraint::mask(const Place& place) const {
-  Positions& positions = *place.positions;
-  if (auto kept = positions.mask(place.set)) return kept;
-  auto mask = std::make_shared<TokenMask>(trie_->mask_words());
-  const std::span<const TokenTrie::Node> nodes = trie_->nodes();
-  std::vector<SetId> path = {place.set};  // by depth: where the prefix up to there leads
-  for (std::size_t at = 0; at + 1 < nodes.size();) {
-    const TokenTrie::Node& node = nodes[at];
-    const SetId next = positions.after(path[node.depth], node.byte);
-    if (next == Positions::kNowhere) {
-      at = node.skip;
-      continue;
-    }
-    for (const std::int32_t token : trie_->tokens(at)) set_bit(*mask, token);
-    if (path.size() < node.depth + 2u) path.resize(node.depth + 2u);
-    path[node.depth + 1u] = next;
-    ++at;
-  }
-  positions.named_tokens(place.set, [&](std::int32_t token, bool is_negated) {
-    if (!is_negated) {
-      if (!trie_->is_end(token)) set_bit(*mask, token);
-      return;
-    }
-    TokenMask all = full_mask(*trie_);
-    const auto word = static_cast<std::size_t>(token) / 32;
-    if (word < all.size()) all[word] &= ~(1u << (static_cast<std::size_t>(token) % 32));
-    for (const std::int32_t end : trie_->ends()) {
-      const auto at = static_cast<std::size_t>(end);
-      all[at / 32] &= ~(1u << (at % 32));
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) (*mask)[i] |= all[i];
-  });
-  // A name beyond the vocabulary may share its last word.
-  const TokenMask all = full_mask(*trie_);
-  for (std::size_t i = 0; i < all.size(); ++i) (*mask)[i] &= all[i];
-  if (positions.may_end(place.set)) {
-    for (const std::int32_t end : trie_->ends()) set_bit(*mask, end);
-  }
-  positions.keep_mask(place.set, mask);
-  return mask;
+std::shared_ptr<const TokenMask> Constraint::mask(const Place& place) {
+  return masks_.mask(place.positions.get(), place.set);
 }
 
 GrammarMatcher::GrammarMatcher(std::shared_ptr<Constraint> constraint, GrammarTrigger trigger)
@@ -242,14 +188,14 @@ std::shared_ptr<const TokenMask> GrammarMatcher::mask() const {
   if (now_.is_waiting) return waiting_mask();
   if (!now_.has_ended) return constraint_->mask(now_.place);
   auto mask = std::make_shared<TokenMask>(constraint_->trie().mask_words());
-  for (const std::int32_t end : constraint_->trie().ends()) set_bit(*mask, end);
+  for (const std::int32_t end : constraint_->trie().ends()) allow_token(mask.get(), end);
   return mask;
 }
 
 // All tokens but those that complete a trigger and go on as the grammar does not.
 std::shared_ptr<const TokenMask> GrammarMatcher::waiting_mask() const {
   const TokenTrie& trie = constraint_->trie();
-  auto mask = std::make_shared<TokenMask>(full_mask(trie));
+  auto mask = std::make_shared<TokenMask>(whole_vocabulary(trie));
   for (std::size_t i = 0; i < trie.size(); ++i) {
     if (!after(static_cast<std::int32_t>(i))) (*mask)[i / 32] &= ~(1u << (i % 32));
   }

@@ -19,6 +19,7 @@
 #include "models/grammar/automaton.h"
 #include "models/grammar/gbnf_parser.h"
 #include "models/grammar/positions.h"
+#include "models/grammar/token_masks.h"
 #include "models/grammar/token_trie.h"
 
 namespace hearth::models::grammar {
@@ -63,10 +64,11 @@ class Constraint {
   void refresh(Place* place);
   SetId after_text(const Place& place, std::string_view text) const;
   SetId after_token(const Place& place, std::int32_t token) const;
-  std::shared_ptr<const TokenMask> mask(const Place& place) const;
+  std::shared_ptr<const TokenMask> mask(const Place& place);
 
   std::shared_ptr<const Grammar> grammar_;
   std::shared_ptr<const TokenTrie> trie_;
+  TokenMasks masks_;
   std::mutex mutex_;
   std::shared_ptr<Positions> positions_;
 };
@@ -97,6 +99,7 @@ class GrammarMatcher {
   // Error{invalid_argument} where there were not as many.
   void rollback(std::size_t count);
 
+  std::size_t vocabulary() const noexcept { return constraint_->trie().size(); }
   // Whether the text may end here.
   bool may_end() const;
   // Still waiting for its trigger.

@@ -145,6 +145,17 @@ SetId Positions::both(SetId a, SetId b) {
   return closure(from, sets_[a].may_end || sets_[b].may_end);
 }
 
+SetId Positions::alone(std::uint32_t state) {
+  const Position position{state, kEmptyStack};
+  return closure({&position, 1});
+}
+
+SetId Positions::returned(std::uint32_t stack) {
+  if (stack == kEmptyStack) return kNowhere;
+  const Position position{frames_[stack].state, frames_[stack].below};
+  return closure({&position, 1});
+}
+
 std::uint32_t Positions::copied_stack(const Positions& other, std::uint32_t stack) {
   std::vector<std::uint32_t> states;
   for (; stack != kEmptyStack; stack = other.frames_[stack].below) {

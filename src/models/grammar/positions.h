@@ -47,6 +47,21 @@ class Positions {
     }
   }
 
+  struct Position {
+    std::uint32_t state, stack;
+    friend auto operator<=>(const Position&, const Position&) = default;
+  };
+  // Until the next set is found.
+  std::span<const Position> positions(SetId set) const noexcept { return sets_[set].positions; }
+  bool takes_bytes(const Position& position) const noexcept {
+    return automaton_[position.state].kind == State::Kind::bytes;
+  }
+  // As if the text began in a state, within a rule that nothing called: it may end where that rule
+  // does.
+  SetId alone(std::uint32_t state);
+  // Where the rule on top of a stack was called; kNowhere of the empty stack.
+  SetId returned(std::uint32_t stack);
+
   // The set of `other`, which is of the same automaton, that is its `set`.
   SetId copied(const Positions& other, SetId set);
 
@@ -61,10 +76,6 @@ class Positions {
   static constexpr SetId kUnknown = 0xffffffff;
   static constexpr std::uint32_t kEmptyStack = 0;
 
-  struct Position {
-    std::uint32_t state, stack;
-    friend auto operator<=>(const Position&, const Position&) = default;
-  };
   struct Frame {
     std::uint32_t state, below;
   };

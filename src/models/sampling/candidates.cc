@@ -48,10 +48,10 @@ Candidates keep_top_k(const Candidates& candidates, const Array& k) {
   return kept_where(candidates, less_equal(rank, k));
 }
 
-Candidates keep_top_p(const Candidates& candidates, const Array& share) {
+Candidates keep_top_p(const Candidates& candidates, const Array& share, const Array& total) {
   const Array weights = candidate_weights(candidates);
   const Array sums = cumsum(weights, 1);
-  const Array enough = share_up(last_of_row(sums), share);
+  const Array enough = share_up(total.defined() ? total : last_of_row(sums), share);
   const Array changes_nothing = equal(bitwise_not(share), std::int64_t{0});
   return kept_where(candidates, logical_or(less(sub(sums, weights), enough), changes_nothing));
 }

@@ -34,9 +34,9 @@ Candidates kept_where(const Candidates& candidates, const Array& condition);
 
 // The k likeliest; i64, any number from the vocabulary's size on.
 Candidates keep_top_k(const Candidates& candidates, const Array& k);
-// The fewest likeliest that have this share (share_word(), u64) of the weights; the largest word
-// changes nothing.
-Candidates keep_top_p(const Candidates& candidates, const Array& share);
+// The fewest likeliest that have this share (share_word(), u64) of `total`, i64, or without one of
+// their own weights; the largest word changes nothing.
+Candidates keep_top_p(const Candidates& candidates, const Array& share, const Array& total = {});
 // Gaps to the likeliest of at most `limit`, i64; kDroppedGap / 2 changes nothing. Of gaps in any
 // order.
 Candidates keep_within(const Candidates& candidates, const Array& limit);

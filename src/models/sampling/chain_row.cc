@@ -84,9 +84,9 @@ bool ChainRow::has(SamplingStep step) const {
   return std::find(steps.begin(), steps.end(), step) != steps.end();
 }
 
-ChainRow chain_row(const SamplingState& state) {
+ChainRow chain_row(const SamplingState& state, std::uint64_t refused) {
   const SamplingOptions& options = state.options();
-  const PhiloxBlock words = state.random_words();
+  const PhiloxBlock words = state.random_words(refused);
   ChainRow row;
   row.word = philox_pair(words[0], words[1]);
   if (takes_highest(options)) {

@@ -37,7 +37,8 @@ struct ChainRow {
   bool has(SamplingStep step) const;
 };
 
-// Of the next draw. A text that takes the highest score has the step top_k, of one, and no other.
-ChainRow chain_row(const SamplingState& state);
+// Of the next draw, `refused` as SamplingState::random_words() takes it. A text that takes the
+// highest score has the step top_k, of one, and no other.
+ChainRow chain_row(const SamplingState& state, std::uint64_t refused);
 
 }  // namespace hearth::models

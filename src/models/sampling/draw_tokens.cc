@@ -11,6 +11,7 @@
 #include "models/sampling/fixed_point.h"
 #include "models/sampling/sampling_chain.h"
 #include "models/sampling/score_edits.h"
+#include "models/sampling/token_mask.h"
 
 namespace hearth::models {
 namespace {
@@ -116,12 +117,62 @@ void read_surprise(const DrawnArrays& arrays, std::span<SamplingState* const> st
   }
 }
 
+// Draws again, from all candidates, for the rows at `places`.
+void draw_again(const Array& scores, std::span<const std::int64_t> places, std::uint64_t refused,
+                std::span<SamplingState* const> states, std::vector<std::int32_t>* tokens) {
+  std::vector<SamplingState*> own;
+  for (const std::int64_t place : places) own.push_back(states[static_cast<std::size_t>(place)]);
+  const DrawnArrays arrays = draw_from_scores(scores, own, Candidacy::all, refused).drawn;
+  const auto drawn = arrays.tokens.to_vector<std::int32_t>();
+  read_surprise(arrays, own);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    (*tokens)[static_cast<std::size_t>(places[i])] = drawn[i];
+  }
+}
+
+Array rows_at(const Array& scores, const std::vector<std::int64_t>& places) {
+  const auto count = static_cast<std::int64_t>(places.size());
+  return select(scores, Array::from_data(places, {count}, scores.device()), 0);
+}
+
+void draw_unsure_rows(const Array& scores, const Array& is_unsure,
+                      std::span<SamplingState* const> states, std::vector<std::int32_t>* tokens) {
+  const std::vector<bool> flags = is_unsure.to_vector<bool>();
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (flags[i]) places.push_back(static_cast<std::int64_t>(i));
+  }
+  if (!places.empty()) draw_again(rows_at(scores, places), places, 0, states, tokens);
+}
+
+// A grammar that waits for its trigger refuses little: tokens that complete the trigger and go on
+// as it does not.
+void draw_refused_rows(const Array& scores, std::span<SamplingState* const> states,
+                       std::vector<std::int32_t>* tokens) {
+  std::vector<std::int64_t> places;
+  std::vector<SharedMask> masks;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto& grammar = states[i]->grammar();
+    const std::int32_t token = (*tokens)[i];
+    if (!grammar || !grammar->is_waiting() || token < 0 || is_allowed(*grammar, token)) continue;
+    places.push_back(static_cast<std::int64_t>(i));
+    masks.push_back(grammar_mask(*grammar, scores.shape(1)));
+  }
+  if (places.empty()) return;
+  const Array bits = token_mask_bits(masks, scores.shape(1), scores.device());
+  draw_again(masked_logits(rows_at(scores, places), bits), places, 1, states, tokens);
+}
+
 }  // namespace
 
 DrawnArrays draw_on_device(const Array& logits, std::span<SamplingState* const> states) {
   check_rows(logits, states, {});
   const NoGrad no_grad;
-  return draw_from_scores(edited_scores(logits, states), states);
+  if (states.empty()) {
+    const auto none = [&](DType dtype) { return zeros({0}, dtype, logits.device()); };
+    return {none(DType::i32), none(DType::i64), none(DType::i64)};
+  }
+  return draw_from_scores(edited_scores(logits, states), states, Candidacy::all).drawn;
 }
 
 std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState* const> states,
@@ -129,18 +180,22 @@ std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState
   check_rows(logits, states, logprobs);
   if (states.empty()) return {};
   const NoGrad no_grad;
-  const DrawnArrays arrays = draw_from_scores(edited_scores(logits, states), states);
+  const Array scores = edited_scores(logits, states);
+  const ChainDraw draw = draw_from_scores(scores, states, Candidacy::few);
+  const DrawnArrays& arrays = draw.drawn;
+  std::vector<std::int32_t> tokens = arrays.tokens.to_vector<std::int32_t>();
+  read_surprise(arrays, states);
+  if (draw.is_unsure.defined()) draw_unsure_rows(scores, draw.is_unsure, states, &tokens);
+  draw_refused_rows(scores, states, &tokens);
   std::int64_t best = -1;
   for (const std::int64_t count : logprobs) best = std::max(best, count);
   ScoreFacts facts;
   if (best >= 0) {
     const auto rounded = std::bit_ceil(static_cast<std::uint64_t>(std::min(best, logits.shape(1))));
     facts =
-        score_facts(logits, arrays.tokens,
+        score_facts(logits, Array::from_data(tokens, {logits.shape(0)}, logits.device()),
                     best == 0 ? 0 : std::min(static_cast<std::int64_t>(rounded), logits.shape(1)));
   }
-  const auto tokens = arrays.tokens.to_vector<std::int32_t>();
-  read_surprise(arrays, states);
   std::vector<DrawnToken> drawn;
   for (const std::int32_t token : tokens) {
     drawn.push_back({token, std::numeric_limits<float>::quiet_NaN(), {}});

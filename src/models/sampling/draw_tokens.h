@@ -8,7 +8,8 @@
 // Where a text has a grammar its mask is applied before everything else, so that a token is drawn
 // from what the grammar allows in exact proportion. (To draw first and to mask only where the token
 // is refused draws from the same distribution only if the second draw takes other random bits and
-// no step drops tokens.)
+// no step drops tokens. This is done where a grammar waits for its trigger, with random bits of its
+// own: little is refused there, and finding all of it is slow.)
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,9 @@ struct DrawnArrays {
   Array totals;   // i64 [rows]: and of all that it was drawn from
 };
 
-// The same draws as arrays. Waits for nothing. A text may not be drawn for again before its token
-// was accepted, which is where mirostat learns: with it, call SamplingState::set_surprise().
+// The same draws as arrays, but that a grammar which waits for its trigger may refuse a token.
+// Waits for nothing. A text may not be drawn for again before its token was accepted, which is
+// where mirostat learns: with it, call SamplingState::set_surprise().
 DrawnArrays draw_on_device(const Array& logits, std::span<SamplingState* const> states);
 
 }  // namespace hearth::models

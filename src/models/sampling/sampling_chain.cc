@@ -3,56 +3,37 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "hearth/ops.h"
 #include "models/sampling/candidate_spread.h"
 #include "models/sampling/candidates.h"
-#include "models/sampling/chain_row.h"
+#include "models/sampling/chain_rows.h"
 #include "models/sampling/fixed_point.h"
 #include "models/sampling/mirostat.h"
 
 namespace hearth::models {
 namespace {
 
-using Steps = std::vector<SamplingStep>;
+// Sorting so many costs little beside adding up a vocabulary, and they nearly always have what is
+// drawn.
+constexpr std::int64_t kFew = 256;
 
-// Rows that are worked on together.
-class ChainRows {
- public:
-  ChainRows(std::vector<ChainRow> rows, Device device) : rows_(std::move(rows)), device_(device) {}
+// Steps after which the likeliest of all are the likeliest of a few, and that need no more of the
+// others than the total of their weights.
+bool takes_likeliest(SamplingStep step, const ChainRow& row) {
+  return step == SamplingStep::top_n_sigma || step == SamplingStep::min_p ||
+         (step == SamplingStep::temperature && row.temperature_range < 0);
+}
 
-  const std::vector<ChainRow>& list() const noexcept { return rows_; }
-  bool any(const std::function<bool(const ChainRow&)>& holds) const {
-    return std::any_of(rows_.begin(), rows_.end(), holds);
-  }
-  // A number of each row, [rows, 1].
-  template <class T>
-  Array column(T ChainRow::* number) const {
-    return column_of([&](const ChainRow& row) { return row.*number; });
-  }
-  template <class Number>
-  auto column_of(Number number) const -> Array {
-    std::vector<decltype(number(rows_.front()))> values;
-    for (const ChainRow& row : rows_) values.push_back(number(row));
-    return Array::from_data(values, {static_cast<std::int64_t>(rows_.size()), 1}, device_);
-  }
-
- private:
-  std::vector<ChainRow> rows_;
-  Device device_;
-};
-
-// How many candidates are enough: where each row has a top-k, and before it only steps that do not
-// ask for others than the likeliest, a power of two.
-std::int64_t candidate_count(const ChainRows& rows, std::int64_t vocabulary) {
+// Where each row has a top-k, and before it only steps that take the likeliest: a power of two that
+// is enough. Else the vocabulary.
+std::int64_t enough_candidates(const ChainRows& rows, std::int64_t vocabulary) {
   std::int64_t most = 1;
   for (const ChainRow& row : rows.list()) {
-    const auto first = std::find_if(row.steps.begin(), row.steps.end(), [&](SamplingStep step) {
-      return step != SamplingStep::top_n_sigma && step != SamplingStep::min_p &&
-             (step != SamplingStep::temperature || row.temperature_range >= 0);
+    const auto first = std::find_if_not(row.steps.begin(), row.steps.end(), [&](SamplingStep step) {
+      return takes_likeliest(step, row);
     });
     if (first == row.steps.end() || *first != SamplingStep::top_k) return vocabulary;
     most = std::max(most, row.top_k);
@@ -62,165 +43,209 @@ std::int64_t candidate_count(const ChainRows& rows, std::int64_t vocabulary) {
                   static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(most))));
 }
 
-Candidates with_temperature(Candidates candidates, const ChainRows& rows, Array* all) {
-  if (rows.any([](const ChainRow& row) { return row.scale != 1; })) {
-    const Array scale = rows.column(&ChainRow::scale);
-    candidates = scaled_scores(candidates, scale);
-    if (all->defined()) *all = scaled_scores({*all, {}}, scale).gaps;
-  }
-  if (rows.any([](const ChainRow& row) { return row.temperature_range >= 0; })) {
-    candidates =
-        scaled_by_entropy(candidates, {.lowest = rows.column(&ChainRow::lowest_temperature),
-                                       .range = rows.column(&ChainRow::temperature_range),
-                                       .exponent = rows.column(&ChainRow::temperature_exponent)});
-  }
-  if (rows.any([](const ChainRow& row) { return row.coldest_k == 1; })) {
-    candidates = keep_top_k(candidates, rows.column(&ChainRow::coldest_k));
-  }
-  return candidates;
+bool few_may_do(const ChainRows& rows, std::int64_t vocabulary) {
+  return vocabulary >= 8 * kFew && !rows.any([](const ChainRow& row) {
+    return row.mirostat != Mirostat::off ||
+           std::any_of(row.steps.begin(), row.steps.end(), [&](SamplingStep step) {
+             return step != SamplingStep::top_k && step != SamplingStep::top_p &&
+                    !takes_likeliest(step, row);
+           });
+  });
 }
 
-// `all`: gaps of all tokens, where the candidates are fewer and nothing was dropped but by steps
-// that it went through, too.
-Candidates with_step(const Candidates& candidates, SamplingStep step, const ChainRows& rows,
-                     Array* all) {
+// The steps of rows that stand in one order.
+class Chain {
+ public:
+  Chain(const Array& scores, const ChainRows& rows, Candidacy candidacy)
+      : rows_(rows), vocabulary_(scores.shape(1)) {
+    std::int64_t count = enough_candidates(rows, vocabulary_);
+    if (count == vocabulary_ && candidacy == Candidacy::few && few_may_do(rows, vocabulary_)) {
+      count = kFew;
+      is_few_ = true;
+      is_unsure_ = rows.flags([](const ChainRow&) { return false; });
+    }
+    candidates_ = highest_candidates(scores, count);
+    if (is_few_ || (count < vocabulary_ && rows.any_has(SamplingStep::top_n_sigma))) {
+      all_ = gaps_below(scores, max(scores, {1}, true));
+    }
+  }
+
+  void apply(SamplingStep step);
+  void apply_mirostat();
+  ChainDraw draw() const;
+
+ private:
+  void keep_within_of_all(const Array& limit);
+  void apply_temperature();
+  // Whether the least of a few is kept, and so others than these may be: bool [rows, 1].
+  Array is_open() const {
+    return is_kept({narrow(candidates_.gaps, 1, candidates_.gaps.shape(1) - 1, 1), {}});
+  }
+  // The weights of all that is kept, [rows, 1]. Of a row that is open behind a step that cuts()
+  // they are wrong.
+  Array total_of_all() const;
+
+  const ChainRows& rows_;
+  std::int64_t vocabulary_;
+  Candidates candidates_;
+  // Gaps of all tokens, where the candidates are fewer and the others are still needed; steps that
+  // cut by rank or weight are not done to them.
+  Array all_;
+  bool is_few_ = false;
+  Array is_unsure_;  // bool [rows, 1], of a few
+};
+
+void Chain::keep_within_of_all(const Array& limit) {
+  candidates_ = keep_within(candidates_, limit);
+  if (all_.defined()) all_ = keep_within({all_, {}}, limit).gaps;
+}
+
+void Chain::apply_temperature() {
+  if (rows_.any([](const ChainRow& row) { return row.scale != 1; })) {
+    const Array scale = rows_.column(&ChainRow::scale);
+    candidates_ = scaled_scores(candidates_, scale);
+    if (all_.defined()) all_ = scaled_scores({all_, {}}, scale).gaps;
+  }
+  if (rows_.any([](const ChainRow& row) { return row.temperature_range >= 0; })) {
+    candidates_ =
+        scaled_by_entropy(candidates_, {.lowest = rows_.column(&ChainRow::lowest_temperature),
+                                        .range = rows_.column(&ChainRow::temperature_range),
+                                        .exponent = rows_.column(&ChainRow::temperature_exponent)});
+  }
+  if (rows_.any([](const ChainRow& row) { return row.coldest_k == 1; })) {
+    candidates_ = keep_top_k(candidates_, rows_.column(&ChainRow::coldest_k));
+  }
+}
+
+Array Chain::total_of_all() const {
+  const Array kept = sum(candidate_weights(candidates_), {1}, true);
+  if (!is_few_) return kept;
+  // The likeliest is never dropped where few may do: gaps are gaps to it.
+  const Array weights = where(is_kept({all_, {}}), weights_of_gaps(all_), std::int64_t{0});
+  return where(is_open(), sum(weights, {1}, true), kept);
+}
+
+// Steps that nearly always leave no more than a few: where a row is open behind one, it is unsure,
+// and the weights of the others do not count.
+bool cuts(SamplingStep step) {
+  return step == SamplingStep::top_k || step == SamplingStep::top_p || step == SamplingStep::min_p;
+}
+bool has_cut(const ChainRow& row) { return std::any_of(row.steps.begin(), row.steps.end(), cuts); }
+bool has_cut_before_top_p(const ChainRow& row) {
+  const auto top_p = std::find(row.steps.begin(), row.steps.end(), SamplingStep::top_p);
+  return top_p != row.steps.end() && std::any_of(row.steps.begin(), top_p, cuts);
+}
+bool has_top_p_first(const ChainRow& row) {
+  return row.has(SamplingStep::top_p) && !has_cut_before_top_p(row);
+}
+
+void Chain::apply(SamplingStep step) {
   switch (step) {
-    case SamplingStep::top_n_sigma: {
-      const Array limit =
-          sigma_limit(all->defined() ? *all : candidates.gaps, rows.column(&ChainRow::sigmas));
-      if (all->defined()) *all = keep_within({*all, {}}, limit).gaps;
-      return keep_within(candidates, limit);
-    }
+    case SamplingStep::top_n_sigma:
+      return keep_within_of_all(
+          sigma_limit(all_.defined() ? all_ : candidates_.gaps, rows_.column(&ChainRow::sigmas)));
+    case SamplingStep::min_p:
+      return keep_within_of_all(rows_.column(&ChainRow::min_p));
     case SamplingStep::top_k:
-      *all = Array();
-      return keep_top_k(candidates, rows.column(&ChainRow::top_k));
-    case SamplingStep::typical_p:
-      return keep_typical(candidates, rows.column(&ChainRow::typical_p));
+      candidates_ = keep_top_k(candidates_, rows_.column(&ChainRow::top_k));
+      if (!is_few_) all_ = Array();
+      return;
     case SamplingStep::top_p:
-      return keep_top_p(candidates, rows.column(&ChainRow::top_p));
-    case SamplingStep::min_p: {
-      const Array limit = rows.column(&ChainRow::min_p);
-      if (all->defined()) *all = keep_within({*all, {}}, limit).gaps;
-      return keep_within(candidates, limit);
-    }
+      if (is_few_) {
+        is_unsure_ =
+            logical_or(is_unsure_, logical_and(is_open(), rows_.flags(has_cut_before_top_p)));
+      }
+      candidates_ = keep_top_p(candidates_, rows_.column(&ChainRow::top_p),
+                               rows_.any(has_top_p_first) ? total_of_all() : Array());
+      return;
+    case SamplingStep::typical_p:
+      candidates_ = keep_typical(candidates_, rows_.column(&ChainRow::typical_p));
+      return;
     case SamplingStep::xtc:
-      return keep_least_of_top(candidates, rows.column(&ChainRow::xtc));
+      candidates_ = keep_least_of_top(candidates_, rows_.column(&ChainRow::xtc));
+      return;
     case SamplingStep::temperature:
-      return with_temperature(candidates, rows, all);
+      return apply_temperature();
     case SamplingStep::penalties:
     case SamplingStep::dry:
-      break;
+      return;  // of scores: score_edits.h
   }
-  return candidates;
 }
 
-Candidates with_mirostat(Candidates candidates, const ChainRows& rows, std::int64_t vocabulary) {
+void Chain::apply_mirostat() {
   const auto has = [&](Mirostat version) {
-    return rows.any([version](const ChainRow& row) { return row.mirostat == version; });
+    return rows_.any([version](const ChainRow& row) { return row.mirostat == version; });
   };
   const auto mu_of = [&](Mirostat version) {
-    return rows.column_of([version](const ChainRow& row) {
+    return rows_.column_of([version](const ChainRow& row) {
       return row.mirostat == version ? row.mu : kMostSurprise << kLogBits;
     });
   };
   if (has(Mirostat::first)) {
-    candidates = keep_by_zipf(candidates, mu_of(Mirostat::first), vocabulary);
+    candidates_ = keep_by_zipf(candidates_, mu_of(Mirostat::first), vocabulary_);
   }
   if (has(Mirostat::second)) {
-    candidates = keep_by_surprise(candidates, mu_of(Mirostat::second));
+    candidates_ = keep_by_surprise(candidates_, mu_of(Mirostat::second));
   }
-  return candidates;
 }
 
-DrawnArrays draw_from_candidates(const Candidates& candidates, const Array& word) {
-  const Array weights = candidate_weights(candidates);
+ChainDraw Chain::draw() const {
+  const Array weights = candidate_weights(candidates_);
   const Array sums = cumsum(weights, 1);
   const std::int64_t count = sums.shape(1), rows = sums.shape(0);
-  const Array total = narrow(sums, 1, count - 1, 1);
-  const Array before = sum(cast(less_equal(sums, share_down(total, word)), DType::i64), {1}, true);
+  const bool needs_all = is_few_ && rows_.any([](const ChainRow& row) { return !has_cut(row); });
+  const Array total = needs_all ? total_of_all() : narrow(sums, 1, count - 1, 1);
+  const Array target = share_down(total, rows_.column(&ChainRow::word));
+  const Array before = sum(cast(less_equal(sums, target), DType::i64), {1}, true);
   const Array place = clamp_max(before, count - 1);
-  const Array token = gather(candidates.tokens, place, 1);
+  const Array token = gather(candidates_.tokens, place, 1);
   const auto flat = [&](const Array& x) { return reshape(x, {rows}); };
-  return {flat(where(equal(total, std::int64_t{0}), std::int64_t{-1}, token)),
-          flat(gather(weights, place, 1)), flat(total)};
+  ChainDraw result{{flat(where(equal(total, std::int64_t{0}), std::int64_t{-1}, token)),
+                    flat(gather(weights, place, 1)), flat(total)},
+                   {}};
+  if (is_few_) {
+    const Array is_beyond = logical_or(greater_equal(before, count), rows_.flags(has_cut));
+    result.is_unsure = flat(logical_or(is_unsure_, logical_and(is_open(), is_beyond)));
+  }
+  return result;
 }
 
-// Rows whose steps all stand in `order`.
-DrawnArrays draw_in_order(const Array& scores, const ChainRows& rows, const Steps& order) {
-  const std::int64_t vocabulary = scores.shape(1);
-  Candidates candidates = highest_candidates(scores, candidate_count(rows, vocabulary));
-  Array all;
-  if (candidates.gaps.shape(1) < vocabulary &&
-      rows.any([](const ChainRow& row) { return row.has(SamplingStep::top_n_sigma); })) {
-    all = gaps_below(scores, max(scores, {1}, true));
+ChainDraw draw_in_order(const Array& scores, ChainGroup group, Candidacy candidacy) {
+  const ChainRows rows(std::move(group.rows), scores.device());
+  Chain chain(scores, rows, candidacy);
+  for (const SamplingStep step : group.order) {
+    if (rows.any_has(step)) chain.apply(step);
   }
-  for (const SamplingStep step : order) {
-    if (rows.any([step](const ChainRow& row) { return row.has(step); })) {
-      candidates = with_step(candidates, step, rows, &all);
-    }
-  }
-  if (rows.any([](const ChainRow& row) { return row.mirostat != Mirostat::off; })) {
-    candidates = with_mirostat(candidates, rows, vocabulary);
-  }
-  return draw_from_candidates(candidates, rows.column(&ChainRow::word));
-}
-
-bool stands_in(const Steps& steps, const Steps& order) {
-  auto from = order.begin();
-  for (const SamplingStep step : steps) {
-    from = std::find(from, order.end(), step);
-    if (from == order.end()) return false;
-    ++from;
-  }
-  return true;
-}
-
-// Rows whose steps stand in one order.
-struct ChainGroup {
-  Steps order;
-  std::vector<std::int64_t> places;
-  std::vector<ChainRow> rows;
-};
-
-std::vector<ChainGroup> groups_of(std::span<SamplingState* const> states) {
-  std::vector<ChainGroup> groups = {{default_sampling_steps(), {}, {}}};
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    ChainRow row = chain_row(*states[i]);
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const ChainGroup& one) {
-      return stands_in(row.steps, one.order);
-    });
-    if (group == groups.end()) group = groups.insert(group, {row.steps, {}, {}});
-    group->places.push_back(static_cast<std::int64_t>(i));
-    group->rows.push_back(std::move(row));
-  }
-  std::erase_if(groups, [](const ChainGroup& group) { return group.rows.empty(); });
-  return groups;
+  chain.apply_mirostat();
+  return chain.draw();
 }
 
 }  // namespace
 
-DrawnArrays draw_from_scores(const Array& scores, std::span<SamplingState* const> states) {
+ChainDraw draw_from_scores(const Array& scores, std::span<SamplingState* const> states,
+                           Candidacy candidacy, std::uint64_t refused) {
+  std::vector<ChainGroup> groups = chain_groups(states, refused);
+  if (groups.size() == 1) return draw_in_order(scores, std::move(groups[0]), candidacy);
   const Device device = scores.device();
-  std::vector<ChainGroup> groups = groups_of(states);
-  if (groups.size() == 1) {
-    return draw_in_order(scores, ChainRows(std::move(groups[0].rows), device), groups[0].order);
-  }
-  std::vector<Array> tokens, weights, totals;
+  std::vector<Array> tokens, weights, totals, unsure;
   std::vector<std::int64_t> back(states.size());
   std::int64_t drawn = 0;
   for (ChainGroup& group : groups) {
     for (const std::int64_t place : group.places) back[static_cast<std::size_t>(place)] = drawn++;
     const auto count = static_cast<std::int64_t>(group.places.size());
     const Array own = select(scores, Array::from_data(group.places, {count}, device), 0);
-    const DrawnArrays part =
-        draw_in_order(own, ChainRows(std::move(group.rows), device), group.order);
-    tokens.push_back(part.tokens);
-    weights.push_back(part.weights);
-    totals.push_back(part.totals);
+    const ChainDraw part = draw_in_order(own, std::move(group), candidacy);
+    tokens.push_back(part.drawn.tokens);
+    weights.push_back(part.drawn.weights);
+    totals.push_back(part.drawn.totals);
+    unsure.push_back(part.is_unsure.defined() ? part.is_unsure
+                                              : zeros({count}, DType::bool_, device));
   }
   const Array order = Array::from_data(back, {drawn}, device);
-  return {select(cat(tokens, 0), order, 0), select(cat(weights, 0), order, 0),
-          select(cat(totals, 0), order, 0)};
+  const auto joined = [&](const std::vector<Array>& parts) {
+    return select(cat(parts, 0), order, 0);
+  };
+  return {{joined(tokens), joined(weights), joined(totals)}, joined(unsure)};
 }
 
 }  // namespace hearth::models

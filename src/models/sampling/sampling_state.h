@@ -48,9 +48,12 @@ class SamplingState {
   void set_grammar(grammar::GrammarMatcher matcher) { grammar_ = std::move(matcher); }
   const std::optional<grammar::GrammarMatcher>& grammar() const noexcept { return grammar_; }
 
-  // Draws so far; the next one takes the words of Philox(seed, draws).
+  // Draws so far; the next one takes the words of Philox(seed, draws), and others where what was
+  // drawn first is refused.
   std::uint64_t draws() const noexcept { return accepted_.size(); }
-  PhiloxBlock random_words() const noexcept { return philox(options().seed, 0, draws()); }
+  PhiloxBlock random_words(std::uint64_t refused = 0) const noexcept {
+    return philox(options().seed, refused, draws());
+  }
 
   // Bits of surprise at which mirostat aims now.
   double mirostat_mu() const noexcept { return mu_; }

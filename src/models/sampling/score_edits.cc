@@ -14,7 +14,6 @@
 namespace hearth::models {
 namespace {
 
-using SharedMask = std::shared_ptr<const std::vector<std::uint32_t>>;
 using EditList = std::vector<LogitEdit>;
 
 // The edits of all rows, as many of each: what is missing repeats one of the row, or changes token
@@ -49,9 +48,9 @@ Array with_edits(const Array& scores, const std::vector<EditList>& lists) {
   return scatter(scores, places, sub(divided, on_device(subtracted)), 1, IndexingUpdateOp::assign);
 }
 
-// What is no token of the grammar's vocabulary is never allowed: a model may have more scores than
-// its tokenizer has tokens.
-SharedMask mask_for(const grammar::GrammarMatcher& matcher, std::int64_t vocabulary) {
+}  // namespace
+
+SharedMask grammar_mask(const grammar::GrammarMatcher& matcher, std::int64_t vocabulary) {
   SharedMask mask = matcher.mask();
   const auto words = static_cast<std::size_t>((vocabulary + 31) / 32);
   if (mask->size() >= words) return mask;
@@ -60,7 +59,9 @@ SharedMask mask_for(const grammar::GrammarMatcher& matcher, std::int64_t vocabul
   return std::make_shared<const std::vector<std::uint32_t>>(std::move(longer));
 }
 
-}  // namespace
+bool is_allowed(const grammar::GrammarMatcher& matcher, std::int32_t token) {
+  return static_cast<std::size_t>(token) < matcher.vocabulary() && matcher.allows(token);
+}
 
 Array edited_scores(const Array& logits, std::span<SamplingState* const> states) {
   std::vector<EditList> lists;
@@ -69,7 +70,7 @@ Array edited_scores(const Array& logits, std::span<SamplingState* const> states)
   for (const SamplingState* state : states) {
     lists.push_back(state->logit_edits());
     const bool is_masked = state->grammar() && !state->grammar()->is_waiting();
-    masks.push_back(is_masked ? mask_for(*state->grammar(), logits.shape(1)) : nullptr);
+    masks.push_back(is_masked ? grammar_mask(*state->grammar(), logits.shape(1)) : nullptr);
     has_mask = has_mask || is_masked;
   }
   Array scores = with_edits(cast(logits, DType::f32), lists);

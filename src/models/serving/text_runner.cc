@@ -1,6 +1,7 @@
 #include "models/serving/text_runner.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -45,9 +46,9 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
     require_positive("memory", options.memory, std::int64_t{1} << 50);
   }
   if (of_state > 0 && options.shares_prefixes) {
-    // States of earlier rows: at least one for each text, at most what makes half of the memory.
+    // States of earlier rows, and those of texts: half of the memory, where that is enough.
     const std::int64_t fitting = options.memory / 2 / of_state - options.most_running;
-    cache.saved_states = std::clamp(fitting, options.most_running, 8 * options.most_running);
+    cache.saved_states = std::clamp<std::int64_t>(fitting, 1, 8 * options.most_running);
   }
   if (options.pages != 0) {
     cache.pages = options.pages;
@@ -58,6 +59,13 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
       (model.config.context + options.page_size - 1) / options.page_size + 1;
   // More than all texts could ever fill only keeps earlier ones.
   const std::int64_t most = std::min(kMostPages, 2 * of_text * options.most_running);
+  if (for_pages < of_page) {
+    throw Error(ErrorCode::invalid_argument,
+                "scheduler: memory too small; got " + std::to_string(options.memory) +
+                    " bytes, expected at least " +
+                    std::to_string(options.memory - for_pages + of_page) + " for " +
+                    std::to_string(options.most_running) + " texts");
+  }
   cache.pages = of_page == 0 ? most : std::clamp<std::int64_t>(for_pages / of_page, 1, most);
   return cache;
 }
@@ -102,7 +110,7 @@ void TextRunner::flush() {
 
 bool TextRunner::begin(RunningText& text) {
   const std::int64_t free = sequences_->free_pages();
-  if (pages_too_few_ && free <= *pages_too_few_) return false;
+  if (!running_.empty() && pages_too_few_ && free <= *pages_too_few_) return false;
   text.sequence = options_.shares_prefixes ? sequences_->begin(text.tokens()) : sequences_->begin();
   const SequenceRows all{&text.sequence,
                          text.tokens().subspan(static_cast<std::size_t>(text.sequence.length)), 0};
@@ -198,7 +206,11 @@ void TextRunner::draw(std::span<RunningText* const> texts, const Array& scores) 
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::int64_t before = texts[i]->new_tokens();
-    texts[i]->take(drawn[i]);
+    try {
+      texts[i]->take(drawn[i]);
+    } catch (const Error& error) {
+      texts[i]->fail(error);
+    }
     stats_.tokens_out += texts[i]->new_tokens() - before;
   }
 }
@@ -255,6 +267,16 @@ bool TextRunner::has_caches() {
 }
 
 void TextRunner::step() {
+  try {
+    run_step();
+  } catch (const Error& error) {
+    fail_all(error);
+  } catch (const std::bad_alloc&) {
+    fail_all(Error(ErrorCode::out_of_memory, "generate: the host has no memory left"));
+  }
+}
+
+void TextRunner::run_step() {
   if (!has_caches()) return;
   drop_ended();
   let_in();

@@ -40,6 +40,7 @@ class TextRunner {
  private:
   using Texts = std::vector<std::unique_ptr<RunningText>>;
 
+  void run_step();
   void drop_ended();
   void let_in();
   bool begin(RunningText& text);

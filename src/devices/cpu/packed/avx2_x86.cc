@@ -17,6 +17,9 @@ namespace {
 #include "devices/cpu/packed/lanes_avx2-inl.h"
 #include "devices/cpu/packed/products-inl.h"
 
+// Written in the lanes, too.
+#include "devices/cpu/packed/coding_x86-inl.h"
+
 // How often two products in 16 bits may be added up.
 constexpr int additions(int most) {
   const int fit = 32767 / (2 * 127 * most);

@@ -43,8 +43,8 @@ HEARTH_LANES Codes two_bits_of(const Entries& entries) {
   return (nibbles | shift_left<6>(nibbles)) & repeat_byte(3);
 }
 HEARTH_LANES Codes four_bits_of(const Entries& entries) {
-  const Codes pairs = words_of_pairs(_mm256_set_m128i(longs(entries.values[2], entries.values[3]),
-                                                      longs(entries.values[0], entries.values[1])));
+  const Codes pairs = words_of_pairs(longs(entries.values[0], entries.values[1]),
+                                     longs(entries.values[2], entries.values[3]));
   const Codes bytes = (pairs | shift_left<8>(pairs)) & repeat_word(0x00ff00ff);
   return (bytes | shift_left<4>(bytes)) & repeat_byte(15);
 }
@@ -70,13 +70,8 @@ inline constexpr SignedCodes kIq3SCodes = signed_codes_table(15, [](int i) { ret
 
 // ---- Steps: d times 2 s + 1, times a power of two; s has up to 4 bits
 
-HEARTH_LANES Floats odd_multiples(__m128i s, Floats unit) {
-  return unit * floats_of_unsigned(_mm_or_si128(_mm_add_epi8(s, s), _mm_set1_epi8(1)));
-}
-// Nibbles of 8 bytes, in order.
-HEARTH_LANES __m128i nibbles_of(std::uint64_t bytes) {
-  const __m128i both = longs(bytes, 0);
-  return _mm_and_si128(_mm_unpacklo_epi8(both, _mm_srli_epi16(both, 4)), _mm_set1_epi8(15));
+HEARTH_LANES Floats odd_multiples(Bytes s, Floats unit) {
+  return unit * floats_of_unsigned(s + s + bytes_of(1));
 }
 // The bits above `shift` of every kStep-th byte: of 8.
 template <int kStep, int kShift, int kMask>
@@ -92,7 +87,7 @@ HEARTH_LANES std::uint64_t fields_of_8(const std::uint8_t* p) {
 template <int kBytes, int kAt, int kStep, int kMask>
 HEARTH_LANES Floats steps_of_fields(const std::uint8_t* p, float unit) {
   const std::uint8_t* const q = p + kBytes;
-  const __m128i s =
+  const Bytes s =
       longs(fields_of_8<kStep, 4, kMask>(p + kAt), fields_of_8<kStep, 4, kMask>(q + kAt));
   return odd_multiples(s, halves(half_at(p) * unit, half_at(q) * unit));
 }
@@ -220,7 +215,7 @@ struct Layout<IQ1_M> : Iq1Layout<IQ1_M> {
     const std::uint64_t pairs = long_at(p + 48);
     const std::uint64_t half = ((pairs >> 12) & 0xf) | ((pairs >> 24) & 0xf0) |
                                ((pairs >> 36) & 0xf00) | ((pairs >> 48) & 0xf000);
-    const float d = _mm_cvtss_f32(_mm_cvtph_ps(longs(half, 0)));
+    const float d = half_of(static_cast<std::uint32_t>(half));
     return odd_multiples(longs(s[0], s[1]), repeat(d * 0.125f));
   }
 };

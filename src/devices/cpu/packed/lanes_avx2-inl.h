@@ -5,6 +5,8 @@
 #define HEARTH_LANES_TARGET __attribute__((target("avx2,fma,f16c")))
 #define HEARTH_LANES HEARTH_LANES_TARGET inline __attribute__((always_inline))
 
+#include "devices/cpu/packed/lanes_x86-inl.h"
+
 // ---- 64 codes: bytes, in places also 16 words of 4
 
 struct Codes {
@@ -52,12 +54,12 @@ HEARTH_LANES Codes load_16s(const std::uint8_t* p) {
 HEARTH_LANES Codes load_16_four_times(const std::uint8_t* p) {
   return {{load_16_twice(p), load_16_twice(p)}};
 }
-HEARTH_LANES Codes words_of_bytes(__m128i bytes) {
-  return {{_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))}};
+HEARTH_LANES Codes words_of_bytes(Bytes bytes) {
+  return {{_mm256_cvtepu8_epi32(bytes.v), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes.v, 8))}};
 }
-HEARTH_LANES Codes words_of_pairs(__m256i pairs) {
-  return {{_mm256_cvtepu16_epi32(_mm256_castsi256_si128(pairs)),
-           _mm256_cvtepu16_epi32(_mm256_extracti128_si256(pairs, 1))}};
+// Pairs of bytes: 8 of each.
+HEARTH_LANES Codes words_of_pairs(Bytes low, Bytes high) {
+  return {{_mm256_cvtepu16_epi32(low.v), _mm256_cvtepu16_epi32(high.v)}};
 }
 HEARTH_LANES Codes repeat_byte(int value) {
   return {{_mm256_set1_epi8((char)value), _mm256_set1_epi8((char)value)}};
@@ -124,39 +126,34 @@ HEARTH_LANES void store_64(Floats x, void* p) {
 }
 HEARTH_LANES Floats halves(float a, float b) { return {{_mm256_set1_ps(a), _mm256_set1_ps(b)}}; }
 HEARTH_LANES Floats repeat(float x) { return halves(x, x); }
-template <int kFirst, int kLast>
-HEARTH_LANES Floats halves_of(__m128 x) {
-  return {{_mm256_broadcastss_ps(_mm_permute_ps(x, kFirst)),
-           _mm256_broadcastss_ps(_mm_permute_ps(x, kLast))}};
+// The half floats at kAt of two blocks, each for 8 lanes.
+template <int kBytes, int kAt>
+HEARTH_LANES Floats halves_at(const std::uint8_t* p) {
+  const __m128 both = two_halves<kBytes, kAt>(p);
+  return {{_mm256_broadcastss_ps(both), _mm256_broadcastss_ps(_mm_movehdup_ps(both))}};
 }
-HEARTH_LANES Floats floats_of_unsigned(__m128i bytes) {
+HEARTH_LANES Floats floats_of_unsigned(Bytes bytes) {
   const Codes words = words_of_bytes(bytes);
   return {{_mm256_cvtepi32_ps(words.v[0]), _mm256_cvtepi32_ps(words.v[1])}};
 }
-HEARTH_LANES Floats floats_of_signed(__m128i bytes) {
-  return {{_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
-           _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))}};
+HEARTH_LANES Floats floats_of_signed(Bytes bytes) {
+  return {{_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes.v)),
+           _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes.v, 8)))}};
 }
-HEARTH_LANES Floats floats_of_halves(__m256i bits) {
-  return {{_mm256_cvtph_ps(_mm256_castsi256_si128(bits)),
-           _mm256_cvtph_ps(_mm256_extracti128_si256(bits, 1))}};
+HEARTH_LANES Floats floats_of_halves(Pairs bits) {
+  return {{_mm256_cvtph_ps(_mm256_castsi256_si128(bits.v)),
+           _mm256_cvtph_ps(_mm256_extracti128_si256(bits.v, 1))}};
 }
 // 16 pairs of bytes, `kStep` pairs apart.
 template <int kStep>
-HEARTH_LANES __m256i pairs_of_16(const std::uint8_t* p) {
-  const auto at = [p](int i) HEARTH_LANES_TARGET {
-    std::uint16_t pair;
-    std::memcpy(&pair, p + 2 * kStep * i, sizeof(pair));
-    return static_cast<short>(pair);
-  };
-  return _mm256_setr_epi16(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8), at(9),
-                           at(10), at(11), at(12), at(13), at(14), at(15));
+HEARTH_LANES Pairs pairs_of_16(const std::uint8_t* p) {
+  return each_pair<2 * kStep, 1>(p);
 }
 // 16 bytes, 17 apart.
-HEARTH_LANES __m128i each_17th_byte(const std::uint8_t* p) {
+HEARTH_LANES Bytes each_17th_byte(const std::uint8_t* p) {
   const auto at = [p](int i) HEARTH_LANES_TARGET { return static_cast<char>(p[17 * i]); };
-  return _mm_setr_epi8(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8), at(9), at(10),
-                       at(11), at(12), at(13), at(14), at(15));
+  return {_mm_setr_epi8(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8), at(9),
+                        at(10), at(11), at(12), at(13), at(14), at(15))};
 }
 // 2^(e - 128)
 HEARTH_LANES __m256 eight_powers_of_two(__m256i exponents) {
@@ -166,7 +163,7 @@ HEARTH_LANES __m256 eight_powers_of_two(__m256i exponents) {
       _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), _mm256_min_epi32(exponents, one));
   return _mm256_castsi256_ps(_mm256_max_epi32(normal, small));
 }
-HEARTH_LANES Floats powers_of_two(__m128i e) {
+HEARTH_LANES Floats powers_of_two(Bytes e) {
   const Codes words = words_of_bytes(e);
   return {{eight_powers_of_two(words.v[0]), eight_powers_of_two(words.v[1])}};
 }

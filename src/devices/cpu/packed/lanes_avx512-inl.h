@@ -6,6 +6,8 @@
   __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 #define HEARTH_LANES HEARTH_LANES_TARGET inline __attribute__((always_inline))
 
+#include "devices/cpu/packed/lanes_x86-inl.h"
+
 // ---- 64 codes: bytes, in places also 16 words of 4
 
 struct Codes {
@@ -45,8 +47,11 @@ HEARTH_LANES Codes load_16s(const std::uint8_t* p) {
 HEARTH_LANES Codes load_16_four_times(const std::uint8_t* p) {
   return {_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)p))};
 }
-HEARTH_LANES Codes words_of_bytes(__m128i bytes) { return {_mm512_cvtepu8_epi32(bytes)}; }
-HEARTH_LANES Codes words_of_pairs(__m256i pairs) { return {_mm512_cvtepu16_epi32(pairs)}; }
+HEARTH_LANES Codes words_of_bytes(Bytes bytes) { return {_mm512_cvtepu8_epi32(bytes.v)}; }
+// Pairs of bytes: 8 of each.
+HEARTH_LANES Codes words_of_pairs(Bytes low, Bytes high) {
+  return {_mm512_cvtepu16_epi32(_mm256_set_m128i(high.v, low.v))};
+}
 HEARTH_LANES Codes repeat_byte(int value) { return {_mm512_set1_epi8((char)value)}; }
 HEARTH_LANES Codes repeat_word(int value) { return {_mm512_set1_epi32(value)}; }
 // Words that differ between halves, between 16 bytes and the next 16, between 8 and 8.
@@ -95,44 +100,45 @@ HEARTH_LANES Floats repeat(float x) { return {_mm512_set1_ps(x)}; }
 HEARTH_LANES Floats halves(float a, float b) {
   return {_mm512_mask_blend_ps(0xff00, _mm512_set1_ps(a), _mm512_set1_ps(b))};
 }
-template <int kFirst, int kLast>
-HEARTH_LANES Floats halves_of(__m128 x) {
-  const __m512i from = _mm512_mask_set1_epi32(_mm512_set1_epi32(kFirst), 0xff00, kLast);
-  return {_mm512_permutexvar_ps(from, _mm512_castps128_ps512(x))};
+// The half floats at kAt of two blocks, each for 8 lanes.
+template <int kBytes, int kAt>
+HEARTH_LANES Floats halves_at(const std::uint8_t* p) {
+  const __m512i from = _mm512_mask_set1_epi32(_mm512_setzero_si512(), 0xff00, 1);
+  return {_mm512_permutexvar_ps(from, _mm512_castps128_ps512(two_halves<kBytes, kAt>(p)))};
 }
-HEARTH_LANES Floats floats_of_unsigned(__m128i bytes) {
-  return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))};
+HEARTH_LANES Floats floats_of_unsigned(Bytes bytes) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes.v))};
 }
-HEARTH_LANES Floats floats_of_signed(__m128i bytes) {
-  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
+HEARTH_LANES Floats floats_of_signed(Bytes bytes) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes.v))};
 }
-HEARTH_LANES Floats floats_of_halves(__m256i bits) { return {_mm512_cvtph_ps(bits)}; }
+HEARTH_LANES Floats floats_of_halves(Pairs bits) { return {_mm512_cvtph_ps(bits.v)}; }
 // Four pairs of bytes from each of four places: those that `from` has in each four lanes.
 template <int kStep>
-HEARTH_LANES __m256i pick_pairs(__m512i from, const std::uint8_t* p) {
+HEARTH_LANES Pairs pick_pairs(__m512i from, const std::uint8_t* p) {
   __m512i all = _mm512_permutexvar_epi16(from, _mm512_loadu_si512(p));
   all = _mm512_mask_permutexvar_epi16(all, 0x00f0, from, _mm512_loadu_si512(p + kStep));
   all = _mm512_mask_permutexvar_epi16(all, 0x0f00, from, _mm512_loadu_si512(p + 2 * kStep));
   all = _mm512_mask_permutexvar_epi16(all, 0xf000, from, _mm512_loadu_si512(p + 3 * kStep));
-  return _mm512_castsi512_si256(all);
+  return {_mm512_castsi512_si256(all)};
 }
 // 16 pairs of bytes, `kStep` pairs apart, up to 10.
 template <int kStep>
-HEARTH_LANES __m256i pairs_of_16(const std::uint8_t* p) {
+HEARTH_LANES Pairs pairs_of_16(const std::uint8_t* p) {
   static_assert(3 * kStep < 32);
   const __m512i from =
       _mm512_set1_epi64(static_cast<long long>(0x0003000200010000 * std::uint64_t{kStep}));
   return pick_pairs<8 * kStep>(from, p);
 }
 // 16 bytes, 17 apart.
-HEARTH_LANES __m128i each_17th_byte(const std::uint8_t* p) {
+HEARTH_LANES Bytes each_17th_byte(const std::uint8_t* p) {
   const __m512i from = _mm512_broadcast_i32x4(_mm_setr_epi16(0, 8, 17, 25, 0, 8, 17, 25));
-  const __m256i pairs = pick_pairs<68>(from, p);
-  return _mm256_cvtepi16_epi8(_mm256_srlv_epi16(pairs, _mm256_set1_epi32(0x00080000)));
+  const __m256i pairs = pick_pairs<68>(from, p).v;
+  return {_mm256_cvtepi16_epi8(_mm256_srlv_epi16(pairs, _mm256_set1_epi32(0x00080000)))};
 }
 // 2^(e - 128)
-HEARTH_LANES Floats powers_of_two(__m128i e) {
-  const __m512i exponents = _mm512_cvtepu8_epi32(e), one = _mm512_set1_epi32(1);
+HEARTH_LANES Floats powers_of_two(Bytes e) {
+  const __m512i exponents = _mm512_cvtepu8_epi32(e.v), one = _mm512_set1_epi32(1);
   const __m512i normal = _mm512_slli_epi32(_mm512_sub_epi32(exponents, one), 23);
   const __m512i small =
       _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), _mm512_min_epi32(exponents, one));

@@ -7,7 +7,7 @@ namespace hearth::cpu {
 
 const PackedMachine& packed_machine() {
   static const PackedMachine& best = []() -> const PackedMachine& {
-    for (const PackedMachine* machine : {packed_vnni(), packed_avx2()}) {
+    for (const PackedMachine* machine : {packed_vnni(), packed_avx2(), packed_neon()}) {
       if (machine != nullptr) return *machine;
     }
     return *packed_plain();

@@ -159,6 +159,7 @@ struct PackedMachine {
 const PackedMachine* packed_plain();
 const PackedMachine* packed_avx2();
 const PackedMachine* packed_vnni();  // AVX-512 with VNNI
+const PackedMachine* packed_neon();  // ARM's dot products
 
 // The best of them.
 const PackedMachine& packed_machine();

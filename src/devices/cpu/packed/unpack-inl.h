@@ -29,23 +29,22 @@ HEARTH_LANES std::uint64_t long_at(const std::uint8_t* p) {
   std::memcpy(&word, p, sizeof(word));
   return word;
 }
-HEARTH_LANES float half_at(const std::uint8_t* p) {
-  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(pair_at(p)))));
-}
-HEARTH_LANES __m128i bytes_16(const std::uint8_t* p) { return _mm_loadu_si128((const __m128i*)p); }
-// Four words `kStep` bytes apart.
+HEARTH_LANES float half_at(const std::uint8_t* p) { return half_of(pair_at(p)); }
+// Two words `kStep` bytes apart.
 template <int kStep>
-HEARTH_LANES __m128i words_of_4(const std::uint8_t* p) {
-  const auto at = [p](int i)
-                      HEARTH_LANES_TARGET { return static_cast<int>(word_at(p + i * kStep)); };
-  return _mm_setr_epi32(at(0), at(1), at(2), at(3));
+HEARTH_LANES std::uint64_t words_of_2(const std::uint8_t* p) {
+  return word_at(p) | static_cast<std::uint64_t>(word_at(p + kStep)) << 32;
 }
+// Four of them.
 template <int kStep>
-HEARTH_LANES __m128i words_of_2(const std::uint8_t* p) {
-  return _mm_setr_epi32(static_cast<int>(word_at(p)), static_cast<int>(word_at(p + kStep)), 0, 0);
+HEARTH_LANES Bytes words_of_4(const std::uint8_t* p) {
+  return longs(words_of_2<kStep>(p), words_of_2<kStep>(p + 2 * kStep));
 }
-HEARTH_LANES __m128i longs(std::uint64_t a, std::uint64_t b) {
-  return _mm_set_epi64x(static_cast<long long>(b), static_cast<long long>(a));
+
+// Nibbles of 8 bytes, in order.
+HEARTH_LANES Bytes nibbles_of(std::uint64_t bytes) {
+  const Bytes both = longs(bytes, 0);
+  return interleaved(both & bytes_of(15), high_nibbles(both));
 }
 
 // ---- By formulas
@@ -107,12 +106,8 @@ struct Layout : NoLeasts {
 // The halves at the same place of 16 blocks.
 template <int kBytes>
 HEARTH_LANES Floats halves_of_16(const std::uint8_t* p) {
-  const auto at = [p](int i)
-                      HEARTH_LANES_TARGET { return static_cast<short>(pair_at(p + i * kBytes)); };
   if constexpr (kBytes <= 20) return floats_of_halves(pairs_of_16<kBytes / 2>(p));
-  return floats_of_halves(_mm256_setr_epi16(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7),
-                                            at(8), at(9), at(10), at(11), at(12), at(13), at(14),
-                                            at(15)));
+  return floats_of_halves(each_pair<kBytes, 1>(p));
 }
 
 // Low nibbles are the first half of a group, high ones the last.
@@ -213,10 +208,9 @@ struct Layout<NVFP4> : NoLeasts {
   // As half floats with an exponent 8 too low.
   template <int kGroup>
   static HEARTH_LANES Floats steps(const std::uint8_t* p) {
-    const __m128i all = words_of_4<36>(p);
-    const __m128i most = _mm_set1_epi8(127), magnitudes = _mm_and_si128(all, most);
-    const __m128i scales = _mm_andnot_si128(_mm_cmpeq_epi8(magnitudes, most), magnitudes);
-    return floats_of_halves(_mm256_slli_epi16(_mm256_cvtepu8_epi16(scales), 7)) * repeat(128.0f);
+    const Bytes most = bytes_of(127), magnitudes = words_of_4<36>(p) & most;
+    const Bytes scales = without(magnitudes, where_equal(magnitudes, most));
+    return floats_of_halves(pairs_shifted_left<7>(scales)) * repeat(128.0f);
   }
 };
 
@@ -226,17 +220,13 @@ struct Layout<Q2_0> : NoLeasts {
   template <int kGroup>
   static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
     const std::uint8_t *const a = p + c / 2 * 36 + 2 + 4 * (c % 2), *const b = a + 18;
-    const Codes bytes = words_of_bytes(_mm_unpacklo_epi64(words_of_2<8>(a), words_of_2<8>(b)));
+    const Codes bytes = words_of_bytes(longs(words_of_2<8>(a), words_of_2<8>(b)));
     const Codes nibbles = (bytes | shift_left<12>(bytes)) & repeat_word(0x000f000f);
     return (nibbles | shift_left<6>(nibbles)) & repeat_byte(3);
   }
   template <int kGroup>
   static HEARTH_LANES Floats steps(const std::uint8_t* p) {
-    const auto at = [p](int i) HEARTH_LANES_TARGET {
-      return static_cast<int>(pair_at(p + 18 * i) * 0x10001u);
-    };
-    return floats_of_halves(
-        _mm256_setr_epi32(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)));
+    return floats_of_halves(each_pair<18, 2>(p));
   }
 };
 
@@ -249,10 +239,7 @@ struct Layout<Q1_0> : NoLeasts {
   }
   template <int kGroup>
   static HEARTH_LANES Floats steps(const std::uint8_t* p) {
-    const auto at = [p](int i) HEARTH_LANES_TARGET {
-      return static_cast<long long>(pair_at(p + 18 * i) * 0x0001000100010001u);
-    };
-    return floats_of_halves(_mm256_setr_epi64x(at(0), at(1), at(2), at(3)));
+    return floats_of_halves(each_pair<18, 4>(p));
   }
 };
 
@@ -273,13 +260,11 @@ struct Layout<Q2_K> {
   }
   template <int kGroup>
   static HEARTH_LANES Floats steps(const std::uint8_t* p) {
-    return repeat(half_at(p + 80)) *
-           floats_of_unsigned(_mm_and_si128(bytes_16(p), _mm_set1_epi8(15)));
+    return repeat(half_at(p + 80)) * floats_of_unsigned(bytes_16(p) & bytes_of(15));
   }
   template <int kGroup>
   static HEARTH_LANES Floats leasts(const std::uint8_t* p) {
-    const __m128i high = _mm_and_si128(_mm_srli_epi16(bytes_16(p), 4), _mm_set1_epi8(15));
-    return repeat(half_at(p + 82)) * floats_of_unsigned(high);
+    return repeat(half_at(p + 82)) * floats_of_unsigned(high_nibbles(bytes_16(p)));
   }
 };
 
@@ -296,9 +281,9 @@ struct Layout<Q3_K> : NoLeasts {
     const std::uint64_t low = long_at(p + 96), high = word_at(p + 104);
     constexpr std::uint64_t kNibbles = 0x0f0f0f0f0f0f0f0fu, kPairs = 0x0303030303030303u;
     const std::uint64_t both = high | (high << 30);
-    const __m128i scales = longs((low & kNibbles) | ((both & kPairs) << 4),
-                                 ((low >> 4) & kNibbles) | (((both >> 4) & kPairs) << 4));
-    return repeat(half_at(p + 108)) * floats_of_signed(_mm_sub_epi8(scales, _mm_set1_epi8(32)));
+    const Bytes scales = longs((low & kNibbles) | ((both & kPairs) << 4),
+                               ((low >> 4) & kNibbles) | (((both >> 4) & kPairs) << 4));
+    return repeat(half_at(p + 108)) * floats_of_signed(scales - bytes_of(32));
   }
 };
 
@@ -328,29 +313,13 @@ HEARTH_LANES const std::uint8_t* block_of_chunk(const std::uint8_t* p, int c) {
 // Two blocks begin with d, dmin, and 8 scales and 8 least values of 6 bits in 12 bytes.
 template <int kBytes>
 struct SixBitScales {
-  // The scales of both, then the least values of both.
-  static HEARTH_LANES __m256i integers(const std::uint8_t* p) {
-    const __m256i both = _mm256_set_m128i(bytes_16(p + kBytes), bytes_16(p));
-    const __m256i low = _mm256_srlv_epi32(_mm256_shuffle_epi32(both, 0xed),
-                                          _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4));
-    const __m256i high = _mm256_srli_epi32(_mm256_shuffle_epi32(both, 0xa5), 2);
-    const __m256i six =
-        _mm256_or_si256(_mm256_and_si256(low, _mm256_set1_epi64x(0x0f0f0f0f3f3f3f3f)),
-                        _mm256_and_si256(high, _mm256_set1_epi64x(0x3030303000000000)));
-    return _mm256_permute4x64_epi64(six, 0xd8);
-  }
-  // d, dmin, d and dmin.
-  static HEARTH_LANES __m128 factors(const std::uint8_t* p) {
-    return _mm_cvtph_ps(_mm_unpacklo_epi32(bytes_16(p), bytes_16(p + kBytes)));
-  }
   template <int kGroup>
   static HEARTH_LANES Floats steps(const std::uint8_t* p) {
-    return halves_of<0, 2>(factors(p)) * floats_of_unsigned(_mm256_castsi256_si128(integers(p)));
+    return halves_at<kBytes, 0>(p) * floats_of_unsigned(six_bit_fields<0>(p + 4, p + kBytes + 4));
   }
   template <int kGroup>
   static HEARTH_LANES Floats leasts(const std::uint8_t* p) {
-    return halves_of<1, 3>(factors(p)) *
-           floats_of_unsigned(_mm256_extracti128_si256(integers(p), 1));
+    return halves_at<kBytes, 2>(p) * floats_of_unsigned(six_bit_fields<1>(p + 4, p + kBytes + 4));
   }
 };
 
@@ -413,20 +382,15 @@ struct Layout<IQ4_XS> : NoLeasts {
   // Low nibbles in order; of each 8 the high 2 bits in two bytes.
   template <int kGroup>
   static HEARTH_LANES Floats steps(const std::uint8_t* p) {
-    const __m128i heads = words_of_2<136>(p), low = words_of_2<136>(p + 4);
-    const __m128i nibbles =
-        _mm_and_si128(_mm_unpacklo_epi8(low, _mm_srli_epi16(low, 4)), _mm_set1_epi8(15));
-    const __m128i high =
-        _mm_shuffle_epi8(heads, _mm_setr_epi8(2, 2, 2, 2, 3, 3, 3, 3, 6, 6, 6, 6, 7, 7, 7, 7));
-    const auto bits = [high](int places, int value) HEARTH_LANES_TARGET {
-      const __m128i mask = _mm_set1_epi32(places);
-      return _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(high, mask), mask),
-                           _mm_set1_epi8(static_cast<char>(value)));
+    const Bytes low = nibbles_of(words_of_2<136>(p + 4));
+    const Bytes pairs =
+        picked(longs(words_of_2<136>(p), 0), longs(0x0303030302020202u, 0x0707070706060606u));
+    const auto bits = [pairs](std::uint64_t places, int value) HEARTH_LANES_TARGET {
+      const Bytes mask = longs(places, places);
+      return where_equal(pairs & mask, mask) & bytes_of(value);
     };
-    const __m128i upper =
-        _mm_or_si128(bits(0x40100401, 16), bits(static_cast<int>(0x80200802u), 32));
-    const __m128i scales = _mm_sub_epi8(_mm_or_si128(nibbles, upper), _mm_set1_epi8(32));
-    return halves_of<0, 2>(_mm_cvtph_ps(heads)) * floats_of_signed(scales);
+    const Bytes high = bits(0x4010040140100401u, 16) | bits(0x8020080280200802u, 32);
+    return halves_at<136, 0>(p) * floats_of_signed((low | high) - bytes_of(32));
   }
 };
 

@@ -22,6 +22,9 @@ namespace {
 #include "devices/cpu/packed/lanes_avx512-inl.h"
 #include "devices/cpu/packed/products-inl.h"
 
+// Written in the lanes, too.
+#include "devices/cpu/packed/coding_x86-inl.h"
+
 // 16 weights in the lanes of a vector, times the rows of a bundle. The codes of a row come four at
 // a time from memory; the integers of a group stay in registers, and so do the sums of the class.
 template <int kGroup, bool kHasLeast, int kRows>

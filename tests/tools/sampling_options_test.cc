@@ -1,0 +1,175 @@
+#include "tools/lm/sampling_options.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <memory>
+
+#include "hearth/error.h"
+#include "models/grammar/grammar.h"
+#include "tool_folder.h"
+#include "tools/command_line.h"
+
+namespace hearth::tools {
+namespace {
+
+// What the options of a command line are for a model of bytes.
+SamplingArguments parsed(std::vector<std::string> words) {
+  CommandLine line("hearth", "Test", "0");
+  SamplingArguments arguments;
+  arguments.values.temperature = 0.8;
+  Command command = line.add_command("write", "Test");
+  add_sampling_options(command, arguments);
+  command.action([] {});
+  words.insert(words.begin(), {"hearth", "write"});
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  line.run(static_cast<int>(argv.size()), argv.data());
+  return arguments;
+}
+
+models::SamplingOptions options_of(const std::vector<std::string>& words) {
+  return byte_sampling_options(parsed(words));
+}
+
+TEST(SamplingArguments, WithoutAnyTheDefaultsOfTheCommandStay) {
+  const models::SamplingOptions options = options_of({});
+  EXPECT_EQ(options.temperature, 0.8);
+  EXPECT_EQ(options.top_k, 0);
+  EXPECT_TRUE(options.dry_breakers.empty());
+  EXPECT_EQ(options.steps, models::default_sampling_steps());
+  EXPECT_EQ(byte_sampling_constraint(parsed({})), nullptr);
+}
+
+TEST(SamplingArguments, AreOptions) {
+  const models::SamplingOptions options = options_of({"--temperature",
+                                                      "0.5",
+                                                      "--top-k",
+                                                      "40",
+                                                      "--top-p",
+                                                      "0.9",
+                                                      "--min-p",
+                                                      "0.05",
+                                                      "--typical-p",
+                                                      "0.8",
+                                                      "--top-n-sigma",
+                                                      "2",
+                                                      "--xtc-probability",
+                                                      "0.5",
+                                                      "--xtc-threshold",
+                                                      "0.2",
+                                                      "--repeat-penalty",
+                                                      "1.1",
+                                                      "--presence-penalty",
+                                                      "0.1",
+                                                      "--frequency-penalty",
+                                                      "0.2",
+                                                      "--repeat-last-n",
+                                                      "-1",
+                                                      "--dynatemp-range",
+                                                      "0.3",
+                                                      "--dynatemp-exp",
+                                                      "2",
+                                                      "--mirostat",
+                                                      "2",
+                                                      "--mirostat-tau",
+                                                      "4",
+                                                      "--mirostat-eta",
+                                                      "0.2",
+                                                      "--logit-bias",
+                                                      "65=-1.5",
+                                                      "--logit-bias",
+                                                      "66=-inf",
+                                                      "--logit-bias",
+                                                      "67=false",
+                                                      "--samplers",
+                                                      "temperature;top_k",
+                                                      "--seed",
+                                                      "9",
+                                                      "--dry-multiplier",
+                                                      "0.8"});
+  EXPECT_EQ(options.temperature, 0.5);
+  EXPECT_EQ(options.top_k, 40);
+  EXPECT_EQ(options.top_p, 0.9);
+  EXPECT_EQ(options.min_p, 0.05);
+  EXPECT_EQ(options.typical_p, 0.8);
+  EXPECT_EQ(options.top_n_sigma, 2);
+  EXPECT_EQ(options.xtc_probability, 0.5);
+  EXPECT_EQ(options.xtc_threshold, 0.2);
+  EXPECT_EQ(options.repetition_penalty, 1.1);
+  EXPECT_EQ(options.presence_penalty, 0.1);
+  EXPECT_EQ(options.frequency_penalty, 0.2);
+  EXPECT_EQ(options.penalty_last, -1);
+  EXPECT_EQ(options.temperature_range, 0.3);
+  EXPECT_EQ(options.temperature_exponent, 2);
+  EXPECT_EQ(options.mirostat, models::Mirostat::second);
+  EXPECT_EQ(options.mirostat_tau, 4);
+  EXPECT_EQ(options.mirostat_eta, 0.2);
+  ASSERT_EQ(options.logit_bias.size(), 3u);
+  EXPECT_EQ(options.logit_bias[0].token, 65);
+  EXPECT_EQ(options.logit_bias[0].value, -1.5f);
+  EXPECT_EQ(options.logit_bias[1].value, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(options.logit_bias[2].value, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(options.steps,
+            (std::vector{models::SamplingStep::temperature, models::SamplingStep::top_k}));
+  EXPECT_EQ(options.seed, 9u);
+  EXPECT_EQ(options.dry_breakers,
+            (std::vector<std::vector<std::int32_t>>{{'\n'}, {':'}, {'"'}, {'*'}}));
+  models::check_sampling_options(options, 256);
+}
+
+TEST(SamplingArguments, BreakersMayBeOthersOrNone) {
+  EXPECT_EQ(options_of({"--dry-multiplier", "1", "--dry-sequence-breaker", "ab",
+                        "--dry-sequence-breaker", ";"})
+                .dry_breakers,
+            (std::vector<std::vector<std::int32_t>>{{'a', 'b'}, {';'}}));
+  EXPECT_TRUE(
+      options_of({"--dry-multiplier", "1", "--dry-sequence-breaker", "none"}).dry_breakers.empty());
+}
+
+TEST(SamplingArguments, RefuseWhatCannotBeRead) {
+  for (const std::string bad : {"5", "=1", "a=1", "1=", "1=x", "1=2x", "99999999999=1"}) {
+    EXPECT_THROW(options_of({"--logit-bias", bad}), Error) << bad;
+  }
+  EXPECT_THROW(options_of({"--samplers", "top_k;heat"}), Error);
+  EXPECT_THROW(options_of({"--mirostat", "3"}), std::exception);
+  EXPECT_THROW(options_of({"--top-p", "0"}), std::exception);
+}
+
+class SamplingFiles : public ToolFolder {};
+
+TEST_F(SamplingFiles, HoldGrammars) {
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  };
+  const std::string gbnf = write("g.gbnf", "root ::= \"x\" [0-9]");
+  const std::string schema = write("s.json", R"({"type": "boolean"})");
+  const auto allows = [](const std::shared_ptr<models::grammar::Constraint>& constraint, char c) {
+    return models::grammar::GrammarMatcher(constraint).allows(static_cast<unsigned char>(c));
+  };
+  const auto by_gbnf = byte_sampling_constraint(parsed({"--grammar", gbnf}));
+  EXPECT_TRUE(allows(by_gbnf, 'x'));
+  EXPECT_FALSE(allows(by_gbnf, '1'));
+  const auto by_schema = byte_sampling_constraint(parsed({"--json-schema", schema}));
+  EXPECT_TRUE(allows(by_schema, 't'));
+  EXPECT_FALSE(allows(by_schema, 'x'));
+  const auto message = [&](const std::vector<std::string>& words) -> std::string {
+    try {
+      byte_sampling_constraint(parsed(words));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message({"--grammar", gbnf, "--json-schema", schema}).find("--grammar"),
+            std::string::npos);
+  EXPECT_NE(message({"--grammar", schema}).find("s.json"), std::string::npos);
+  EXPECT_NE(message({"--json-schema", gbnf}).find("g.gbnf"), std::string::npos);
+  EXPECT_NE(message({"--grammar", path("none")}).find("none"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hearth::tools
