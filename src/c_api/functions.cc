@@ -179,6 +179,8 @@ void read(Call& c, PagedAttentionOptions& to) {
   c.read("softcap", to.softcap);
   c.read("window", to.window);
   c.read("sinks", to.sinks);
+  c.read("key_bits", to.key_bits);
+  c.read("value_bits", to.value_bits);
 }
 
 void read(Call& c, PoolOptions& to) {
@@ -1367,6 +1369,12 @@ void call_group_norm(Call& c) {
   c.read("epsilon", epsilon);
   c.done();
   c.give(hearth::group_norm(x, groups, weight, bias, epsilon));
+}
+
+void call_hadamard(Call& c) {
+  const Array& x = c.input();
+  c.done();
+  c.give(hearth::hadamard(x));
 }
 
 void call_hamming_window(Call& c) {
@@ -3556,6 +3564,7 @@ constexpr Function kFunctions[] = {
      call_grid_sample_2d, nullptr},
     {"group_norm", "group_norm(x, weight?, bias?; groups: i64, epsilon: f64 = 1e-05) -> 1",
      call_group_norm, nullptr},
+    {"hadamard", "hadamard(x) -> 1", call_hadamard, nullptr},
     {"hamming_window",
      "hamming_window(; size: i64, periodic: bool = true, alpha: f64 = 0.54, dtype: dtype = f32, "
      "device: device = none) -> 1",
@@ -3727,7 +3736,8 @@ constexpr Function kFunctions[] = {
      call_pad, nullptr},
     {"paged_attention",
      "paged_attention(q, keys, values, pages, starts, lengths; page_size: i64, scale: f64 = none, "
-     "softcap: f64 = 0.0, window: i64 = 0, sinks: array = none) -> 1",
+     "softcap: f64 = 0.0, window: i64 = 0, sinks: array = none, key_bits: i64 = 0, value_bits: i64 "
+     "= 0) -> 1",
      call_paged_attention, nullptr},
     {"permute", "permute(x; axes: i64_list) -> 1", call_permute, move_permute},
     {"pinv", "pinv(x; relative: f64 = none) -> 1", call_pinv, nullptr},

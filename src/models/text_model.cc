@@ -27,7 +27,8 @@ models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
   const models::CacheOptions of_one{.pages = (model.config.context + kPageRows - 1) / kPageRows + 1,
                                     .page_size = kPageRows,
                                     .states = options.most_texts,
-                                    .dtype = model.compute};
+                                    .keys = model.compute,
+                                    .values = model.compute};
   scheduler.memory = options.cache_bytes > 0
                          ? options.cache_bytes
                          : std::min(kMostCacheBytes, models::cache_bytes(model.config, of_one));
@@ -160,7 +161,8 @@ Array TextModel::logits(std::span<const std::int32_t> tokens) const {
   models::Sequences sequences(model, {.pages = (rows + kPageRows - 1) / kPageRows,
                                       .page_size = kPageRows,
                                       .states = 1,
-                                      .dtype = model.compute});
+                                      .keys = model.compute,
+                                      .values = model.compute});
   models::Sequence sequence = sequences.begin();
   const models::SequenceRows all{&sequence, tokens, rows};
   return sequences.step({&all, 1});

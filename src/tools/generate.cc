@@ -18,6 +18,7 @@ struct GenerateOptions {
   std::int64_t tokens = 400;
   std::string dtype = "f32";
   std::string device;
+  std::string key_type, value_type;  // of caches; empty: the dtype
   SamplingArguments sampling;
 };
 
@@ -25,10 +26,14 @@ struct GenerateOptions {
 void write_with_tokens(const GenerateOptions& options, Device device) {
   const models::LoadedModel loaded = models::load_language_model(
       options.model, {.device = device, .compute = dtype_from_name(options.dtype)});
-  const models::GenerateOptions generate{
+  models::GenerateOptions generate{
       .tokens = options.tokens,
       .sampling = sampling_options(options.sampling, loaded.tokenizer),
       .constraint = sampling_constraint(options.sampling, loaded.tokenizer)};
+  if (!options.key_type.empty()) generate.keys = models::cache_type_from_name(options.key_type);
+  if (!options.value_type.empty()) {
+    generate.values = models::cache_type_from_name(options.value_type);
+  }
   write_out(options.prompt);
   models::generate_text(loaded, options.prompt, generate, [](std::string_view text) {
     write_out(text);
@@ -92,6 +97,12 @@ void add_generate(CommandLine& line) {
   command.option("--dtype", options->dtype, "What activations are computed in")
       .one_of({"f32", "bf16"})
       .show_default();
+  command
+      .option("--cache-type-k", options->key_type,
+              "What keys are kept as, of files with a tokenizer [the dtype]")
+      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"});
+  command.option("--cache-type-v", options->value_type, "And values")
+      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"});
   command.option("--device", options->device, "See `hearth devices`");
   command.action([options] { run_generate(*options); });
 }

@@ -160,6 +160,7 @@ const std::vector<Call>& calls() {
       CALL(triangular_solve, (x, x)), CALL(solve, (x, x)), CALL(inverse, (x)), CALL(pinv, (x)),
       CALL(lstsq, (x, x)), CALL(matrix_power, (x, 2)), CALL(det, (x)), CALL(slogdet, (x)),
       CALL(matrix_norm, (x)),
+      CALL(hadamard, (x)),
       CALL(fft, (x, x)), CALL(ifft, (x, x)), CALL(rfft, (x)), CALL(irfft, (x, x)),
       CALL(fftn, (x, x, {0})), CALL(ifftn, (x, x, {0})), CALL(rfftn, (x, {0})),
       CALL(irfftn, (x, x, {0})), CALL(fft2, (x, x)), CALL(ifft2, (x, x)),

@@ -102,11 +102,16 @@ struct PagedAttentionOptions {
   double softcap = 0;                          // > 0: scores become softcap * tanh(score / softcap)
   std::int64_t window = 0;  // > 0: a row sees `window` keys at most, its own among them
   Array sinks = {};  // [heads], q's dtype: scores that take part in the softmax and weigh nothing
+  // 2, 3 or 4: keys, values are rows of turbo_quantize() of so many bits, u8 [slots, kv_heads,
+  // bytes]; 0: they are what their dtype says.
+  std::int64_t key_bits = 0;
+  std::int64_t value_bits = 0;
 };
 // attention() of sequences of any lengths, whose keys and values lie in pages of caches: q [rows,
 // heads, d], keys [slots, kv_heads, d], values [slots, kv_heads, dv] -> [rows, heads, dv]. heads is
-// a multiple of kv_heads, slots one of page_size; the caches share a float dtype, which may be
-// another than q's. Sums are f32, of an f64 q f64.
+// a multiple of kv_heads, slots one of page_size. Each cache has a dtype of its own: a float, q8_0
+// or q4_0, or it is one of codes (PagedAttentionOptions::key_bits), which are read as they are; of
+// an f64 q they count as what they stand for. Sums are f32, of an f64 q f64.
 //
 // pages, starts and lengths are integers, i32 or i64, which may change without a new plan. pages
 // [sequences, most] are the pages of each sequence in order, starts [sequences + 1] the first row

@@ -30,6 +30,14 @@ HEARTH_API std::pair<Array, Array> rfft(const Array& x, std::int64_t axis = -1,
 HEARTH_API Array irfft(const Array& re, const Array& im, std::int64_t axis = -1,
                        std::optional<std::int64_t> n = std::nullopt);
 
+// ---- Hadamard transform
+
+// The orthonormal Walsh-Hadamard transform of x [..., n] of floats, in natural order, of each of
+// the blocks that the last axis has: they are as long as the largest power of two that divides n.
+// y[i] = 1/sqrt(b) sum over j of (-1)^(bits that i and j share) x[j]. It undoes itself, keeps dot
+// products, and spreads an outlier over its block. f16 and bf16 are computed in f32 and rounded.
+HEARTH_API Array hadamard(const Array& x);
+
 // ---- Fourier transforms along several axes
 // Of lines as long as the axes are. Float dtypes; f16 and bf16 are computed in f32 and rounded.
 

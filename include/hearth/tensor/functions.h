@@ -663,6 +663,10 @@ Tensor<R> rope(const Tensor<R>& x, const RopeOptions& options = {},
                CallSite site = CallSite::here()) {
   return located(site, [&] { return Tensor<R>(hearth::rope(x.array(), options)); });
 }
+template <int R>
+Tensor<R> hadamard(const Tensor<R>& x, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::hadamard(x.array())); });
+}
 inline Tensor<4> attention(const Tensor<4>& q, const Tensor<4>& k, const Tensor<4>& v,
                            const AttentionOptions& options = {}, CallSite site = CallSite::here()) {
   return located(

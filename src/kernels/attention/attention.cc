@@ -93,6 +93,12 @@ constexpr Implementation kAttentionFamily[] = {
      .accepts = accepts_paged_pieces,
      .prepare = prepare_paged_pieces,
      .launch = launch_steps},
+    {.name = "codes",
+     .op = &defs::paged_attention_op,
+     .accepts = accepts_paged_codes,
+     .layout = LayoutNeed::last_axis_dense,
+     .prepare = prepare_paged_pieces,
+     .launch = launch_steps},
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ Prepared prepare_plain_library(const Signature& signature);
 bool accepts_paged_tiles(const Signature& signature);
 Prepared prepare_paged_tiles(const Signature& signature);
 bool accepts_paged_pieces(const Signature& signature);
+bool accepts_paged_codes(const Signature& signature);  // of caches of codes, in pieces
 Prepared prepare_paged_pieces(const Signature& signature);
 
 }  // namespace hearth::gpu

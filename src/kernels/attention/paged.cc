@@ -11,6 +11,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
+#include "kernels/packed/format_struct.h"
 #include "ops/attention/paged.h"
 
 namespace hearth::gpu {
@@ -37,6 +38,7 @@ struct PagedInputs {
   const Signature& signature;
   PagedAttentionParams params{};
   StepArgument arguments[paged::kInputs];
+  paged::CacheFormat key_format, value_format;
   bool has_softcap;
 
   PagedInputs(const Signature& from, bool with_tiles) : signature(from) {
@@ -46,12 +48,14 @@ struct PagedInputs {
     const auto bits = [](double x) { return std::bit_cast<std::int64_t>(x); };
     const double log2e = 1 / std::log(2.0);
     has_softcap = s.softcap > 0;
+    key_format = s.key_format;
+    value_format = s.value_format;
     params.rows = q[0];
     params.heads = q[1];
     params.kv_heads = keys[1];
     params.group = q[1] / keys[1];
     params.d = q[2];
-    params.dv = input(paged::kValues).shape[2];
+    params.dv = paged::columns_of(value_format, input(paged::kValues).shape[2]);
     params.sequences = input(paged::kPages).shape[0];
     params.most = input(paged::kPages).shape[1];
     params.page_size = s.page_size;
@@ -93,10 +97,34 @@ struct PagedInputs {
   std::string cache_memory() const { return dialect_type(cache_dtype()); }
   std::string value() const { return sum_type(dtype()); }
 
+  // Whether a kernel reads keys and values alike, as floats.
+  bool is_uniform() const {
+    return key_format == 0 && value_format == 0 && cache_dtype() == input(paged::kValues).dtype;
+  }
+  // What a row of a cache is aligned to where it is loaded in vectors, or codes in words.
+  static std::int64_t wide_bytes(paged::CacheFormat format) {
+    return format == 0 ? kPacketBytes : is_turbo_bits(format) ? 4 : 2;
+  }
+  // The loader of a cache in kernels/attention/paged_codes.metal.
+  static std::string loader(const TensorSpec& cache, paged::CacheFormat format, bool wide) {
+    const std::string name = format == 0 ? std::string("FloatCache") + dtype_struct(cache.dtype)
+                             : is_turbo_bits(format)
+                                 ? "CodeCacheTurbo" + std::to_string(format)
+                                 : "CodeCache" + format_struct(static_cast<DType>(format));
+    return wide ? name + "Wide" : name;
+  }
+
   // Whether rows of the caches can be loaded in vectors where the addresses fit.
   bool rows_fit_vectors() const {
     for (const int i : {paged::kKeys, paged::kValues}) {
       const TensorSpec& spec = input(i);
+      const paged::CacheFormat format = i == paged::kKeys ? key_format : value_format;
+      if (format != 0) {
+        for (int axis = 0; axis < 2; ++axis) {
+          if (spec.shape[axis] != 1 && spec.strides[axis] % wide_bytes(format) != 0) return false;
+        }
+        continue;
+      }
       if (spec.shape[2] % 8 != 0 || spec.strides[2] != 1) return false;
       for (int axis = 0; axis < 2; ++axis) {
         if (spec.shape[axis] != 1 && spec.strides[axis] % 8 != 0) return false;
@@ -158,7 +186,8 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
                  const StepArgument& row_stats, bool wide, bool rare) {
   PagedAttentionParams p = in.params;
   p.blocks = ceil_div(p.group, sizes.queries);
-  const std::string cache = in.cache_memory(), value = in.value();
+  const std::string value = in.value();
+  const std::string cache = in.cache_memory();
   const std::int64_t bytes = wide ? kPacketBytes : 1;
   // Where rows are few several threadgroups share the pieces of each.
   const std::int64_t lines = std::max<std::int64_t>(p.units * p.kv_heads * p.blocks, 1);
@@ -185,6 +214,45 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
             {extent(kPieceThreads)}, wide ? kPieceRoom : kPieceThreads, rare);
 }
 
+// The same of caches that are read differently.
+Step codes_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
+                const StepArgument& units, const StepArgument& parts, const StepArgument& row_stats,
+                bool wide, bool rare) {
+  constexpr std::int64_t kCodeThreads = 128;  // of the text
+  PagedAttentionParams p = in.params;
+  p.blocks = ceil_div(p.group, sizes.queries);
+  const std::string value = in.value();
+  const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
+  const auto bytes = [&](paged::CacheFormat format) {
+    return wide ? PagedInputs::wide_bytes(format) : 1;
+  };
+  const std::int64_t lines = std::max<std::int64_t>(p.units * p.kv_heads * p.blocks, 1);
+  const std::int64_t enough = 4 * resident_groups(*in.signature.device, kCodeThreads);
+  const std::int64_t shares = std::clamp<std::int64_t>(
+      ceil_div(enough, lines), 1, std::min<std::int64_t>(p.pieces, kMaxLayers));
+  return KernelCall(
+             "attention/paged_codes.metal", "paged_cache_pieces",
+             {dtype_struct(in.dtype()), PagedInputs::loader(keys, in.key_format, wide),
+              PagedInputs::loader(values, in.value_format, wide), std::to_string(sizes.lanes),
+              std::to_string(sizes.queries), truth(in.has_softcap)})
+      .read(in.memory(), "q", in.arguments[paged::kQ])
+      .read(dialect_type(keys.dtype), "keys",
+            aligned(in.arguments[paged::kKeys], bytes(in.key_format)))
+      .read(dialect_type(values.dtype), "values",
+            aligned(in.arguments[paged::kValues], bytes(in.value_format)))
+      .read("int", "pages", in.arguments[paged::kPages])
+      .read("int", "units", units)
+      .write(value, "parts", parts)
+      .write(value, "row_stats", row_stats)
+      .constants(p)
+      .threadgroup(value, "query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1))
+      .threadgroup(value, "weights", sizes.queries * kPieceKeys)
+      .threadgroup(value, "sums", sizes.queries * 8 * sizes.lanes)
+      .threadgroup("int", "slots", kPieceKeys)
+      .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
+            {extent(kCodeThreads)}, kCodeThreads, rare);
+}
+
 void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units) {
   const PagedAttentionParams& p = in.params;
   if (p.units == 0) return;
@@ -193,7 +261,8 @@ void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units)
   const StepArgument row_stats = workspace(plan, lines * 2 * size);
   const PieceSizes sizes(in);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
-    return pieces_step(plan, in, sizes, units, parts, row_stats, wide, rare);
+    const auto step = in.is_uniform() ? pieces_step : codes_step;
+    return step(plan, in, sizes, units, parts, row_stats, wide, rare);
   });
   plan.add_step(
       KernelCall("attention/paged_pieces.metal", "paged_combine", {dtype_struct(in.dtype())})
@@ -257,17 +326,28 @@ Prepared prepare_paged(const Signature& signature, bool with_tiles) {
 
 }  // namespace
 
-bool accepts_paged_pieces(const Signature& signature) {
+namespace {
+
+bool fits_pieces(const Signature& signature) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const Shape& q = signature.inputs[paged::kQ].shape;
   const Shape& values = signature.inputs[paged::kValues].shape;
   return q[0] <= kMost && values[0] <= kMost && q[2] <= kMaxPagedColumns &&
-         q[1] * ceil_div<std::int64_t>(values[2], 64) <= kMaxLayers;
+         q[1] * ceil_div<std::int64_t>(signature.output.shape[2], 64) <= kMaxLayers;
 }
 
+}  // namespace
+
+bool accepts_paged_pieces(const Signature& signature) {
+  return !paged::has_codes(ParamReader(signature.statics)) && fits_pieces(signature);
+}
+
+bool accepts_paged_codes(const Signature& signature) { return fits_pieces(signature); }
+
 bool accepts_paged_tiles(const Signature& signature) {
-  return signature.output.dtype != DType::f64 &&
-         signature.inputs[paged::kKeys].dtype != DType::f64 && accepts_paged_pieces(signature);
+  const DType keys = signature.inputs[paged::kKeys].dtype;
+  return signature.output.dtype != DType::f64 && is_float(keys) && keys != DType::f64 &&
+         signature.inputs[paged::kValues].dtype == keys && accepts_paged_pieces(signature);
 }
 
 Prepared prepare_paged_pieces(const Signature& signature) {

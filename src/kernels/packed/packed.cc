@@ -11,6 +11,8 @@
 #include "kernels/packed/packed.h"
 #include "ops/definition/defs.h"
 #include "ops/packed/blocks.h"
+#include "ops/packed/quantize.h"
+#include "ops/packed/turbo.h"
 
 namespace hearth::gpu {
 
@@ -79,6 +81,22 @@ constexpr Implementation kPackedFamily[] = {
      .layout = LayoutNeed::last_axis_dense,
      .fuses = fuses_packed_matvec,
      .prepare = prepare_packed_matvec,
+     .launch = launch_steps},
+    {.name = "simdgroups",
+     .op = &quantize_blocks_op,
+     .accepts = accepts_quantize_blocks,
+     .prepare = prepare_quantize_blocks,
+     .launch = launch_steps},
+    {.name = "simdgroups",
+     .op = &turbo_quantize_op,
+     .accepts = accepts_turbo_rows,
+     .prepare = prepare_turbo_quantize,
+     .launch = launch_steps},
+    {.name = "pieces",
+     .op = &defs::turbo_dequantize_op,
+     .accepts = accepts_turbo_rows,
+     .layout = LayoutNeed::last_axis_dense,
+     .prepare = prepare_turbo_dequantize,
      .launch = launch_steps},
 };
 

@@ -24,4 +24,11 @@ std::int64_t staged_units(DType format);
 // Vectors of 16 bytes of threadgroup memory in which a simdgroup stages a weight: Staging::vectors.
 std::int64_t staged_vectors(DType format);
 
+// Floats to blocks of q8_0 and q4_0, and to and from codes of TurboQuant.
+bool accepts_quantize_blocks(const Signature& signature);
+Prepared prepare_quantize_blocks(const Signature& signature);
+bool accepts_turbo_rows(const Signature& signature);
+Prepared prepare_turbo_quantize(const Signature& signature);
+Prepared prepare_turbo_dequantize(const Signature& signature);
+
 }  // namespace hearth::gpu

@@ -34,3 +34,20 @@ struct PackedMatvecParams {
   long base, stride, end;
   Axes<kRank> x;
 };
+
+// Of quantize_blocks(): blocks of a row and in all, and where rows of x lie.
+template <int kRank>
+struct QuantizeParams {
+  long row_blocks, blocks;
+  long step;  // of a row's elements
+  Axes<kRank> x;
+};
+
+// Of turbo_quantize() and turbo_dequantize(): rows, their elements, and bytes of their codes; the
+// axes are those of the rows that are read.
+template <int kRank>
+struct TurboParams {
+  long rows, length, bytes;
+  long step;  // of a row's elements
+  Axes<kRank> x;
+};

@@ -1,9 +1,12 @@
 #include "models/language/cache.h"
 
+#include <string>
 #include <utility>
 
 #include "hearth/dtype.h"
+#include "hearth/error.h"
 #include "hearth/ops.h"
+#include "hearth/quantization/packed.h"
 
 namespace hearth::models {
 namespace {
@@ -61,6 +64,30 @@ void copy_rows(Array& cache, const Array& from, const Array& to) {
   cache = select_assign(std::exchange(cache, Array()), to, rows, 0, IndexingUpdateOp::assign);
 }
 
+void require_fit(const LayerConfig& layer, const CacheOptions& options) {
+  if (layer.mixer != Mixer::attention) return;
+  const auto refuse = [](const std::string& why) {
+    throw Error(ErrorCode::unsupported, "cache: " + why);
+  };
+  if (layer.attention.latent) {
+    if (!options.keys.is_coded() && !options.rotate) return;
+    refuse("latent rows are not coded; got " + name(options.keys) + ", expected a float type");
+  }
+  const std::string keys = why_unfit(options.keys, options.rotate, layer.attention.key_dim);
+  if (!keys.empty()) refuse(keys);
+  const std::string values = why_unfit(options.values, options.rotate, layer.attention.value_dim);
+  if (!values.empty()) refuse(values);
+}
+
+// The shape in memory of rows that are stored as `type`, and the dtype of that.
+Shape stored_shape(Shape shape, CacheType type) {
+  if (!shape.empty() && type.is_coded()) {
+    shape[shape.rank() - 1] = type.row_bytes(shape.back());
+  }
+  return shape;
+}
+DType stored_dtype(CacheType type) { return type.is_coded() ? DType::u8 : type.dtype; }
+
 }  // namespace
 
 Cache::Cache(const LanguageConfig& config, const CacheOptions& its_options, DType compute,
@@ -68,20 +95,27 @@ Cache::Cache(const LanguageConfig& config, const CacheOptions& its_options, DTyp
     : options(its_options) {
   const DType wide = compute == DType::f64 ? DType::f64 : DType::f32;
   for (const LayerConfig& layer : config.layers) {
+    require_fit(layer, options);
     const LayerShapes shapes = shapes_of(config, layer, options);
     const auto make = [&](const Shape& shape, DType dtype) {
       return shape.empty() ? Array() : zeros(shape, dtype, device);
     };
     LayerCache& cache = layers.emplace_back();
-    cache.keys = make(shapes.keys, options.dtype);
-    cache.values = make(shapes.values, options.dtype);
+    cache.key_type = options.keys;
+    cache.value_type = options.values;
+    cache.keys = make(stored_shape(shapes.keys, options.keys), stored_dtype(options.keys));
+    cache.values = make(stored_shape(shapes.values, options.values), stored_dtype(options.values));
+    if (options.rotate && cache.values.defined()) {
+      cache.key_rotation = HeadRotation(shapes.keys.back(), options.seed, compute, device);
+      cache.value_rotation = HeadRotation(shapes.values.back(), options.seed, compute, device);
+    }
     cache.convolution = make(shapes.convolution, wide);
     cache.state = make(shapes.state, wide);
   }
 }
 
-void write_rows(Array& cache, const Array& slots, const Array& rows) {
-  const Array values = cast(rows, cache.dtype());
+void write_rows(Array& cache, CacheType type, const Array& slots, const Array& rows) {
+  const Array values = to_cache(rows, type);
   cache = select_assign(std::exchange(cache, Array()), slots, values, 0, IndexingUpdateOp::assign);
 }
 
@@ -117,6 +151,10 @@ void clear_states(Cache& cache, std::int64_t slot, Device device) {
   }
 }
 
+Array readable(const Array& cache, CacheType type) {
+  return is_packed(type.dtype) ? packed_blocks(cache, type.dtype) : cache;
+}
+
 std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options) {
   std::int64_t bytes = 0;
   for (const LayerConfig& layer : config.layers) {
@@ -124,8 +162,8 @@ std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& optio
     const auto add = [&](const Shape& shape, DType dtype) {
       if (!shape.empty()) bytes += bytes_of(dtype, element_count(shape));
     };
-    add(shapes.keys, options.dtype);
-    add(shapes.values, options.dtype);
+    add(stored_shape(shapes.keys, options.keys), stored_dtype(options.keys));
+    add(stored_shape(shapes.values, options.values), stored_dtype(options.values));
     add(shapes.convolution, DType::f32);
     add(shapes.state, DType::f32);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hearth/array.h"
+#include "models/language/cache_type.h"
 #include "models/language/config.h"
 
 namespace hearth::models {
@@ -15,29 +16,41 @@ struct CacheOptions {
   std::int64_t page_size = 32;    // rows of a page
   std::int64_t states = 1;        // sequences that have states
   std::int64_t saved_states = 0;  // more of them, of earlier rows
-  DType dtype = DType::f32;       // of keys and values
+  CacheType keys = DType::f32, values = DType::f32;
+  // Keys, with their queries, and values of heads are rotated before they are stored: what codes
+  // lose is less then. Codes of turbo_quantize() ask for it.
+  bool rotate = false;
+  std::uint64_t seed = 0;  // of the rotation: what is stored with one is read with the same
 };
 
 // What one layer remembers. Undefined arrays are of mixers that it does not have, or of keys and
 // values that are another layer's.
 struct LayerCache {
+  // Of codes u8, the bytes of rows.
   Array keys;         // [slots, kv_heads, key_dim]; of latent attention the latent rows
   Array values;       // [slots, kv_heads, value_dim]
   Array convolution;  // [states + saved_states, kernel - 1, channels]
   Array state;        // [states + saved_states, heads, ...]
+  CacheType key_type, value_type;
+  HeadRotation key_rotation, value_rotation;
 };
 
 struct Cache {
   Cache() = default;
+  // Throws Error{unsupported} where the types do not fit the heads: of codes these are multiples of
+  // 32 columns, and latent rows are floats.
   Cache(const LanguageConfig& config, const CacheOptions& options, DType compute, Device device);
 
   CacheOptions options;
   std::vector<LayerCache> layers;
 };
 
-// Writes rows [rows, ...] into `cache` [slots, ...], in its dtype, at `slots` i32 [rows], in place
-// where nobody else holds it.
-void write_rows(Array& cache, const Array& slots, const Array& rows);
+// Writes rows [rows, ...] into `cache` [slots, ...], as `type` has them, at `slots` i32 [rows], in
+// place where nobody else holds it.
+void write_rows(Array& cache, CacheType type, const Array& slots, const Array& rows);
+
+// A cache as paged_attention() takes it: codes of blocks as a packed array, others as they are.
+Array readable(const Array& cache, CacheType type);
 
 // All layers' rows of a page, or states of a slot, to another one.
 void copy_page(Cache& cache, std::int64_t from, std::int64_t to, Device device);

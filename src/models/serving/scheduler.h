@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "models/language/cache_type.h"
 #include "models/language/load_model.h"
 #include "models/serving/generation_stream.h"
 #include "models/serving/request.h"
@@ -23,7 +25,9 @@ struct SchedulerOptions {
   std::int64_t most_running = 16;               // texts that are being written at once
   std::int64_t prefill_rows = 512;              // of prompts in one step, at most
   std::int64_t most_waiting = 256;              // texts that wait for their turn
-  bool shares_prefixes = true;                  // rows of earlier texts are taken again
+  // Of keys and values; default what the model computes in. Codes are of rows that are rotated.
+  std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
+  bool shares_prefixes = true;   // rows of earlier texts are taken again
   std::int64_t save_rows = 512;  // of a prompt, between states that are kept of models with some
   // Tokens of all texts together that a step guesses ahead and checks beside those that follow for
   // sure; 0: none. What is written stays the same (drafting/drafter.h).

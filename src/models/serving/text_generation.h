@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "models/grammar/grammar.h"
+#include "models/language/cache_type.h"
 #include "models/language/load_model.h"
 #include "models/sampling/sampling_options.h"
 
@@ -17,6 +19,8 @@ struct GenerateOptions {
   SamplingOptions sampling = {};
   std::shared_ptr<grammar::Constraint> constraint = nullptr;  // what the text may be
   bool parse_special = false;  // texts of control tokens in the prompt are these tokens
+  // Of caches; default what the model computes in. Codes are of rows that are rotated.
+  std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
 };
 
 struct Generated {

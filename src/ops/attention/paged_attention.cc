@@ -4,11 +4,14 @@
 #include <string>
 
 #include "core/number_text.h"
+#include "core/packed/turbo.h"
 #include "core/throw_as.h"
+#include "hearth/quantization/packed.h"
 #include "ops/attention/paged.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
 #include "ops/definition/rules.h"
+#include "ops/packed/blocks.h"
 
 namespace hearth {
 namespace paged {
@@ -33,22 +36,46 @@ void require_dtype(const Inference& inference, int input, const char* what, int 
                                        std::string(name(expected)));
 }
 
-void check_arrays(const Inference& inference) {
+// The columns of a cache's rows.
+std::int64_t check_cache(const Inference& inference, int input, const char* what,
+                         CacheFormat format) {
+  const Array& cache = inference.input(input);
+  if (!is_cache_format(format)) {
+    inference.fail(ErrorCode::invalid_argument, std::string(what) + " have no such format; got " +
+                                                    std::to_string(format) +
+                                                    ", expected 2, 3 or 4 bits, q8_0 or q4_0");
+  }
+  if (format == 0) {
+    require_float(inference, input, what);
+  } else if (cache.dtype() != DType::u8) {
+    inference.fail(ErrorCode::dtype, std::string(what) + " are no codes; got " +
+                                         std::string(name(cache.dtype())) + ", expected u8");
+  }
+  const std::int64_t columns = columns_of(format, cache.shape()[2]);
+  if (columns < 0) {
+    inference.fail(ErrorCode::shape, std::string(what) + " are no rows of codes; got " +
+                                         to_string(cache.shape()) +
+                                         ", expected whole blocks in the last axis");
+  }
+  return columns;
+}
+
+// The columns of values.
+std::int64_t check_arrays(const Inference& inference) {
   constexpr const char* kNames[] = {"q", "keys", "values", "pages", "starts", "lengths"};
   constexpr int kRanks[] = {3, 3, 3, 2, 1, 1};
   for (int i = kQ; i <= kLengths; ++i) {
     require_rank(inference, i, kRanks[i], kNames[i]);
-    if (i <= kValues) {
-      require_float(inference, i, kNames[i]);
-    } else {
-      require_indices(inference, i, kNames[i]);
-    }
+    if (i > kValues) require_indices(inference, i, kNames[i]);
   }
-  require_dtype(inference, kValues, "values", kKeys, "keys");
+  require_float(inference, kQ, kNames[kQ]);
+  const Settings s = settings_of(ParamReader(inference.params.statics().span()));
+  const std::int64_t d = check_cache(inference, kKeys, kNames[kKeys], s.key_format);
+  const std::int64_t dv = check_cache(inference, kValues, kNames[kValues], s.value_format);
   const Shape& q = inference.input(kQ).shape();
   const Shape& keys = inference.input(kKeys).shape();
   const Shape& values = inference.input(kValues).shape();
-  if (keys[0] != values[0] || keys[1] != values[1] || q[2] != keys[2]) {
+  if (keys[0] != values[0] || keys[1] != values[1] || q[2] != d) {
     inference.fail(ErrorCode::shape, "extents differ; got q " + to_string(q) + ", keys " +
                                          to_string(keys) + ", values " + to_string(values) +
                                          ", expected q [rows, heads, d], keys [slots, kv_heads, d]"
@@ -66,6 +93,7 @@ void check_arrays(const Inference& inference) {
     require_dtype(inference, kSinks, "sinks", kQ, "q");
     require_shape(inference, kSinks, "sinks", {q[1]});
   }
+  return dv;
 }
 
 void check_settings(const Inference& inference) {
@@ -101,10 +129,10 @@ void check_settings(const Inference& inference) {
 }
 
 void infer_paged_attention(Inference& inference) {
-  check_arrays(inference);
+  const std::int64_t dv = check_arrays(inference);
   check_settings(inference);
   const Shape& q = inference.input(kQ).shape();
-  inference.shape = {q[0], q[1], inference.input(kValues).shape()[2]};
+  inference.shape = {q[0], q[1], dv};
   check_shape(inference.op.name.text, inference.shape);
   inference.dtype = inference.scalar_dtype = inference.input(kQ).dtype();
 }
@@ -143,13 +171,20 @@ Places places_of(const Composite& c, const Settings& s) {
   return {reshape(add(first, within), {rows, keys}), seen};
 }
 
+// What codes stand for.
+Array decoded(const Array& codes, CacheFormat format, DType dtype) {
+  if (format == 0) return cast(codes, dtype);
+  if (is_turbo_bits(format)) return turbo_dequantize(codes, format, dtype);
+  return dequantize_blocks(codes, static_cast<DType>(format), dtype);
+}
+
 // [rows, keys, kv_heads, columns] of what each row sees, in the dtype of the computation; 0 for
 // the rest, whatever lies there.
-Array taken(const Array& cache, const Places& places, DType dtype) {
+Array taken(const Array& cache, const Places& places, CacheFormat format, DType dtype) {
   const Shape& shape = cache.shape();
   const Shape& at = places.slots.shape();
   const Array flat = select(cache, reshape(places.slots, {at[0] * at[1]}), 0);
-  const Array found = cast(reshape(flat, {at[0], at[1], shape[1], shape[2]}), dtype);
+  const Array found = decoded(reshape(flat, {at[0], at[1], shape[1], shape[2]}), format, dtype);
   return where(unsqueeze(places.seen, {2, 3}), found, 0.0);
 }
 
@@ -158,7 +193,7 @@ Array paged_attention_composite(const Composite& c) {
   const Shape& q = c.input(kQ).shape();
   const Shape& cache = c.input(kKeys).shape();
   const std::int64_t rows = q[0], heads = q[1], kv_heads = cache[1];
-  const std::int64_t dv = c.input(kValues).shape()[2];
+  const std::int64_t dv = columns_of(s.value_format, c.input(kValues).shape()[2]);
   const std::int64_t keys = c.input(kPages).shape()[1] * s.page_size;
   const Shape shape = {rows, heads, dv};
   const DType dtype = c.input(kQ).dtype(), sums = compute_dtype(dtype);
@@ -169,7 +204,8 @@ Array paged_attention_composite(const Composite& c) {
   const Places places = places_of(c, s);
   // [rows, kv_heads, group, keys]
   const Array grouped = reshape(cast(c.input(kQ), sums), {rows, kv_heads, group, q[2]});
-  Array scores = matmul(grouped, permute(taken(c.input(kKeys), places, sums), {0, 2, 3, 1}));
+  Array scores =
+      matmul(grouped, permute(taken(c.input(kKeys), places, s.key_format, sums), {0, 2, 3, 1}));
   scores = mul(scores, s.softcap > 0 ? s.scale / s.softcap : s.scale);
   if (s.softcap > 0) scores = mul(tanh(scores), s.softcap);
   const Array unseeing = unsqueeze(logical_not(any(places.seen, {1}, true)), {2, 3});
@@ -183,13 +219,18 @@ Array paged_attention_composite(const Composite& c) {
     weights = mul(weights, sigmoid(sub(logsumexp(scores, 3, true), sinks)));
   }
   weights = where(logical_or(unseeing, hidden), 0.0, weights);
-  const Array values = permute(taken(c.input(kValues), places, sums), {0, 2, 1, 3});
+  const Array values = permute(taken(c.input(kValues), places, s.value_format, sums), {0, 2, 1, 3});
   return cast(reshape(matmul(weights, values), shape), dtype);
 }
 
 std::vector<SampleCase> paged_attention_samples() {
-  const auto of = [](std::int64_t page_size, double softcap = 0, std::int64_t window = 0) {
-    return params_of({0.35, page_size, softcap, window});
+  const auto of = [](std::int64_t page_size, double softcap = 0, std::int64_t window = 0,
+                     CacheFormat keys = 0, CacheFormat values = 0) {
+    return params_of({0.35, page_size, softcap, window, keys, values});
+  };
+  // Bytes of which halves and floats are small numbers.
+  const auto codes = [](const Shape& shape) {
+    return SampleInput{shape, 0, 60, static_cast<int>(DType::u8)};
   };
   const auto ints = [](const Shape& shape, double lo, double hi, int dtype = kI32) {
     return SampleInput{shape, lo, hi, dtype};
@@ -227,6 +268,29 @@ std::vector<SampleCase> paged_attention_samples() {
         ints({2}, 0, 0),
         ints({1}, 9, 12)},
        of(3)},
+      // Codes, of few rows and of many.
+      {{{{5, 4, 32}}, codes({16, 2, 34}), codes({16, 2, 36}), pages, starts, lengths},
+       of(4, 0, 0, kQ8Format, kQ4Format)},
+      {{{{5, 4, 64}}, codes({16, 2, 36}), codes({16, 2, 28}), pages, starts, lengths},
+       of(4, 2, 3, 4, 3)},
+      {{{{5, 4, 64}}, codes({16, 2, 20}), cache({16, 2, 6}, kF16), pages, starts, lengths},
+       of(4, 0, 0, 2)},
+      {{{{5, 4, 8}}, cache({16, 2, 8}, kBf16), codes({16, 2, 68}), pages, starts, lengths},
+       of(4, 0, 0, 0, kQ8Format)},
+      {{{{40, 4, 64}},
+        codes({64, 2, 68}),
+        codes({64, 2, 36}),
+        ints({2, 15}, -1, 17),
+        ints({3}, -2, 44),
+        ints({2}, 20, 70)},
+       of(4, 0, 9, kQ8Format, 4)},
+      {{{{5, 4, 32}}, codes({16, 2, 33}), codes({16, 2, 36}), pages, starts, lengths},
+       of(4, 0, 0, kQ8Format, kQ4Format),
+       kShapeError},
+      {{{{5, 4, 32}}, codes({16, 2, 34}), codes({16, 2, 36}), pages, starts, lengths},
+       of(4, 0, 0, 13, kQ4Format),
+       kArgumentError},
+      {{q, keys, values, pages, starts, lengths}, of(4, 0, 0, 4), kDTypeError},
       // Nothing to see.
       {{{{0, 4, 8}}, keys, values, pages, starts, lengths}, of(4)},
       {{q, keys, values, ints({0, 3}, 0, 1), ints({1}, 0, 5), ints({0}, 0, 1)}, of(4)},
@@ -241,6 +305,28 @@ std::vector<SampleCase> paged_attention_samples() {
       {{q, keys, values, pages, starts, lengths, {{2}}}, of(4), kShapeError},
       {{q, keys, values, {{3, 3}, 0, 1, kBool}, starts, lengths}, of(4), kDTypeError},
   };
+}
+
+// A cache as the op has it.
+struct Cache {
+  Array rows;
+  CacheFormat format = 0;
+};
+
+Cache cache_of(const Array& rows, std::int64_t bits, const char* what) {
+  if (bits != 0 && !is_turbo_bits(bits)) {
+    throw Error(ErrorCode::invalid_argument, std::string("paged_attention: ") + what +
+                                                 " are none of turbo_quantize(); got " +
+                                                 std::to_string(bits) + ", expected 0, 2, 3 or 4");
+  }
+  if (!rows.defined() || !is_packed(rows.dtype())) return {rows, bits};
+  if (bits != 0 || (rows.dtype() != DType::q8_0 && rows.dtype() != DType::q4_0)) {
+    throw Error(ErrorCode::dtype, "paged_attention: a cache of blocks that it does not read; got " +
+                                      std::string(name(rows.dtype())) +
+                                      (bits != 0 ? " and bits of codes" : "") +
+                                      ", expected floats, q8_0, q4_0 or codes of turbo_quantize()");
+  }
+  return {block_bytes(rows), static_cast<CacheFormat>(rows.dtype())};
 }
 
 }  // namespace
@@ -271,9 +357,12 @@ Array paged_attention(const Array& q, const Array& keys, const Array& values, co
                       const PagedAttentionOptions& options) try {
   const std::int64_t d = q.rank() == 3 ? q.shape()[2] : 1;
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(d > 0 ? d : 1)));
-  return call(defs::paged_attention_op,
-              paged::params_of({scale, page_size, options.softcap, options.window}),
-              {&q, &keys, &values, &pages, &starts, &lengths, optional_input(options.sinks)});
+  const paged::Cache k = paged::cache_of(keys, options.key_bits, "key_bits");
+  const paged::Cache v = paged::cache_of(values, options.value_bits, "value_bits");
+  return call(
+      defs::paged_attention_op,
+      paged::params_of({scale, page_size, options.softcap, options.window, k.format, v.format}),
+      {&q, &k.rows, &v.rows, &pages, &starts, &lengths, optional_input(options.sinks)});
 } catch (const Error& error) {
   throw_as("paged_attention", error);
 }

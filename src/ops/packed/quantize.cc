@@ -45,8 +45,15 @@ Array quantize(const Array& x, DType dtype, const Array& importance) try {
   require_defined("quantize", x);
   require_float_array("quantize", x);
   const Device host = Device::cpu();
-  const Array values = to_device(cast(x.detach(), DType::f32), host);
   const Params params = format_params(dtype);
+  if (x.device() != host && !importance.defined()) {
+    const Array own = cast(x.detach(), DType::f32);
+    const Array* const inputs[] = {&own};
+    if (has_implementation(quantize_blocks_op, Composite{inputs, params, x.device()})) {
+      return packed_blocks(call(quantize_blocks_op, params, {&own}), dtype);
+    }
+  }
+  const Array values = to_device(cast(x.detach(), DType::f32), host);
   Array bytes;
   if (importance.defined()) {
     require_float_array("quantize", importance);

@@ -1,4 +1,4 @@
-// quantize_blocks, an op that the CPU alone has.
+// quantize_blocks: of all formats on the CPU, of some elsewhere.
 #pragma once
 
 #include "graph/op_def.h"

@@ -1,5 +1,5 @@
-// Attention over pages: one row of a long sequence against reading its keys and values, and a
-// prompt against attention() of the same sizes.
+// Attention over pages: one row of a long sequence against reading its keys and values, the same of
+// caches of codes against caches of f16, and a prompt against attention() of the same sizes.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hearth/ops.h"
+#include "hearth/quantization/packed.h"
 #include "tools/bench/limits.h"
 
 namespace hearth::tools {
@@ -18,8 +19,10 @@ constexpr std::int64_t kHeads = 32, kKvHeads = 8, kHeadDim = 128, kPageSize = 16
 // A sequence of `length` keys in shuffled pages, whose last `rows` are those of q.
 struct PagedProblem {
   Array q, keys, values, pages, starts, lengths;
+  PagedAttentionOptions options;
 
-  PagedProblem(std::int64_t rows, std::int64_t length, DType cache) {
+  // `bits`: of codes of turbo_quantize(), in place of the dtype.
+  PagedProblem(std::int64_t rows, std::int64_t length, DType cache, std::int64_t bits = 0) {
     const Floats some(rows * kHeads * kHeadDim, -1, 1);
     const Floats row_values(length * kKvHeads * kHeadDim, -1, 1);
     std::vector<std::int32_t> order(static_cast<std::size_t>(length / kPageSize));
@@ -30,15 +33,43 @@ struct PagedProblem {
       return Array::from_data(data, shape, Device::cpu());
     };
     q = to_array(some, {rows, kHeads, kHeadDim});
-    keys = cast(to_array(row_values, {length, kKvHeads, kHeadDim}), cache).eval();
-    values = add(keys, 1.0).eval();
+    const Array drawn = to_array(row_values, {length, kKvHeads, kHeadDim});
+    const auto stored = [&](const Array& x) {
+      if (bits != 0) return turbo_quantize(x, bits).eval();
+      return (is_packed(cache) ? quantize(x, cache) : cast(x, cache)).eval();
+    };
+    keys = stored(drawn);
+    values = stored(add(drawn, 1.0));
+    options.key_bits = options.value_bits = bits;
     pages = numbers(order, {1, length / kPageSize});
     starts = numbers({0, static_cast<std::int32_t>(rows)}, {2});
     lengths = numbers({static_cast<std::int32_t>(length)}, {1});
   }
 
-  void run() const { paged_attention(q, keys, values, pages, starts, lengths, kPageSize).eval(); }
+  void run() const {
+    paged_attention(q, keys, values, pages, starts, lengths, kPageSize, options).eval();
+  }
 };
+
+// Decoding with caches of codes against caches of f16.
+struct CodedCache {
+  const char* name;
+  DType dtype;
+  std::int64_t bits = 0;
+  double ratio;  // of the time of f16
+};
+constexpr CodedCache kCodedCaches[] = {{"q8_0", DType::q8_0, 0, 1.0},
+                                       {"q4_0", DType::q4_0, 0, 1.1},
+                                       {"tq4", DType::u8, 4, 1.1},
+                                       {"tq3", DType::u8, 3, 1.3},
+                                       {"tq2", DType::u8, 2, 1.2}};
+
+void bench_coded(Bench& bench, const RowSpec& spec, std::int64_t length, const CodedCache& cache) {
+  const WithThreads with(spec.threads);
+  const PagedProblem coded(1, length, cache.dtype, cache.bits);
+  const PagedProblem plain(1, length, DType::f16);
+  bench.measure(spec, timed("hearth", [&] { coded.run(); }), {timed("f16", [&] { plain.run(); })});
+}
 
 void bench_decode(Bench& bench, const RowSpec& spec, std::int64_t length, std::int64_t bytes) {
   const WithThreads with(spec.threads);
@@ -73,6 +104,18 @@ void bench_paged(Bench& bench) {
                          .threads = threads,
                          .recording_included = true};
     if (bench.wants(decode.row)) bench_decode(bench, decode, kLength, kBytes);
+    for (const std::int64_t length : {1536, 8192}) {
+      for (const CodedCache& cache : kCodedCaches) {
+        const RowSpec coded{
+            .row = "paged/decode_" + std::to_string(length) + "_" + cache.name + ending,
+            .unit = "us",
+            .scale = 1e6,
+            .ratio = cache.ratio,
+            .threads = threads,
+            .recording_included = true};
+        if (bench.wants(coded.row)) bench_coded(bench, coded, length, cache);
+      }
+    }
     const RowSpec prompt{.row = "paged/prompt_512" + ending,
                          .unit = "ms",
                          .scale = 1e3,

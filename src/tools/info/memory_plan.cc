@@ -67,11 +67,16 @@ MemoryPlan plan_memory(const models::ModelContents& files, const MemoryOptions& 
                     " tokens, expected less than 2^60 bytes of caches");
   }
   const std::int64_t pages = (plan.options.context + kPageRows - 1) / kPageRows * options.sequences;
-  plan.caches = models::cache_bytes(
-      config, {.pages = pages, .page_size = kPageRows, .states = 0, .dtype = options.cache});
-  plan.states = models::cache_bytes(
-      config,
-      {.pages = 0, .page_size = kPageRows, .states = options.sequences, .dtype = options.cache});
+  plan.caches = models::cache_bytes(config, {.pages = pages,
+                                             .page_size = kPageRows,
+                                             .states = 0,
+                                             .keys = options.cache,
+                                             .values = options.cache});
+  plan.states = models::cache_bytes(config, {.pages = 0,
+                                             .page_size = kPageRows,
+                                             .states = options.sequences,
+                                             .keys = options.cache,
+                                             .values = options.cache});
   return plan;
 }
 

@@ -66,7 +66,8 @@ class ModelRun {
     return {.pages = std::max<std::int64_t>((rows + kPageRows - 1) / kPageRows, 1) * options.batch,
             .page_size = kPageRows,
             .states = options.batch,
-            .dtype = options.cache};
+            .keys = options.cache,
+            .values = options.cache};
   }
 
   void begin(std::int64_t count) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include "core/packed/decode.h"
+#include "core/packed/turbo.h"
 
 #include "hearth/ops/indexing.h"
 #include "ops/reference/host_elementwise.h"
@@ -431,6 +432,24 @@ HostArray host_decoded(const HostArray& x, const Params& params) {
   return decoded_x;
 }
 
+// Rows of codes of TurboQuant as what they stand for.
+HostArray host_turbo(const HostArray& x, const Params& params) {
+  const std::int64_t bits = ParamReader(params.statics().span()).i64();
+  const int last = x.shape.rank() - 1;
+  const std::int64_t bytes = x.shape[last], n = turbo_elements(bits, bytes);
+  HostArray made{x.shape, {}};
+  made.shape[last] = n;
+  const std::int64_t rows = element_count(x.shape) / std::max<std::int64_t>(bytes, 1);
+  std::vector<std::byte> codes;
+  for (const double value : x.values) codes.push_back(static_cast<std::byte>(value));
+  std::vector<float> values(static_cast<std::size_t>(rows * n));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    decode_turbo(bits, codes.data() + row * bytes, n, values.data() + row * n);
+  }
+  made.values.assign(values.begin(), values.end());
+  return made;
+}
+
 }  // namespace
 
 double rounded(double value, DType dtype) {
@@ -481,6 +500,7 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
                          [&](const std::vector<double>& v) { return function(v[0], v[1]); });
   }
   if (op == "dequantize_blocks") return host_decoded(inputs[0], params);
+  if (op == "turbo_dequantize") return host_turbo(inputs[0], params);
   if (op == "where") {
     return map_broadcast(inputs,
                          [](const std::vector<double>& v) { return v[0] != 0 ? v[1] : v[2]; });

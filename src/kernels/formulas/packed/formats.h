@@ -7,6 +7,7 @@
 #include "kernels/formulas/packed/plain.h"
 #include "kernels/formulas/packed/super.h"
 #include "kernels/formulas/packed/ternary.h"
+#include "kernels/formulas/packed/turbo.h"
 
 // FORMAT(dtype, struct) for each, in the order of DType.
 #define HEARTH_PACKED_FORMATS(FORMAT) \

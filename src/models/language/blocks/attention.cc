@@ -114,16 +114,20 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
   if (config.shared_layer < 0) {
     const auto [k, v] = keys_and_values(x, batch);
     if (batch.width > 0) return output.forward(see_all(q, k, v, batch));
-    write_rows(cache.keys, batch.slots, k);
-    write_rows(cache.values, batch.slots, v);
+    write_rows(cache.keys, cache.key_type, batch.slots, cache.key_rotation.forward(k));
+    write_rows(cache.values, cache.value_type, batch.slots, cache.value_rotation.forward(v));
   }
   PagedAttentionOptions options;
   options.scale = config.scale;
   options.softcap = config.softcap;
   options.window = config.window;
   options.sinks = sinks;
-  Array mixed = paged_attention(q, cache.keys, cache.values, batch.pages, batch.starts,
+  options.key_bits = cache.key_type.bits;
+  options.value_bits = cache.value_type.bits;
+  Array mixed = paged_attention(cache.key_rotation.forward(q), readable(cache.keys, cache.key_type),
+                                readable(cache.values, cache.value_type), batch.pages, batch.starts,
                                 batch.lengths, page_size, options);
+  mixed = cache.value_rotation.undo(mixed);
   if (gate.defined()) mixed = mixed * sigmoid(gate);
   return output.forward(reshape(mixed, {rows, config.heads * config.value_dim}));
 }

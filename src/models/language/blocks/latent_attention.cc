@@ -69,7 +69,7 @@ Array LatentAttention::forward(const Array& x, const Batch& batch, LayerCache& c
   const Array row = latent_norm.forward(narrow(compressed, 1, 0, latent.rank));
   const Array shared =
       reshape(narrow(compressed, 1, latent.rank, latent.rope_dims), {rows, 1, latent.rope_dims});
-  write_rows(cache.keys, batch.slots,
+  write_rows(cache.keys, cache.key_type, batch.slots,
              cat(std::vector<Array>{reshape(row, {rows, 1, latent.rank}),
                                     rotation.forward(shared, batch.positions)},
                  2));

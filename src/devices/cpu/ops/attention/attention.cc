@@ -274,6 +274,10 @@ void launch_attention(const Launch& launch) {
 
 bool has_few_rows(const Signature& signature) { return signature.inputs[0].shape[2] <= kFewRows; }
 
+bool reads_floats(const Signature& signature) {
+  return !paged::has_codes(ParamReader(signature.statics));
+}
+
 constexpr Implementation kImplementations[] = {
     {.name = "flash_decoding",
      .op = &defs::attention_op,
@@ -284,7 +288,14 @@ constexpr Implementation kImplementations[] = {
      .op = &defs::attention_backward_op,
      .prepare = prepare_attention_backward,
      .launch = launch_attention_backward},
-    {.name = "blocks", .op = &defs::paged_attention_op, .launch = launch_paged_attention},
+    {.name = "blocks",
+     .op = &defs::paged_attention_op,
+     .accepts = reads_floats,
+     .launch = launch_paged_attention},
+    {.name = "codes",
+     .op = &defs::paged_attention_op,
+     .layout = LayoutNeed::last_axis_dense,
+     .launch = launch_paged_attention},
 };
 
 }  // namespace

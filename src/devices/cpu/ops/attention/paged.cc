@@ -11,6 +11,8 @@
 #include <cstring>
 
 #include "core/integer_math.h"
+#include "core/packed/decode.h"
+#include "core/packed/turbo.h"
 #include "devices/cpu/ops/attention/paged_chunk.h"
 #include "devices/cpu/ops/attention/paged_piece.h"
 
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kFewPagedRows = 4;
 constexpr std::int64_t kLeastChunkLines = 96;
+constexpr std::int64_t kTasksOfThread = 4;  // that even out what threads get
 
 PagedArgs paged_args(const Launch& launch) {
   const paged::Settings settings = paged::settings_of(statics_of(launch));
@@ -32,7 +35,9 @@ PagedArgs paged_args(const Launch& launch) {
   a.heads = a.q.shape()[1];
   a.kv_heads = a.keys.shape()[1];
   a.d = a.q.shape()[2];
-  a.dv = a.values.shape()[2];
+  a.key_format = settings.key_format;
+  a.value_format = settings.value_format;
+  a.dv = paged::columns_of(a.value_format, a.values.shape()[2]);
   a.page_size = settings.page_size;
   a.page_count = a.keys.shape()[0] / settings.page_size;
   a.scale = settings.scale;
@@ -77,10 +82,10 @@ struct PagedWork {
         add_many(a, s);
       }
     }
-    // All key heads, whose rows lie side by side, where there are tasks for many threads.
-    constexpr std::int64_t kEnoughTasks = 32;
+    // All key heads, whose rows lie side by side, where there are tasks enough for the threads.
+    const std::int64_t enough = kTasksOfThread * WorkerPool::global().threads();
     std::int64_t heads = a.kv_heads;
-    while (heads > 1 && count * ceil_div(a.kv_heads, heads) < kEnoughTasks) heads /= 2;
+    while (heads > 1 && count * ceil_div(a.kv_heads, heads) < enough) heads /= 2;
     for (std::size_t at = 0; at < lines.size(); ++at) {
       for (std::int64_t p = 0; p < lines[at].pieces; ++p) {
         for (std::int64_t head = 0; head < a.kv_heads; head += heads) {
@@ -165,6 +170,19 @@ void clear_rows(const PagedArgs& a, const Operand& output) {
 }
 
 }  // namespace
+
+void decode_cache_row(paged::CacheFormat format, const std::byte* codes, std::int64_t n,
+                      float* to) {
+  if (is_turbo_bits(format)) return decode_turbo(format, codes, n, to);
+  decode(static_cast<DType>(format), codes, n, to);
+}
+
+void decode_cache_row(paged::CacheFormat format, const std::byte* codes, std::int64_t n,
+                      double* to) {
+  float* const narrow = scratch<float>(15, n);
+  decode_cache_row(format, codes, n, narrow);
+  std::copy_n(narrow, n, to);
+}
 
 void launch_paged_attention(const Launch& launch) {
   const Operand output = output_of(launch);

@@ -21,8 +21,14 @@ struct PagedSequence {
   std::int64_t position(std::int64_t row) const { return length - count + row; }
 };
 
+// A row of codes as `n` floats.
+void decode_cache_row(paged::CacheFormat format, const std::byte* codes, std::int64_t n, float* to);
+void decode_cache_row(paged::CacheFormat format, const std::byte* codes, std::int64_t n,
+                      double* to);
+
 struct PagedArgs {
   Operand q, keys, values, pages, sinks;  // sinks with null data where absent
+  paged::CacheFormat key_format, value_format;
   std::int64_t rows, heads, kv_heads, d, dv;
   std::int64_t page_size, page_count;
   double scale, softcap;

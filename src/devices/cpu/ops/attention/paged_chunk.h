@@ -20,6 +20,40 @@ struct PagedChunk {
   std::int64_t kv_head, first, count;
 };
 
+// A cache as products read it: as it is, or the rows of a block of codes decoded into `copy`
+// [kPagedBlockKeys, columns], one after the other.
+template <class T>
+class ChunkCache {
+ public:
+  ChunkCache(const Operand& cache, paged::CacheFormat format, std::int64_t columns, T* copy)
+      : cache_(cache), format_(format), columns_(columns), copy_(copy), decoded_(cache) {
+    if (format == 0) return;
+    spec_.dtype = dtype_of_v<T>;
+    spec_.shape = {kPagedBlockKeys, 1, columns};
+    spec_.strides = contiguous_strides(spec_.shape);
+    decoded_ = {&spec_, reinterpret_cast<Address>(copy)};
+  }
+  ChunkCache(const ChunkCache&) = delete;
+  ChunkCache& operator=(const ChunkCache&) = delete;
+
+  const Operand& operand() const { return decoded_; }
+  // The offset in operand() of a row that lies at `offset`, as row `i` of the block.
+  std::int64_t place(std::int64_t offset, std::int64_t i) const {
+    if (format_ == 0) return offset;
+    const auto* const codes = reinterpret_cast<const std::byte*>(cache_.at(offset));
+    decode_cache_row(format_, codes, columns_, copy_ + i * columns_);
+    return i * columns_;
+  }
+
+ private:
+  const Operand& cache_;
+  paged::CacheFormat format_;
+  std::int64_t columns_;
+  T* copy_;
+  TensorSpec spec_{};
+  Operand decoded_;
+};
+
 template <class Products>
 void attend_paged_chunk(const PagedArgs& a, const Operand& output, const PagedChunk& chunk) {
   using T = typename Products::T;
@@ -34,6 +68,11 @@ void attend_paged_chunk(const PagedArgs& a, const Operand& output, const PagedCh
   T* const result = scratch<T>(4, count * dv);
   std::int64_t* const offsets = scratch<std::int64_t>(0, 2 * kPagedBlockKeys);
   std::int64_t* const value_offsets = offsets + kPagedBlockKeys;
+  const auto copy_of = [](paged::CacheFormat format, ScratchSlot slot, std::int64_t columns) {
+    return format == 0 ? nullptr : scratch<T>(slot, kPagedBlockKeys * columns);
+  };
+  const ChunkCache<T> keys(a.keys, a.key_format, a.d, copy_of(a.key_format, 7, a.d));
+  const ChunkCache<T> values(a.values, a.value_format, dv, copy_of(a.value_format, 8, dv));
   Running<T> running[kPagedChunkLines];
   for (std::int64_t i = 0; i < count; ++i) {
     running[i] = Running<T>::of_sink(a.sink(chunk.kv_head * group + (first + i) % group));
@@ -53,13 +92,17 @@ void attend_paged_chunk(const PagedArgs& a, const Operand& output, const PagedCh
           misses |= slot < 0;
           for (std::int64_t i = 0; i < n; ++i) {
             const std::int64_t at = begin - key + i;
-            offsets[at] = slot < 0 ? kNoRow : PagedArgs::at(a.keys, slot + i, chunk.kv_head);
-            value_offsets[at] =
-                slot < 0 ? kNoRow : PagedArgs::at(a.values, slot + i, chunk.kv_head);
+            if (slot < 0) {
+              offsets[at] = value_offsets[at] = kNoRow;
+              continue;
+            }
+            offsets[at] = keys.place(PagedArgs::at(a.keys, slot + i, chunk.kv_head), at);
+            value_offsets[at] = values.place(PagedArgs::at(a.values, slot + i, chunk.kv_head), at);
           }
         };
         a.for_runs(s, key, key + width, place);
-        products.set_keys({&a.keys, offsets}, {&a.values, value_offsets}, width, kPagedBlockKeys);
+        products.set_keys({&keys.operand(), offsets}, {&values.operand(), value_offsets}, width,
+                          kPagedBlockKeys);
         has_keys = true;
       }
       const bool older = started[block / kBlockRows];

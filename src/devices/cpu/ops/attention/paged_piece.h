@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/cpu/gemm/skinny.h"
+#include "devices/cpu/ops/attention/cache_rows.h"
 #include "devices/cpu/ops/attention/paged.h"
 #include "devices/cpu/ops/attention/running.h"
 
@@ -17,41 +18,75 @@ namespace hearth::cpu {
 
 inline constexpr std::int64_t kPagedPieceKeys = 256;
 
-// Calls run(kernels, rows, stride) for `count` rows of a cache, from one at `offset` on: in compute
-// precision, or as they lie where kernels read that.
-template <class T, class Run>
-void with_cache_rows(const Operand& cache, std::int64_t offset, std::int64_t count,
-                     const Run& run) {
-  const std::int64_t n = cache.shape()[2], stride = cache.stride(0);
-  const Address at = cache.at(offset);
-  const CpuSkinny& kernels = cpu_skinny();
-  if constexpr (std::is_same_v<T, float>) {
-    if (cache.stride(2) == 1) {
-      if (cache.dtype() == DType::f16) {
-        return run(kernels.f16, reinterpret_cast<const float16*>(at), stride);
-      }
-      if (cache.dtype() == DType::bf16) {
-        return run(kernels.bf16, reinterpret_cast<const bfloat16*>(at), stride);
-      }
+// Rows of a cache that lie one after the other, as decoding multiplies them: as they lie in memory
+// where kernels read that, else in compute precision.
+template <class T>
+class CacheReader {
+ public:
+  CacheReader(const Operand& cache, paged::CacheFormat format, std::int64_t columns)
+      : cache_(cache), format_(format), columns_(columns) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (cache.stride(2) == 1) kernels_ = cache_row_kernels(cache.dtype(), format);
     }
   }
-  const T* rows = reinterpret_cast<const T*>(at);
-  std::int64_t step = stride;
-  if (cache.stride(2) != 1 || cache.dtype() != dtype_of_v<T>) {
-    T* const copy = scratch<T>(2, count * n);
+
+  // scores [m, score_stride] of lines q [m, columns] and `count` rows from `offset` on.
+  void dots(std::int64_t m, const T* q, std::int64_t offset, std::int64_t count, T* scores,
+            std::int64_t score_stride) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (kernels_ != nullptr) {
+        return kernels_->dots(m, columns_, count, q, bytes(offset), row_bytes(), scores,
+                              score_stride);
+      }
+    }
+    const T* const rows = widened(offset, count);
+    for (std::int64_t i = 0; i < m; ++i) std::fill_n(scores + i * score_stride, count, T(0));
+    skinny().cols(m, count, columns_, q, columns_, rows, columns_, scores, score_stride);
+  }
+  // sums [m, columns] += weights [m, weight_stride] times the rows.
+  void sums(std::int64_t m, const T* weights, std::int64_t weight_stride, std::int64_t offset,
+            std::int64_t count, T* sums) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (kernels_ != nullptr) {
+        return kernels_->sums(m, columns_, count, weights, weight_stride, bytes(offset),
+                              row_bytes(), sums);
+      }
+    }
+    skinny().rows(m, columns_, count, weights, weight_stride, widened(offset, count), columns_,
+                  sums, columns_);
+  }
+
+ private:
+  static const auto& skinny() {
+    if constexpr (std::is_same_v<T, float>) {
+      return cpu_skinny().f32;
+    } else {
+      return cpu_skinny().f64;
+    }
+  }
+  const std::byte* bytes(std::int64_t offset) const {
+    return reinterpret_cast<const std::byte*>(cache_.at(offset));
+  }
+  std::int64_t row_bytes() const { return cache_.stride(0) * size_of(cache_.dtype()); }
+  const T* widened(std::int64_t offset, std::int64_t count) const {
+    T* const copy = scratch<T>(2, count * columns_);
     for (std::int64_t i = 0; i < count; ++i) {
-      load_cache_row(cache.dtype(), cache.at(offset + i * stride), cache.stride(2), n,
-                     copy + i * n);
+      const std::int64_t at = offset + i * cache_.stride(0);
+      if (format_ != 0) {
+        decode_cache_row(format_, bytes(at), columns_, copy + i * columns_);
+      } else {
+        load_cache_row(cache_.dtype(), cache_.at(at), cache_.stride(2), columns_,
+                       copy + i * columns_);
+      }
     }
-    rows = copy;
-    step = n;
+    return copy;
   }
-  if constexpr (std::is_same_v<T, float>) {
-    run(kernels.f32, rows, step);
-  } else {
-    run(kernels.f64, rows, step);
-  }
-}
+
+  const Operand& cache_;
+  paged::CacheFormat format_;
+  std::int64_t columns_;
+  const CacheRowKernels* kernels_ = nullptr;
+};
 
 // The lines of a sequence of few rows: `count` for each key head. Those of a piece lie head by
 // head, pieces one after the other, from `first_line` on.
@@ -67,29 +102,40 @@ struct PagedPiece {
   std::int64_t piece, first_head, heads;
 };
 
-// Keys of a piece that lie one after the other, at most kMost of them; slot below 0: hidden.
+// Keys of a piece that lie one after the other; slot below 0: hidden.
 struct PagedBlock {
-  static constexpr std::int64_t kMost = 16;
   std::int64_t begin, count, slot;
 };
 
+// Rows of a block, a power of two: two blocks, of which one is fetched while the other is worked
+// on, stay in the first-level cache.
+inline std::int64_t paged_block_rows(const Operand& cache, const PagedPiece& piece) {
+  constexpr std::int64_t kBlockBytes = 16 * 1024, kLeast = 4, kMost = 16;
+  const std::int64_t bytes = piece.heads * cache.shape()[2] * size_of(cache.dtype());
+  std::int64_t rows = kMost;
+  while (rows > kLeast && rows * bytes > kBlockBytes) rows /= 2;
+  return rows;
+}
+
 // Asks for part `part` of `parts` of what a block's rows hold for some heads, which dense caches
 // have side by side. Processors do not foresee that by themselves: a row of one head is short, and
-// the next one far away.
-inline void fetch_block(const Operand& cache, const PagedBlock& block, const PagedPiece& piece,
-                        std::int64_t part) {
+// the next one far away. Inlined by force: g++ takes what does nothing but prefetch for a function
+// without effects, and drops the call.
+__attribute__((always_inline)) inline void fetch_block(const Operand& cache,
+                                                       const PagedBlock& block,
+                                                       const PagedPiece& piece, std::int64_t part) {
   if (block.slot < 0) return;
   const std::int64_t first = block.count * part / piece.heads;
   const std::int64_t end = block.count * (part + 1) / piece.heads;
   const std::int64_t bytes = piece.heads * cache.shape()[2] * size_of(cache.dtype());
   for (std::int64_t i = first; i < end; ++i) {
     const Address row = cache.at(PagedArgs::at(cache, block.slot + i, piece.first_head));
-    for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at, 0, 2);
+    for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(row + at);
   }
 }
 
-// Calls run(block, part, kernels, rows, stride) for each block, and within it for each head.
-template <class T, class Run>
+// Calls run(block, part, offset of its rows) for each block, and within it for each head.
+template <class Run>
 void with_blocks(const Operand& cache, const std::vector<PagedBlock>& blocks,
                  const PagedPiece& piece, const Run& run) {
   for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -97,11 +143,7 @@ void with_blocks(const Operand& cache, const std::vector<PagedBlock>& blocks,
     for (std::int64_t part = 0; part < piece.heads; ++part) {
       if (b + 1 < blocks.size()) fetch_block(cache, blocks[b + 1], piece, part);
       if (block.slot < 0) continue;
-      const std::int64_t at = PagedArgs::at(cache, block.slot, piece.first_head + part);
-      with_cache_rows<T>(cache, at, block.count,
-                         [&](const auto& kernels, const auto* rows, std::int64_t stride) {
-                           run(block, part, kernels, rows, stride);
-                         });
+      run(block, part, PagedArgs::at(cache, block.slot, piece.first_head + part));
     }
   }
 }
@@ -121,13 +163,19 @@ void attend_piece(const PagedArgs& a, const PagedLines& lines, const PagedPiece&
   const std::int64_t width = end - key;
   if (width <= 0) return;
   bool misses = false;
-  std::vector<PagedBlock> blocks;
+  std::vector<PagedBlock> key_blocks, value_blocks;
+  const auto cut = [](std::int64_t most, std::int64_t begin, std::int64_t n, std::int64_t slot,
+                      std::vector<PagedBlock>& blocks) {
+    for (std::int64_t i = 0; i < n; i += most) {
+      blocks.push_back({begin + i, std::min(most, n - i), slot < 0 ? slot : slot + i});
+    }
+  };
+  const std::int64_t key_rows = paged_block_rows(a.keys, piece);
+  const std::int64_t value_rows = paged_block_rows(a.values, piece);
   a.for_runs(s, key, end, [&](std::int64_t begin, std::int64_t n, std::int64_t slot) {
     misses |= slot < 0;
-    for (std::int64_t i = 0; i < n; i += PagedBlock::kMost) {
-      blocks.push_back(
-          {begin - key + i, std::min(PagedBlock::kMost, n - i), slot < 0 ? slot : slot + i});
-    }
+    cut(key_rows, begin - key, n, slot, key_blocks);
+    cut(value_rows, begin - key, n, slot, value_blocks);
   });
   T* const q = scratch<T>(0, all * d);
   for (std::int64_t i = 0; i < all; ++i) {
@@ -137,14 +185,14 @@ void attend_piece(const PagedArgs& a, const PagedLines& lines, const PagedPiece&
   }
   T* const scores = scratch<T>(1, all * width);
   std::fill_n(scores, all * width, T(0));
-  with_blocks<T>(a.keys, blocks, piece,
-                 [&](const PagedBlock& block, std::int64_t head, const auto& kernels,
-                     const auto* rows, std::int64_t stride) {
-                   kernels.cols(count, block.count, d, q + head * count * d, d, rows, stride,
-                                scores + head * count * width + block.begin, width);
-                 });
+  const CacheReader<T> keys(a.keys, a.key_format, d);
+  with_blocks(a.keys, key_blocks, piece,
+              [&](const PagedBlock& block, std::int64_t head, std::int64_t offset) {
+                keys.dots(count, q + head * count * d, offset, block.count,
+                          scores + head * count * width + block.begin, width);
+              });
   for (std::int64_t part = 0; part < piece.heads; ++part) {
-    fetch_block(a.values, blocks[0], piece, part);
+    fetch_block(a.values, value_blocks[0], piece, part);
   }
   for (std::int64_t i = 0; i < all; ++i) {
     const std::int64_t row = i % count / group;
@@ -157,12 +205,12 @@ void attend_piece(const PagedArgs& a, const PagedLines& lines, const PagedPiece&
     std::fill(line, line + from, T(0));
     std::fill(line + to, line + width, T(0));
   }
-  with_blocks<T>(a.values, blocks, piece,
-                 [&](const PagedBlock& block, std::int64_t head, const auto& kernels,
-                     const auto* rows, std::int64_t stride) {
-                   kernels.rows(count, dv, block.count, scores + head * count * width + block.begin,
-                                width, rows, stride, result + head * count * dv, dv);
-                 });
+  const CacheReader<T> values(a.values, a.value_format, dv);
+  with_blocks(a.values, value_blocks, piece,
+              [&](const PagedBlock& block, std::int64_t head, std::int64_t offset) {
+                values.sums(count, scores + head * count * width + block.begin, width, offset,
+                            block.count, result + head * count * dv);
+              });
 }
 
 // Adds the pieces of line `i` of key head `head` up, in order. `running` and `results` are those of
