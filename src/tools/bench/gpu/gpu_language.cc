@@ -74,8 +74,10 @@ class LlamaDecoding {
   LlamaDecoding(DType format, Device device)
       : model_(config_of_llama(),
                models::Weights(random_weights(format, device), DType::bf16, device), device),
-        sequences_(model_,
-                   {.pages = kMostRows / kPageRows, .page_size = kPageRows, .dtype = DType::bf16}),
+        sequences_(model_, {.pages = kMostRows / kPageRows,
+                            .page_size = kPageRows,
+                            .keys = DType::bf16,
+                            .values = DType::bf16}),
         sequence_(sequences_.begin()) {
     start();
   }
