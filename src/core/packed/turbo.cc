@@ -44,7 +44,8 @@ Codebook codebook_of(std::int64_t bits) {
 void put_turbo_codes(std::int64_t bits, const std::array<std::uint8_t, kCodesOfBlock>& codes,
                      std::byte* at) {
   if (bits == 4) {
-    for (std::size_t j = 0; j < 16; ++j) packed::put_u8(at + j, codes[j] | codes[j + 16] << 4u);
+    for (std::size_t j = 0; j < 16; ++j)
+      packed::put_u8(at + j, codes[j] | unsigned{codes[j + 16]} << 4u);
     return;
   }
   for (std::size_t j = 0; j < 8; ++j) {
@@ -91,7 +92,8 @@ void encode_turbo(std::int64_t bits, const float* values, std::int64_t n, std::b
     for (std::size_t i = 0; i < kCodesOfBlock; ++i) {
       const float value = values[first + static_cast<std::int64_t>(i)];
       unsigned code = 0;
-      for (std::size_t k = 0; k + 1 < book.count; ++k) code += value * factor > middles[k] ? 1 : 0;
+      for (std::size_t k = 0; k + 1 < book.count; ++k)
+        code += value * factor > middles[k] ? 1u : 0u;
       block[i] = static_cast<std::uint8_t>(code);
       products += value * shrink * book.value(code);
       norm += book.value(code) * book.value(code);

@@ -187,10 +187,8 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
   PagedAttentionParams p = in.params;
   p.blocks = ceil_div(p.group, sizes.queries);
   const std::string value = in.value();
-  const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
-  const auto bytes = [&](paged::CacheFormat format) {
-    return wide ? PagedInputs::wide_bytes(format) : 1;
-  };
+  const std::string cache = in.cache_memory();
+  const std::int64_t bytes = wide ? kPacketBytes : 1;
   // Where rows are few several threadgroups share the pieces of each.
   const std::int64_t lines = std::max<std::int64_t>(p.units * p.kv_heads * p.blocks, 1);
   const std::int64_t enough = 4 * resident_groups(*in.signature.device, kPieceThreads);
@@ -225,6 +223,45 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
             {extent(kPieceThreads)}, wide ? kPieceRoom : kPieceThreads, rare);
 }
 
+// The same of caches that are read differently.
+Step codes_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
+                const StepArgument& units, const StepArgument& parts, const StepArgument& row_stats,
+                bool wide, bool rare) {
+  constexpr std::int64_t kCodeThreads = 128;  // of the text
+  PagedAttentionParams p = in.params;
+  p.blocks = ceil_div(p.group, sizes.queries);
+  const std::string value = in.value();
+  const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
+  const auto bytes = [&](paged::CacheFormat format) {
+    return wide ? PagedInputs::wide_bytes(format) : 1;
+  };
+  const std::int64_t lines = std::max<std::int64_t>(p.units * p.kv_heads * p.blocks, 1);
+  const std::int64_t enough = 4 * resident_groups(*in.signature.device, kCodeThreads);
+  const std::int64_t shares = std::clamp<std::int64_t>(
+      ceil_div(enough, lines), 1, std::min<std::int64_t>(p.pieces, kMaxLayers));
+  return KernelCall(
+             "attention/paged_codes.metal", "paged_cache_pieces",
+             {dtype_struct(in.dtype()), PagedInputs::loader(keys, in.key_format, wide),
+              PagedInputs::loader(values, in.value_format, wide), std::to_string(sizes.lanes),
+              std::to_string(sizes.queries), truth(in.has_softcap)})
+      .read(in.memory(), "q", in.arguments[paged::kQ])
+      .read(dialect_type(keys.dtype), "keys",
+            aligned(in.arguments[paged::kKeys], bytes(in.key_format)))
+      .read(dialect_type(values.dtype), "values",
+            aligned(in.arguments[paged::kValues], bytes(in.value_format)))
+      .read("int", "pages", in.arguments[paged::kPages])
+      .read("int", "units", units)
+      .write(value, "parts", parts)
+      .write(value, "row_stats", row_stats)
+      .constants(p)
+      .threadgroup(value, "query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1))
+      .threadgroup(value, "weights", sizes.queries * kPieceKeys)
+      .threadgroup(value, "sums", sizes.queries * 8 * sizes.lanes)
+      .threadgroup("int", "slots", kPieceKeys)
+      .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
+            {extent(kCodeThreads)}, kCodeThreads, rare);
+}
+
 void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units) {
   const PagedAttentionParams& p = in.params;
   if (p.units == 0) return;
@@ -233,7 +270,8 @@ void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units)
   const StepArgument row_stats = workspace(plan, lines * 2 * size);
   const PieceSizes sizes(in);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
-    return pieces_step(plan, in, sizes, units, parts, row_stats, wide, rare);
+    const auto step = in.is_uniform() ? pieces_step : codes_step;
+    return step(plan, in, sizes, units, parts, row_stats, wide, rare);
   });
   plan.add_step(
       KernelCall("attention/paged_pieces.metal", "paged_combine", {dtype_struct(in.dtype())})

@@ -10,6 +10,8 @@
 #include "kernels/formulas/packed/plain.h"
 #include "kernels/formulas/packed/turbo.h"
 
+enum { kCodeSimdgroups = 4, kCodeThreads = 128 };
+
 namespace packed_formats {
 
 // Bytes of memory, read as pairs of bytes or words: in the place of a pointer to bytes.
@@ -118,7 +120,7 @@ void paged_cache_pieces(device const typename Q::memory* q, device const typenam
                         threadgroup int* slots, Ctx ctx) {
   typedef typename Q::value C;
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries, kColumns = 8 * kLanes;
-  const int kStep = kPieceSimdgroups * kSlots, kUnroll = kQueries < 4 ? 2 : 1;
+  const int kStep = kCodeSimdgroups * kSlots, kUnroll = kQueries < 4 ? 2 : 1;
   long unit = long(ctx.tg.x);
   int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
   if (sequence < 0) return;
@@ -127,7 +129,7 @@ void paged_cache_pieces(device const typename Q::memory* q, device const typenam
   int slot_lane = int(ctx.lane) / kLanes, part = int(ctx.lane) % kLanes;
   C scale = Number<C>::of(p.scale), softcap = Number<C>::of(p.softcap);
   int pitch = (int(p.d) + 7) / 8 * 8;
-  for (int i = int(ctx.tid.x); i < kQueries * pitch; i += kPieceThreads) {
+  for (int i = int(ctx.tid.x); i < kQueries * pitch; i += kCodeThreads) {
     long head = first + i / pitch, column = i % pitch;
     bool there = head < p.group && column < p.d;
     query[i] = there ? C(Q::load(q[p.q.base + long(row) * p.q.row +
@@ -138,7 +140,7 @@ void paged_cache_pieces(device const typename Q::memory* q, device const typenam
 #pragma unroll 1
   for (int piece = begin / kPieceKeys + int(ctx.tg.z); piece * kPieceKeys < end;
        piece += int(ctx.ntg.z)) {
-    for (int i = int(ctx.tid.x); i < kPieceKeys; i += kPieceThreads) {
+    for (int i = int(ctx.tid.x); i < kPieceKeys; i += kCodeThreads) {
       int key = piece * kPieceKeys + i;
       slots[i] = key >= begin && key < end ? paged_slot(pages, sequence, key, p) : -1;
     }
@@ -187,7 +189,7 @@ void paged_cache_pieces(device const typename Q::memory* q, device const typenam
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
-    for (int j = int(ctx.sg); j < kQueries; j += kPieceSimdgroups) {
+    for (int j = int(ctx.sg); j < kQueries; j += kCodeSimdgroups) {
       threadgroup C* line = weights + j * kPieceKeys;
       C top = C(-INFINITY), total = C(0.0f);
       for (int i = int(ctx.lane); i < kPieceKeys; i += 32) {
@@ -249,7 +251,7 @@ void paged_cache_pieces(device const typename Q::memory* q, device const typenam
         }
       }
       // Simdgroups in order.
-      for (uint s = 0; s < kPieceSimdgroups; ++s) {
+      for (uint s = 0; s < kCodeSimdgroups; ++s) {
         if (s == ctx.sg && slot_lane == 0) {
 #pragma unroll
           for (int j = 0; j < kQueries; ++j) {
@@ -266,7 +268,7 @@ void paged_cache_pieces(device const typename Q::memory* q, device const typenam
       for (int j = 0; j < kQueries && first + j < p.group; ++j) {
         long head = kv_head * p.group + first + j;
         device C* to = parts + ((unit * p.heads + head) * p.pieces + piece) * p.dv + block;
-        for (int c = int(ctx.tid.x); c < width; c += kPieceThreads) to[c] = sums[j * kColumns + c];
+        for (int c = int(ctx.tid.x); c < width; c += kCodeThreads) to[c] = sums[j * kColumns + c];
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }

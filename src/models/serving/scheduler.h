@@ -25,7 +25,9 @@ struct SchedulerOptions {
   std::int64_t most_running = 16;               // texts that are being written at once
   std::int64_t prefill_rows = 512;              // of prompts in one step, at most
   std::int64_t most_waiting = 256;              // texts that wait for their turn
-  bool shares_prefixes = true;                  // rows of earlier texts are taken again
+  // Of keys and values; default what the model computes in. Codes are of rows that are rotated.
+  std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
+  bool shares_prefixes = true;   // rows of earlier texts are taken again
   std::int64_t save_rows = 512;  // of a prompt, between states that are kept of models with some
   // Of caches; default what the model computes in. Codes are of rows that are rotated.
   std::optional<CacheType> keys = std::nullopt, values = std::nullopt;

@@ -19,7 +19,8 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   request.sampling = options.sampling;
   request.constraint = options.constraint;
   // Room for this text and no other.
-  SchedulerOptions one{.most_running = 1, .shares_prefixes = false};
+  SchedulerOptions one{
+      .most_running = 1, .keys = options.keys, .values = options.values, .shares_prefixes = false};
   const std::int64_t context = loaded.model.config.context;
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   const std::int64_t rows = std::min(context, length + std::min(options.tokens, context) + 1);

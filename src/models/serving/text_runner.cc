@@ -43,14 +43,15 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
                      .page_size = options.page_size,
                      .states = options.most_running,
                      .saved_states = 0,
-                     .keys = keys,
-                     .values = values,
-                     .rotate = keys.is_coded() || values.is_coded()};
-  const std::int64_t of_page = cache_bytes(
-      model.config,
-      {.pages = 1, .page_size = options.page_size, .states = 0, .keys = keys, .values = values});
-  const std::int64_t of_state =
-      cache_bytes(model.config, {.pages = 0, .page_size = 1, .states = 1});
+                     .keys = options.keys.value_or(model.compute),
+                     .values = options.values.value_or(model.compute)};
+  cache.rotate = cache.keys.is_coded() || cache.values.is_coded();
+  CacheOptions page = cache, state = cache;
+  page.states = 0;
+  state.pages = 0;
+  state.states = 1;
+  const std::int64_t of_page = cache_bytes(model.config, page);
+  const std::int64_t of_state = cache_bytes(model.config, state);
   if (options.pages != 0) {
     require_positive("pages", options.pages, kMostPages);
   } else {

@@ -67,8 +67,7 @@ class ModelRun {
             .page_size = kPageRows,
             .states = options.batch,
             .keys = options.cache,
-            .values = options.cache,
-            .rotate = options.cache.is_coded()};
+            .values = options.cache};
   }
 
   void begin(std::int64_t count) {

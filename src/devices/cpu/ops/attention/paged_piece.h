@@ -107,20 +107,23 @@ struct PagedBlock {
   std::int64_t begin, count, slot;
 };
 
-// Rows of a block: two blocks, of which one is fetched while the other is worked on, stay in the
-// first-level cache.
+// Rows of a block, a power of two: two blocks, of which one is fetched while the other is worked
+// on, stay in the first-level cache.
 inline std::int64_t paged_block_rows(const Operand& cache, const PagedPiece& piece) {
-  constexpr std::int64_t kBlockBytes = 18 * 1024, kLeast = 4, kMost = 16;
+  constexpr std::int64_t kBlockBytes = 16 * 1024, kLeast = 4, kMost = 16;
   const std::int64_t bytes = piece.heads * cache.shape()[2] * size_of(cache.dtype());
-  return std::clamp(kBlockBytes / std::max<std::int64_t>(bytes, 1) / kLeast * kLeast, kLeast,
-                    kMost);
+  std::int64_t rows = kMost;
+  while (rows > kLeast && rows * bytes > kBlockBytes) rows /= 2;
+  return rows;
 }
 
 // Asks for part `part` of `parts` of what a block's rows hold for some heads, which dense caches
 // have side by side. Processors do not foresee that by themselves: a row of one head is short, and
-// the next one far away.
-inline void fetch_block(const Operand& cache, const PagedBlock& block, const PagedPiece& piece,
-                        std::int64_t part) {
+// the next one far away. Inlined by force: g++ takes what does nothing but prefetch for a function
+// without effects, and drops the call.
+__attribute__((always_inline)) inline void fetch_block(const Operand& cache,
+                                                       const PagedBlock& block,
+                                                       const PagedPiece& piece, std::int64_t part) {
   if (block.slot < 0) return;
   const std::int64_t first = block.count * part / piece.heads;
   const std::int64_t end = block.count * (part + 1) / piece.heads;
