@@ -194,22 +194,13 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
   const std::int64_t enough = 4 * resident_groups(*in.signature.device, kPieceThreads);
   const std::int64_t shares = std::clamp<std::int64_t>(
       ceil_div(enough, lines), 1, std::min<std::int64_t>(p.pieces, kMaxLayers));
-  KernelCall call =
-      in.is_uniform()
-          ? KernelCall("attention/paged_pieces.metal", "paged_pieces",
-                       {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
-                        std::to_string(sizes.lanes), std::to_string(sizes.queries), truth(wide),
-                        truth(in.has_softcap)})
-          : KernelCall(
-                "attention/paged_codes.metal", "paged_cache_pieces",
-                {dtype_struct(in.dtype()), PagedInputs::loader(keys, in.key_format, wide),
-                 PagedInputs::loader(values, in.value_format, wide), std::to_string(sizes.lanes),
-                 std::to_string(sizes.queries), truth(in.has_softcap)});
-  return call.read(in.memory(), "q", in.arguments[paged::kQ])
-      .read(dialect_type(keys.dtype), "keys",
-            aligned(in.arguments[paged::kKeys], bytes(in.key_format)))
-      .read(dialect_type(values.dtype), "values",
-            aligned(in.arguments[paged::kValues], bytes(in.value_format)))
+  return KernelCall("attention/paged_pieces.metal", "paged_pieces",
+                    {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
+                     std::to_string(sizes.lanes), std::to_string(sizes.queries), truth(wide),
+                     truth(sizes.narrow), truth(in.has_softcap)})
+      .read(in.memory(), "q", in.arguments[paged::kQ])
+      .read(cache, "keys", aligned(in.arguments[paged::kKeys], bytes))
+      .read(cache, "values", aligned(in.arguments[paged::kValues], bytes))
       .read("int", "pages", in.arguments[paged::kPages])
       .read("int", "units", units)
       .write(value, "parts", parts)

@@ -54,9 +54,12 @@ void score_windows(
   if (windows.empty()) return;
   const auto context = static_cast<std::int64_t>(windows.front().size());
   const std::int64_t pages = (context + kWindowPageRows - 1) / kWindowPageRows;
-  Sequences sequences(
-      model,
-      {.pages = pages, .page_size = kWindowPageRows, .states = 1, .keys = cache, .values = cache});
+  Sequences sequences(model, {.pages = pages,
+                              .page_size = kWindowPageRows,
+                              .states = 1,
+                              .keys = cache,
+                              .values = cache,
+                              .rotate = cache.is_coded()});
   for (const std::vector<std::int32_t>& window : windows) {
     Sequence sequence = sequences.begin();
     // Row i foresees token i + 1.

@@ -29,8 +29,6 @@ struct SchedulerOptions {
   std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
   bool shares_prefixes = true;   // rows of earlier texts are taken again
   std::int64_t save_rows = 512;  // of a prompt, between states that are kept of models with some
-  // Of caches; default what the model computes in. Codes are of rows that are rotated.
-  std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
   // Tokens of all texts together that a step guesses ahead and checks beside those that follow for
   // sure; 0: none. What is written stays the same (drafting/drafter.h).
   std::int64_t drafts = 0;

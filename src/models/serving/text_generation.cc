@@ -25,8 +25,6 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   const std::int64_t rows = std::min(context, length + std::min(options.tokens, context) + 1);
   one.pages = (rows + one.page_size - 1) / one.page_size;
-  one.keys = options.keys;
-  one.values = options.values;
   Scheduler scheduler(loaded, one);
   const auto stream = scheduler.submit(std::move(request));
   while (true) {

@@ -37,8 +37,6 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
   require_positive("most_waiting", options.most_waiting, kMostPages);
   require_positive("save_rows", options.save_rows, kMostRows);
   if (options.drafts != 0) require_positive("drafts", options.drafts, kMostRows);
-  const CacheType keys = options.keys.value_or(model.compute);
-  const CacheType values = options.values.value_or(model.compute);
   CacheOptions cache{.pages = 1,
                      .page_size = options.page_size,
                      .states = options.most_running,

@@ -67,7 +67,8 @@ class ModelRun {
             .page_size = kPageRows,
             .states = options.batch,
             .keys = options.cache,
-            .values = options.cache};
+            .values = options.cache,
+            .rotate = options.cache.is_coded()};
   }
 
   void begin(std::int64_t count) {
