@@ -1,5 +1,6 @@
 // quantize_blocks: floats in the blocks of a packed dtype, as the host's encoders make them.
 #include <string>
+#include <vector>
 
 #include "graph/record/packed.h"
 #include "hearth/device.h"
@@ -69,6 +70,19 @@ Array quantize(const Array& x, DType dtype, const Array& importance) try {
 
 }  // namespace v0
 
+namespace {
+
+std::vector<SampleCase> quantize_samples() {
+  std::vector<SampleCase> samples;
+  for (const DType format : {DType::q8_0, DType::q4_0}) {
+    samples.emplace_back().inputs = {{{3, 64}, -2, 2}};
+    samples.back().params = format_params(format);
+  }
+  return samples;
+}
+
+}  // namespace
+
 constinit const OpDef quantize_blocks_op = {
     .name = "quantize_blocks",
     .summary = "Floats in the blocks of a packed dtype: x [..., n], importance [n] or as x.",
@@ -77,6 +91,7 @@ constinit const OpDef quantize_blocks_op = {
     .infer = infer_quantize,
     .differentiable = false,
     .accepts_dtype = [](DType dtype) { return dtype == DType::f32; },
+    .samples = quantize_samples,
 };
 
 }  // namespace hearth

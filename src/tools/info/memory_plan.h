@@ -12,9 +12,9 @@
 namespace hearth::tools {
 
 struct MemoryOptions {
-  std::int64_t context = 0;    // tokens of a sequence; 0: what the model was made for
-  std::int64_t sequences = 1;  // side by side
-  models::CacheType cache;     // of keys and values
+  std::int64_t context = 0;      // tokens of a sequence; 0: what the model was made for
+  std::int64_t sequences = 1;    // side by side
+  models::CacheType cache = {};  // of keys and values
 };
 
 // In bytes. What a pass computes beside them depends on its rows and is not counted.

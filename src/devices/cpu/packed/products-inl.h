@@ -59,7 +59,7 @@ HEARTH_LANES void add_stretch(const std::uint8_t* p, const Lines<kGroup, kRows>&
   Codes codes[kChunks];
   HEARTH_UNROLL
   for (int i = 0; i < 4; ++i) {
-    if (kIsLast && 4 * i >= count) break;
+    if (kIsLast && 4 * i >= count) continue;
     HEARTH_UNROLL
     for (int c = kOfVector * i; c < kOfVector * (i + 1); ++c) {
       if constexpr (kHasFields<F>) {
@@ -78,7 +78,7 @@ HEARTH_LANES void add_stretch(const std::uint8_t* p, const Lines<kGroup, kRows>&
     Ints products[4] = {};
     HEARTH_UNROLL
     for (int i = 0; i < 4; ++i) {
-      if (kIsLast && 4 * i >= count) break;
+      if (kIsLast && 4 * i >= count) continue;
       products[i] = products_of<F, kOfVector>(codes + kOfVector * i, q + 64 * kOfVector * i);
     }
     Ints integers = sums_of_quarters(products);

@@ -255,7 +255,7 @@ HWY_INLINE void sums_of_lanes(const FloatVector* four, float* sums) {
 using Four = hn::FixedTag<float, 4>;
 
 template <class D, class V>
-HWY_INLINE hn::Vec<Four> sum_of_blocks(D d, V v) {
+HWY_INLINE hn::Vec<Four> sum_of_blocks(D, V v) {
   if constexpr (hn::MaxLanes(D()) == 4) {
     return v;
   } else {
