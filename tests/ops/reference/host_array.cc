@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include "core/packed/decode.h"
+#include "core/packed/encode.h"
 #include "core/packed/turbo.h"
 
 #include "hearth/ops/indexing.h"
@@ -432,6 +433,20 @@ HostArray host_decoded(const HostArray& x, const Params& params) {
   return decoded_x;
 }
 
+// Rows as the host's encoder has them.
+HostArray host_encoded(const HostArray& x, const Params& params) {
+  const auto format = static_cast<DType>(ParamReader(params.statics().span()).i64());
+  const std::vector<float> values(x.values.begin(), x.values.end());
+  const auto count = static_cast<std::int64_t>(values.size());
+  HostArray made{x.shape, {}};
+  const int last = x.shape.rank() - 1;
+  made.shape[last] = x.shape[last] / block_of(format) * size_of(format);
+  std::vector<std::byte> blocks(static_cast<std::size_t>(element_count(made.shape)));
+  encode(format, values.data(), count, nullptr, blocks.data());
+  for (const std::byte byte : blocks) made.values.push_back(std::to_integer<int>(byte));
+  return made;
+}
+
 // Rows of codes of TurboQuant as what they stand for.
 HostArray host_turbo(const HostArray& x, const Params& params) {
   const std::int64_t bits = ParamReader(params.statics().span()).i64();
@@ -500,6 +515,7 @@ std::optional<HostArray> host_reference(std::string_view op, const std::vector<H
                          [&](const std::vector<double>& v) { return function(v[0], v[1]); });
   }
   if (op == "dequantize_blocks") return host_decoded(inputs[0], params);
+  if (op == "quantize_blocks") return host_encoded(inputs[0], params);
   if (op == "turbo_dequantize") return host_turbo(inputs[0], params);
   if (op == "where") {
     return map_broadcast(inputs,
