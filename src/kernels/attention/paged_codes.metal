@@ -7,54 +7,10 @@
 // by widening codes where queries are few.
 
 #include "kernels/attention/paged_pieces.metal"
+#include "kernels/formulas/packed/aligned.h"
 #include "kernels/formulas/packed/plain.h"
-#include "kernels/formulas/packed/turbo.h"
 
 enum { kCodeSimdgroups = 4, kCodeThreads = 128 };
-
-namespace packed_formats {
-
-// Bytes of memory, read as pairs of bytes or words: in the place of a pointer to bytes.
-struct PairedBytes {
-  device const ushort* pairs;
-  HEARTH_INLINE PairedBytes operator+(uint bytes) const {
-    PairedBytes moved;
-    moved.pairs = pairs + bytes / 2u;
-    return moved;
-  }
-};
-HEARTH_INLINE uint pair_at(PairedBytes block, uint at) { return uint(block.pairs[at >> 1]); }
-HEARTH_INLINE uint word_at(PairedBytes block, uint at) {
-  return uint(block.pairs[at >> 1]) | (uint(block.pairs[(at >> 1) + 1u]) << 16);
-}
-
-struct WordBytes {
-  device const uint* words;
-};
-HEARTH_INLINE uint byte_at(WordBytes row, uint at) {
-  return (row.words[at >> 2] >> (8u * (at & 3u))) & 255u;
-}
-HEARTH_INLINE uint word_at(WordBytes row, uint at) { return row.words[at >> 2]; }
-
-// How rows of a format are read where they are aligned.
-template <class R>
-struct AlignedRow {
-  static HEARTH_INLINE WordBytes of(device const uchar* row) {
-    WordBytes bytes;
-    bytes.words = (device const uint*)row;
-    return bytes;
-  }
-};
-template <class F>
-struct AlignedRow<BlockRow<F>> {
-  static HEARTH_INLINE PairedBytes of(device const uchar* row) {
-    PairedBytes bytes;
-    bytes.pairs = (device const ushort*)row;
-    return bytes;
-  }
-};
-
-}  // namespace packed_formats
 
 // 8 columns of a row of floats.
 template <typename D, bool kVectors>
@@ -68,7 +24,22 @@ struct PlainCache {
   HEARTH_INLINE typename D::value get(int i) const { return columns.get(i); }
 };
 
-// The same of codes, whose rows are dense.
+// As row_elements() of 8, all of it written out, so that what it makes stays in registers.
+template <typename R, typename Bytes>
+HEARTH_INLINE void widen_codes(Bytes row, uint first, thread float* value) {
+  uint block = first >> 5, group = (first >> 4) & 1u;
+  float step = R::step(row, block);
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    uint codes = R::four(row, block, group, ((first >> 2) & 3u) + uint(i));
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      value[4 * i + e] = step * float(int((codes >> (8 * e)) & 255u) - int(R::zero));
+    }
+  }
+}
+
+// 8 columns of a row of codes, which is dense.
 template <typename R, bool kAligned>
 struct CodeCache {
   typedef uchar memory;
@@ -79,10 +50,9 @@ struct CodeCache {
   }
   HEARTH_INLINE void load(device const uchar* row, int column, long, long) {
     if (kAligned) {
-      packed_formats::row_elements<R, 8>(packed_formats::AlignedRow<R>::of(row), uint(column),
-                                         value);
+      widen_codes<R>(packed_formats::AlignedRow<R>::of(row), uint(column), value);
     } else {
-      packed_formats::row_elements<R, 8>(row, uint(column), value);
+      widen_codes<R>(row, uint(column), value);
     }
   }
   HEARTH_INLINE float get(int i) const { return value[i]; }
@@ -124,7 +94,8 @@ void paged_cache_pieces(device const typename Q::memory* q, device const typenam
   long unit = long(ctx.tg.x);
   int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
   if (sequence < 0) return;
-  long kv_head = long(ctx.tg.y) / p.blocks, first = long(ctx.tg.y) % p.blocks * kQueries;
+  uint blocks = uint(p.blocks);
+  long kv_head = long(ctx.tg.y / blocks), first = long(ctx.tg.y % blocks) * kQueries;
   int begin = paged_begin(position, p), end = position + 1;
   int slot_lane = int(ctx.lane) / kLanes, part = int(ctx.lane) % kLanes;
   C scale = Number<C>::of(p.scale), softcap = Number<C>::of(p.softcap);
