@@ -146,4 +146,11 @@ std::optional<JsonValue> parse_json(const std::string& text) {
   return builder.take();
 }
 
+const JsonValue* find_key(const JsonObject& object, std::string_view key) noexcept {
+  for (const auto& [name, value] : object) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
 }  // namespace hearth

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -32,5 +33,8 @@ std::string json_text(const JsonValue& value, int indent = -1);
 
 // Nothing for what is no JSON, or nests deeper than any configuration.
 std::optional<JsonValue> parse_json(const std::string& text);
+
+// The value of the first member of this name; null where there is none.
+const JsonValue* find_key(const JsonObject& object, std::string_view key) noexcept;
 
 }  // namespace hearth

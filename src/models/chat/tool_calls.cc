@@ -21,22 +21,16 @@ std::string_view without_spaces(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
 }
 
-const JsonValue* member(const JsonObject& object, std::string_view key) {
-  const auto found =
-      std::ranges::find_if(object, [&](const auto& each) { return each.first == key; });
-  return found == object.end() ? nullptr : &found->second;
-}
-
 std::optional<ToolCall> call_of_json(const JsonValue& value) {
   const auto* object = std::get_if<JsonObject>(&value);
   if (object == nullptr) return std::nullopt;
-  if (const JsonValue* function = member(*object, "function")) {
+  if (const JsonValue* function = find_key(*object, "function")) {
     if (std::holds_alternative<JsonObject>(*function)) return call_of_json(*function);
   }
-  const JsonValue* of_name = member(*object, "name");
+  const JsonValue* of_name = find_key(*object, "name");
   const auto* name = of_name == nullptr ? nullptr : std::get_if<std::string>(of_name);
-  const JsonValue* arguments = member(*object, "arguments");
-  if (arguments == nullptr) arguments = member(*object, "parameters");
+  const JsonValue* arguments = find_key(*object, "arguments");
+  if (arguments == nullptr) arguments = find_key(*object, "parameters");
   if (name == nullptr || name->empty() || arguments == nullptr) return std::nullopt;
   const auto* text = std::get_if<std::string>(arguments);
   return ToolCall{"", *name, text != nullptr ? *text : json_text(*arguments)};

@@ -1,6 +1,5 @@
 #include "models/files/folder_template.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -21,10 +20,7 @@ std::string text_of_file(const std::string& path) {
 
 const JsonValue* member_of(const JsonValue& value, std::string_view key) {
   const auto* object = std::get_if<JsonObject>(&value);
-  if (object == nullptr) return nullptr;
-  const auto found =
-      std::ranges::find_if(*object, [&](const auto& each) { return each.first == key; });
-  return found == object->end() ? nullptr : &found->second;
+  return object == nullptr ? nullptr : find_key(*object, key);
 }
 
 std::string text_or_nothing(const JsonValue* value) {

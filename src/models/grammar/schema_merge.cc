@@ -160,13 +160,6 @@ void fail_unsupported(const std::string& what) {
   throw Error(ErrorCode::unsupported, "json_schema: " + what);
 }
 
-const JsonValue* find_key(const JsonObject& object, std::string_view key) noexcept {
-  for (const auto& [name, value] : object) {
-    if (name == key) return &value;
-  }
-  return nullptr;
-}
-
 std::int64_t count_of(const JsonObject& schema, std::string_view key, std::int64_t fallback) {
   const JsonValue* value = find_key(schema, key);
   if (value == nullptr) return fallback;

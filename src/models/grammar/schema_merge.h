@@ -12,7 +12,6 @@ namespace hearth::models::grammar {
 [[noreturn]] void fail_schema(const std::string& what);       // Error{invalid_argument}
 [[noreturn]] void fail_unsupported(const std::string& what);  // Error{unsupported}
 
-const JsonValue* find_key(const JsonObject& object, std::string_view key) noexcept;
 // The value of a keyword that counts; `fallback` where it is absent.
 std::int64_t count_of(const JsonObject& schema, std::string_view key, std::int64_t fallback);
 // Whether a keyword only describes.

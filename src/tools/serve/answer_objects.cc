@@ -86,9 +86,7 @@ JsonValue completion_logprobs(const models::Tokenizer& tokenizer,
     for (const auto& [other, logprob] : token.best) {
       // Of texts that are the same once what is no UTF-8 is replaced, the likeliest stands.
       const std::string name = token_text(tokenizer, other);
-      const bool is_there = std::any_of(others.begin(), others.end(),
-                                        [&](const auto& member) { return member.first == name; });
-      if (!is_there) others.emplace_back(name, finite_logprob(logprob));
+      if (find_key(others, name) == nullptr) others.emplace_back(name, finite_logprob(logprob));
     }
     texts.emplace_back(text);
     logprobs.emplace_back(finite_logprob(token.logprob));

@@ -1,7 +1,5 @@
 #include "models/language/folder/config_values.h"
 
-#include <algorithm>
-
 #include "core/quoted.h"
 #include "hearth/error.h"
 
@@ -18,12 +16,10 @@ namespace {
 
 const JsonValue* find_value(const JsonObject& object, std::string_view path) {
   const std::size_t dot = path.find('.');
-  const std::string_view key = path.substr(0, dot);
-  const auto at = std::find_if(object.begin(), object.end(),
-                               [&](const auto& member) { return member.first == key; });
-  if (at == object.end() || std::holds_alternative<std::nullptr_t>(at->second)) return nullptr;
-  if (dot == std::string_view::npos) return &at->second;
-  const auto* inner = std::get_if<JsonObject>(&at->second);
+  const JsonValue* value = find_key(object, path.substr(0, dot));
+  if (value == nullptr || std::holds_alternative<std::nullptr_t>(*value)) return nullptr;
+  if (dot == std::string_view::npos) return value;
+  const auto* inner = std::get_if<JsonObject>(value);
   return inner == nullptr ? nullptr : find_value(*inner, path.substr(dot + 1));
 }
 
