@@ -1,4 +1,5 @@
 // POST /v1/chat/completions.
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include "hearth/error.h"
 #include "models/chat/answer_parser.h"
 #include "models/chat/tool_calls.h"
+#include "tools/serve/answer_job.h"
 #include "tools/serve/answer_objects.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/chat_messages.h"
@@ -290,37 +292,22 @@ class ChatChunks {
   std::vector<ChatAnswer> states_;
 };
 
+bool stream_chat(const ChatJob& job, const Service& service, RunningAnswers& answers,
+                 const std::function<bool()>& wait, EventStream& events) {
+  ChatChunks chunks(job, *service.model, events);
+  const bool is_whole =
+      chunks.begin() &&
+      answers.run([&](std::size_t i,
+                      const models::GenerationPiece& piece) { return chunks.push(i, piece); },
+                  wait);
+  if (is_whole) chunks.end(answers);
+  return is_whole;
+}
+
 }  // namespace
 
 ApiResponse answer_chat(const ApiRequest& request, const Service& service) {
-  if (!service.model->card().writes) {
-    throw ApiError(400, "the model embeds texts and writes none", "invalid_request_error", "model");
-  }
-  auto job = std::make_shared<const ChatJob>(read_chat(request, service));
-  if (!job->fields.is_streamed) return whole_chat(*job, service, request);
-  // Submitted now, so that what is refused has its own status.
-  auto answers =
-      std::make_shared<RunningAnswers>(service, job->fields.generation, job->fields.count);
-  ApiResponse response{.content_type = "text/event-stream"};
-  response.stream = [job, answers, service, is_open = request.is_open](Sink& sink) {
-    EventStream events(sink, service.ping);
-    try {
-      ChatChunks chunks(*job, *service.model, events);
-      const bool is_whole =
-          chunks.begin() &&
-          answers->run([&](std::size_t i,
-                           const models::GenerationPiece& piece) { return chunks.push(i, piece); },
-                       [&] { return (!is_open || is_open()) && events.keep_alive(); });
-      if (is_whole) {
-        chunks.end(*answers);
-      } else if (answers->is_stopping()) {
-        events.send(ApiError(503, "the server is stopping", "server_error").document());
-      }
-    } catch (...) {
-      events.send(error_of_exception().document());
-    }
-  };
-  return response;
+  return answer_job(request, service, read_chat, whole_chat, stream_chat);
 }
 
 }  // namespace hearth::tools::serve

@@ -1,9 +1,11 @@
 // POST /v1/completions.
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tools/serve/answer_job.h"
 #include "tools/serve/answer_objects.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/endpoints.h"
@@ -122,8 +124,8 @@ ApiResponse whole_completion(const CompletionJob& job, const Service& service,
   return {.body = json_text(std::move(body))};
 }
 
-void stream_completion(const CompletionJob& job, const Service& service, RunningAnswers& answers,
-                       const std::function<bool()>& is_open, EventStream& events) {
+bool stream_completion(const CompletionJob& job, const Service& service, RunningAnswers& answers,
+                       const std::function<bool()>& wait, EventStream& events) {
   const auto send = [&](JsonArray choices, bool is_last) {
     JsonObject chunk = completion_object(job, std::move(choices));
     if (job.fields.includes_usage) {
@@ -150,36 +152,17 @@ void stream_completion(const CompletionJob& job, const Service& service, Running
         return !has_news ||
                send({completion_choice(i, piece.text, std::move(logprobs), piece.finish)}, false);
       },
-      [&] { return (!is_open || is_open()) && events.keep_alive(); });
-  if (is_whole) {
-    if (job.fields.includes_usage) send({}, true);
-    events.send_done();
-  } else if (answers.is_stopping()) {
-    events.send(ApiError(503, "the server is stopping", "server_error").document());
-  }
+      wait);
+  if (!is_whole) return false;
+  if (job.fields.includes_usage) send({}, true);
+  events.send_done();
+  return true;
 }
 
 }  // namespace
 
 ApiResponse answer_completion(const ApiRequest& request, const Service& service) {
-  if (!service.model->card().writes) {
-    throw ApiError(400, "the model embeds texts and writes none", "invalid_request_error", "model");
-  }
-  auto job = std::make_shared<const CompletionJob>(read_completion(request, service));
-  if (!job->fields.is_streamed) return whole_completion(*job, service, request);
-  // Submitted now, so that what is refused has its own status.
-  auto answers =
-      std::make_shared<RunningAnswers>(service, job->fields.generation, job->fields.count);
-  ApiResponse response{.content_type = "text/event-stream"};
-  response.stream = [job, answers, service, is_open = request.is_open](Sink& sink) {
-    EventStream events(sink, service.ping);
-    try {
-      stream_completion(*job, service, *answers, is_open, events);
-    } catch (...) {
-      events.send(error_of_exception().document());
-    }
-  };
-  return response;
+  return answer_job(request, service, read_completion, whole_completion, stream_completion);
 }
 
 }  // namespace hearth::tools::serve

@@ -1,0 +1,46 @@
+// What all endpoints do that let the model write: answer at once, or by server-sent events.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "tools/serve/api_error.h"
+#include "tools/serve/event_stream.h"
+#include "tools/serve/exchange.h"
+#include "tools/serve/running_answers.h"
+
+namespace hearth::tools::serve {
+
+// `read` makes the job of a request, `whole` its answer in one piece. `stream(job, answers, wait,
+// events)` sends the events of it and gives whether all of it came; `wait` is for
+// RunningAnswers::run(). Throws ApiError for a model that writes none, and what `read`, `whole` and
+// submitting throw.
+template <class Read, class Whole, class Stream>
+ApiResponse answer_job(const ApiRequest& request, const Service& service, const Read& read,
+                       const Whole& whole, const Stream& stream) {
+  if (!service.model->card().writes) {
+    throw ApiError(400, "the model embeds texts and writes none", "invalid_request_error", "model");
+  }
+  using Job = decltype(read(request, service));
+  auto job = std::make_shared<const Job>(read(request, service));
+  if (!job->fields.is_streamed) return whole(*job, service, request);
+  // Submitted now, so that what is refused has its own status.
+  auto answers =
+      std::make_shared<RunningAnswers>(service, job->fields.generation, job->fields.count);
+  ApiResponse response{.content_type = "text/event-stream"};
+  response.stream = [job, answers, service, stream, is_open = request.is_open](Sink& sink) {
+    EventStream events(sink, service.ping);
+    try {
+      const auto wait = [&] { return (!is_open || is_open()) && events.keep_alive(); };
+      if (!stream(*job, service, *answers, wait, events) && answers->is_stopping()) {
+        events.send(ApiError(503, "the server is stopping", "server_error").document());
+      }
+    } catch (...) {
+      events.send(error_of_exception().document());
+    }
+  };
+  return response;
+}
+
+}  // namespace hearth::tools::serve
