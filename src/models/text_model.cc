@@ -11,6 +11,7 @@
 #include "models/language/load_model.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
+#include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
 
 namespace hearth {
@@ -130,21 +131,7 @@ GeneratedText TextModel::generate(std::string_view prompt, const GenerateOptions
                                    .sampling = options.sampling,
                                    .stops = options.stops,
                                    .constraint = loaded_->constraint(options)});
-  GeneratedText made;
-  while (made.finish == FinishReason::none) {
-    const models::GenerationPiece piece = stream->next();
-    if (piece.finish == FinishReason::failed) throw Error(ErrorCode::device, piece.error);
-    made.text += piece.text;
-    for (const models::GenerationToken& token : piece.tokens) made.tokens.push_back(token.token);
-    made.finish = piece.finish;
-    made.prompt_tokens = piece.prompt_tokens;
-    made.cached_tokens = piece.cached_tokens;
-    if (write && !piece.text.empty() && !write(piece.text) && made.finish == FinishReason::none) {
-      stream->cancel();
-      made.finish = FinishReason::cancelled;
-    }
-  }
-  return made;
+  return read_text(*stream, write);
 }
 
 Array TextModel::logits(std::span<const std::int32_t> tokens) const {

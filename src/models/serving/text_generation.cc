@@ -1,10 +1,10 @@
 #include "models/serving/text_generation.h"
 
 #include <algorithm>
-#include <string>
+#include <iterator>
 #include <utility>
 
-#include "hearth/error.h"
+#include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
 
 namespace hearth::models {
@@ -27,13 +27,8 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   one.pages = (rows + one.page_size - 1) / one.page_size;
   Scheduler scheduler(loaded, one);
   const auto stream = scheduler.submit(std::move(request));
-  while (true) {
-    const GenerationPiece piece = stream->next();
-    const Generated made{piece.prompt_tokens, piece.new_tokens, piece.finish == FinishReason::stop};
-    if (piece.finish == FinishReason::failed) throw Error(piece.error_code, piece.error);
-    if (!piece.text.empty() && !write(piece.text)) return made;
-    if (piece.finish != FinishReason::none) return made;
-  }
+  const GeneratedText made = read_text(*stream, write);
+  return {made.prompt_tokens, std::ssize(made.tokens), made.finish == FinishReason::stop};
 }
 
 }  // namespace hearth::models
