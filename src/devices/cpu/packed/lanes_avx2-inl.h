@@ -219,16 +219,8 @@ HEARTH_LANES Floats to_floats(Ints x) {
 // Sums of two products are of 16 bits, and saturate. So codes are below 128, as |q| is; codes that
 // are not become signed bytes, whose magnitudes are multiplied by q with their sign: 128 * 127 * 2
 // still fits.
-inline constexpr bool kTakesFields = false;
-template <class F>
-struct Layout;
-template <class F>
-HEARTH_LANES constexpr bool is_signed_layout() {
-  return Layout<F>::kMost > 127;
-}
-// What shifts are for: that codes stay unsigned in products.
-template <class F>
-inline constexpr bool kIsShifted = F::zero != 0 && !is_signed_layout<F>();
+#include "devices/cpu/packed/lanes_signed-inl.h"
+
 template <class F>
 HEARTH_LANES Codes to_multiply(Codes x) {
   if constexpr (!is_signed_layout<F>()) return x;

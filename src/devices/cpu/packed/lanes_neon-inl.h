@@ -277,15 +277,8 @@ HEARTH_LANES Ints shift_right(Ints x, Ints by) {
 HEARTH_LANES Floats to_floats(Ints x) { HEARTH_FOUR(Floats, vcvtq_f32_s32(x.v[i])); }
 
 // Products are of signed bytes: codes above 127 lose their zero first.
-inline constexpr bool kTakesFields = false;
-template <class F>
-struct Layout;
-template <class F>
-HEARTH_LANES constexpr bool is_signed_layout() {
-  return Layout<F>::kMost > 127;
-}
-template <class F>
-inline constexpr bool kIsShifted = F::zero != 0 && !is_signed_layout<F>();
+#include "devices/cpu/packed/lanes_signed-inl.h"
+
 template <class F>
 HEARTH_LANES Codes to_multiply(Codes x) {
   if constexpr (!is_signed_layout<F>()) return x;

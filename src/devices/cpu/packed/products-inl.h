@@ -223,3 +223,19 @@ HEARTH_LANES_TARGET void pack_panel(const PanelSource& source, std::uint32_t* pa
   for (int c = rest; c < kPackedClasses; ++c) at[c] = beyond;
   pack_stretch<F, kGroup>(weights, at);
 }
+
+// ---- The kernels of a format: these, and those of classes for 8 and 12 rows, which each processor
+// has of its own
+
+template <DType kFormat, class F>
+constexpr PackedProducts products_of(void (*multiply_8)(const ClassProduct&),
+                                     void (*multiply_12)(const ClassProduct&)) {
+  constexpr int kGroup = packed_group(kFormat);
+  return {
+      kFormat,
+      {kGroup, F::zero},
+      F::has_least != 0,
+      {multiply_lines<F, kGroup, 1>, multiply_lines<F, kGroup, 2>, multiply_lines<F, kGroup, 4>},
+      pack_panel<F, kGroup>,
+      {multiply_8, multiply_12}};
+}

@@ -84,13 +84,8 @@ template <DType kFormat, class F>
 constexpr PackedProducts products() {
   constexpr int kGroup = packed_group(kFormat);
   constexpr bool kHasLeast = F::has_least != 0;
-  return {
-      kFormat,
-      {kGroup, F::zero},
-      kHasLeast,
-      {multiply_lines<F, kGroup, 1>, multiply_lines<F, kGroup, 2>, multiply_lines<F, kGroup, 4>},
-      pack_panel<F, kGroup>,
-      {multiply_class<kGroup, kHasLeast, 8>, multiply_class<kGroup, kHasLeast, 12>}};
+  return products_of<kFormat, F>(multiply_class<kGroup, kHasLeast, 8>,
+                                 multiply_class<kGroup, kHasLeast, 12>);
 }
 
 constexpr PackedMachine kMachine = {"avx512vnni",
