@@ -138,7 +138,7 @@ void add_bench_model(CommandLine& line) {
       .one_of({"f32", "bf16", "f16"})
       .show_default();
   command.option("--cache-type", arguments->cache, "Of keys and values [as --dtype]")
-      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"});
+      .one_of(models::cache_type_names());
   command.option("--device", arguments->device, "See `hearth devices`");
   command.flag("--json", arguments->has_json, "Print JSON");
   command.flag("--profile", arguments->shows_profile,

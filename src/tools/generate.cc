@@ -100,9 +100,9 @@ void add_generate(CommandLine& line) {
   command
       .option("--cache-type-k", options->key_type,
               "What keys are kept as, of files with a tokenizer [the dtype]")
-      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"});
+      .one_of(models::cache_type_names());
   command.option("--cache-type-v", options->value_type, "And values")
-      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"});
+      .one_of(models::cache_type_names());
   command.option("--device", options->device, "See `hearth devices`");
   command.action([options] { run_generate(*options); });
 }

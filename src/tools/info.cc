@@ -40,7 +40,7 @@ void add_info(CommandLine& line) {
           .show_default();
   const Option cache =
       command.option("--cache-type", arguments->cache, "The same, with keys and values in it")
-          .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"})
+          .one_of(models::cache_type_names())
           .show_default();
   command.flag("--json", arguments->json, "Print all that as JSON");
   command.action([arguments, context, sequences, cache] {

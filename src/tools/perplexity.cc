@@ -152,7 +152,7 @@ void add_perplexity(CommandLine& line) {
       .one_of({"f32", "bf16", "f16"})
       .show_default();
   command.option("--cache-type", arguments->cache, "Of keys and values [as --dtype]")
-      .one_of({"f32", "f16", "bf16", "q8_0", "q4_0", "tq4", "tq3", "tq2"});
+      .one_of(models::cache_type_names());
   command.option("--threads", arguments->threads, "Of the CPU [one a core]")
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
   command.option("--device", arguments->device, "See `hearth devices`");

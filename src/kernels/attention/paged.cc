@@ -181,6 +181,15 @@ struct PieceSizes {
   }
 };
 
+// How many threadgroups share the pieces of a row: several where rows are few.
+std::int64_t shares_of_pieces(const PagedInputs& in, const PagedAttentionParams& p,
+                              std::int64_t threads) {
+  const std::int64_t lines = std::max<std::int64_t>(p.units * p.kv_heads * p.blocks, 1);
+  const std::int64_t enough = 4 * resident_groups(*in.signature.device, threads);
+  return std::clamp<std::int64_t>(ceil_div(enough, lines), 1,
+                                  std::min<std::int64_t>(p.pieces, kMaxLayers));
+}
+
 Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
                  const StepArgument& units, const StepArgument& parts,
                  const StepArgument& row_stats, bool wide, bool rare) {
@@ -189,11 +198,7 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
   const std::string value = in.value();
   const std::string cache = in.cache_memory();
   const std::int64_t bytes = wide ? kPacketBytes : 1;
-  // Where rows are few several threadgroups share the pieces of each.
-  const std::int64_t lines = std::max<std::int64_t>(p.units * p.kv_heads * p.blocks, 1);
-  const std::int64_t enough = 4 * resident_groups(*in.signature.device, kPieceThreads);
-  const std::int64_t shares = std::clamp<std::int64_t>(
-      ceil_div(enough, lines), 1, std::min<std::int64_t>(p.pieces, kMaxLayers));
+  const std::int64_t shares = shares_of_pieces(in, p, kPieceThreads);
   return KernelCall("attention/paged_pieces.metal", "paged_pieces",
                     {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
                      std::to_string(sizes.lanes), std::to_string(sizes.queries), truth(wide),
@@ -226,10 +231,7 @@ Step codes_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
   const auto bytes = [&](paged::CacheFormat format) {
     return wide ? PagedInputs::wide_bytes(format) : 1;
   };
-  const std::int64_t lines = std::max<std::int64_t>(p.units * p.kv_heads * p.blocks, 1);
-  const std::int64_t enough = 4 * resident_groups(*in.signature.device, kCodeThreads);
-  const std::int64_t shares = std::clamp<std::int64_t>(
-      ceil_div(enough, lines), 1, std::min<std::int64_t>(p.pieces, kMaxLayers));
+  const std::int64_t shares = shares_of_pieces(in, p, kCodeThreads);
   return KernelCall(
              "attention/paged_codes.metal", "paged_cache_pieces",
              {dtype_struct(in.dtype()), PagedInputs::loader(keys, in.key_format, wide),

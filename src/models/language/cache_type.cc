@@ -47,9 +47,18 @@ CacheType cache_type_from_name(std::string_view name) {
   for (const NamedType& each : kCacheTypes) {
     if (each.name == name) return each.type;
   }
+  std::string known;
+  for (const std::string& each : cache_type_names()) known += (known.empty() ? "" : ", ") + each;
   throw Error(ErrorCode::invalid_argument,
-              "cache: no such type; got " + std::string(name) +
-                  ", expected f32, f16, bf16, q8_0, q4_0, tq4, tq3 or tq2");
+              "cache: no such type; got " + std::string(name) + ", expected one of " + known);
+}
+
+std::vector<std::string> cache_type_names() {
+  std::vector<std::string> names;
+  for (const NamedType& each : kCacheTypes) {
+    if (each.type != CacheType(DType::f64)) names.emplace_back(each.name);
+  }
+  return names;
 }
 
 std::string name(CacheType type) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hearth/array.h"
 #include "hearth/dtype.h"
@@ -33,6 +34,8 @@ struct CacheType {
 
 // f32, f16, bf16, q8_0, q4_0, tq4, tq3, tq2. Throws Error{invalid_argument} for other names.
 CacheType cache_type_from_name(std::string_view name);
+// Those names, for the options of commands.
+std::vector<std::string> cache_type_names();
 std::string name(CacheType type);
 
 // Nothing where a cache can hold rows of so many columns as `type`, rotated or not; else what is

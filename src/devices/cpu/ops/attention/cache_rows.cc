@@ -55,15 +55,16 @@ struct PlainRows {
   }
 };
 
+HWY_INLINE FloatVector scaled_codes(const std::int8_t* codes, FloatVector step) {
+  const hn::Rebind<std::int8_t, Floats> d8;
+  const hn::RebindToSigned<Floats> d32;
+  return hn::Mul(hn::ConvertTo(Floats(), hn::PromoteTo(d32, hn::LoadU(d8, codes))), step);
+}
+
 struct CodeBlock {
   HWY_ALIGN std::int8_t codes[kBlockCodes];
   FloatVector step;
-  HWY_INLINE FloatVector get(int i) const {
-    const hn::Rebind<std::int8_t, Floats> d8;
-    const hn::RebindToSigned<Floats> d32;
-    const auto wide = hn::PromoteTo(d32, hn::LoadU(d8, codes + i * kFloats));
-    return hn::Mul(hn::ConvertTo(Floats(), wide), step);
-  }
+  HWY_INLINE FloatVector get(int i) const { return scaled_codes(codes + i * kFloats, step); }
 };
 
 #if HWY_TARGET == HWY_SCALAR
@@ -105,12 +106,7 @@ struct Q8Rows {
   struct Block {
     const std::int8_t* codes;
     FloatVector step;
-    HWY_INLINE FloatVector get(int i) const {
-      const hn::Rebind<std::int8_t, Floats> d8;
-      const hn::RebindToSigned<Floats> d32;
-      const auto wide = hn::PromoteTo(d32, hn::LoadU(d8, codes + i * kFloats));
-      return hn::Mul(hn::ConvertTo(Floats(), wide), step);
-    }
+    HWY_INLINE FloatVector get(int i) const { return scaled_codes(codes + i * kFloats, step); }
   };
   static HWY_INLINE Block block(const std::byte* row, int64_t b) {
     const std::byte* const at = row + b * 34;
