@@ -78,7 +78,8 @@ TEST(GoldenModel, EveryFileIsWhole) {
       "granite",      "granitemoe",  "llama",       "mamba2",   "mistral",
       "mixtral",      "nomic_bert",  "olmo2",       "olmo3",    "phi3",
       "qwen2",        "qwen2_moe",   "qwen3",       "qwen3_5",  "qwen3_5_moe_text",
-      "qwen3_5_text", "qwen3_moe",   "qwen3_next",  "smollm3"};
+      "qwen3_5_text", "qwen3_moe",   "qwen3_next",  "smollm3",
+      "starcoder2"};
   EXPECT_EQ(families, expected);
 }
 
