@@ -14,6 +14,8 @@
 #include "hearth/ops/attention.h"
 #include "hearth/quantization/packed.h"
 #include "models/language/family.h"
+#include "models/language/folder/latent_keys.h"
+#include "models/language/folder/recurrent_layout.h"
 #include "models/language/read_config.h"
 
 namespace hearth::models {
@@ -178,7 +180,8 @@ void lay_out_as_file(GgufContents& contents) {
     add_llama3_factors(contents, rope, config.architecture);
   }
   if (family.repeats_output) repeat_output(contents.arrays);
-  if (family.adjust_file != nullptr) family.adjust_file(contents, config);
+  lay_out_latent(contents, config);
+  lay_out_recurrent(contents, config, family);
   narrow_numbers(contents.metadata);
 }
 
