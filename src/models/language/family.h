@@ -60,6 +60,8 @@ struct Family {
   bool is_permuted = false;
   // Of all layers; delta: of those that files say, else of three of four.
   Mixer mixer = Mixer::attention;
+  // Rows see all rows of their text, and texts are the mean of them where files do not say.
+  bool is_encoder = false;
   bool tiles_values = false;  // DeltaConfig::is_tiled, of GGUF files
   bool gates_heads = false;  // queries of heads bring gates
   // Every n-th layer sees all keys, the others a window; 1: all of them, 0: none. Files may say

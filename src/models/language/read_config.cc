@@ -121,8 +121,9 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.logit_scale = keys.number("logit_scale", 1);
   config.layer_input_dim = keys.size("embedding_length_per_layer_input", 0);
   config.logit_softcap = keys.number("final_logit_softcapping", 0);
-  config.is_causal = keys.flag("attention.causal", true);
+  config.is_causal = !family.is_encoder && keys.flag("attention.causal", true);
   config.pooling = read_pooling(keys);
+  if (family.is_encoder && config.pooling == Pooling::none) config.pooling = Pooling::mean;
   const std::int64_t blocks = keys.size("block_count");
   const std::int64_t extra = keys.size("nextn_predict_layers", 0);  // heads of more tokens at once
   if (blocks < 1 || blocks > kMaxLayers || extra >= blocks) {
