@@ -13,13 +13,23 @@
 
 using namespace packed_formats;
 
-// A codebook, and what 1 of it is of a normal variable.
+// A codebook, plus 128, and what 1 of it is of a normal variable.
 template <int kBits>
-struct Codebook {
-  static HEARTH_INLINE float unit() {
-    return kBits == 2 ? 1.5104176f / 127.0f : kBits == 3 ? 2.1519457f / 114.0f : 2.7325896f / 104.0f;
-  }
-  static HEARTH_INLINE float value(uint code) { return float(TurboCodes<kBits>::at(code)) - 128.0f; }
+struct Codebook;
+template <>
+struct Codebook<2> {
+  static HEARTH_INLINE float unit() { return 1.5104176f / 127.0f; }
+  static HEARTH_INLINE float value(uint code) { return float(kTurboCodes2[code]) - 128.0f; }
+};
+template <>
+struct Codebook<3> {
+  static HEARTH_INLINE float unit() { return 2.1519457f / 114.0f; }
+  static HEARTH_INLINE float value(uint code) { return float(kTurboCodes3[code]) - 128.0f; }
+};
+template <>
+struct Codebook<4> {
+  static HEARTH_INLINE float unit() { return 2.7325896f / 104.0f; }
+  static HEARTH_INLINE float value(uint code) { return float(kTurboCodes4[code]) - 128.0f; }
 };
 
 // The codes of a block, one a lane.

@@ -64,15 +64,6 @@ HEARTH_INLINE uint signed_codes(uint zero, uint magnitudes, uint negative) {
   return zero * kFour - magnitudes + ((magnitudes & positive) << 1);
 }
 
-// Bytes Table::at(i) of a table of Table::size, a power of two, by the low bits of four bytes.
-template <class Table>
-HEARTH_INLINE uint look_up_four(uint word) {
-  uint mask = uint(Table::size) - 1u;
-  return uint(Table::at(word & mask)) | (uint(Table::at((word >> 8) & mask)) << 8) |
-         (uint(Table::at((word >> 16) & mask)) << 16) |
-         (uint(Table::at((word >> 24) & mask)) << 24);
-}
-
 #if HEARTH_HAS_PICK4
 // Bytes of a table of 16, in four words, by the low (shift 0) or the high (4) nibbles of a word.
 HEARTH_INLINE uint pick_by_nibbles(uint word, uint shift, uint t0, uint t1, uint t2, uint t3) {

@@ -9,17 +9,15 @@ namespace packed_formats {
 constant uchar kUnevenCodes[16] = {0,   23,  44,  62,  78,  92,  105, 117,
                                    128, 140, 152, 165, 180, 196, 216, 240};
 
-struct UnevenCodes {
-  enum { size = 16 };
-  static HEARTH_INLINE uchar at(uint code) { return kUnevenCodes[code]; }
-};
-
 // Of the nibbles of four bytes, low (shift 0) or high ones (4).
 HEARTH_INLINE uint uneven_codes(uint word, uint shift) {
 #if HEARTH_HAS_PICK4
   return pick_by_nibbles(word, shift, 0x3e2c1700u, 0x75695c4eu, 0xa5988c80u, 0xf0d8c4b4u);
 #else
-  return look_up_four<UnevenCodes>(word >> shift);
+  uint nibbles = word >> shift;
+  return uint(kUnevenCodes[nibbles & 15u]) | (uint(kUnevenCodes[(nibbles >> 8) & 15u]) << 8) |
+         (uint(kUnevenCodes[(nibbles >> 16) & 15u]) << 16) |
+         (uint(kUnevenCodes[(nibbles >> 24) & 15u]) << 24);
 #endif
 }
 

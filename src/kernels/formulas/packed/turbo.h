@@ -34,24 +34,6 @@ constant uchar kTurboCodes3[8] = {14, 57, 88, 115, 141, 168, 199, 242};
 constant uchar kTurboCodes4[16] = {24,  49,  66,  80,  92,  103, 113, 123,
                                    133, 143, 153, 164, 176, 190, 207, 232};
 
-template <int kBits>
-struct TurboCodes;
-template <>
-struct TurboCodes<2> {
-  enum { size = 4 };
-  static HEARTH_INLINE uchar at(uint code) { return kTurboCodes2[code]; }
-};
-template <>
-struct TurboCodes<3> {
-  enum { size = 8 };
-  static HEARTH_INLINE uchar at(uint code) { return kTurboCodes3[code]; }
-};
-template <>
-struct TurboCodes<4> {
-  enum { size = 16 };
-  static HEARTH_INLINE uchar at(uint code) { return kTurboCodes4[code]; }
-};
-
 struct TurboRow {
   enum { head = 4, zero = 128 };
   template <class Bytes>
@@ -65,7 +47,9 @@ struct Turbo2 : TurboRow {
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes row, uint b, uint g, uint q) {
     uint word = word_at(row, 4u + 8u * b + 4u * (q & 1u)) >> (4u * g + 2u * (q >> 1));
-    return look_up_four<TurboCodes<2>>(word);
+    return uint(kTurboCodes2[word & 3u]) | (uint(kTurboCodes2[(word >> 8) & 3u]) << 8) |
+           (uint(kTurboCodes2[(word >> 16) & 3u]) << 16) |
+           (uint(kTurboCodes2[(word >> 24) & 3u]) << 24);
   }
 };
 
@@ -75,7 +59,10 @@ struct Turbo3 : TurboRow {
   static HEARTH_INLINE uint four(Bytes row, uint b, uint g, uint q) {
     uint low = word_at(row, 4u + 12u * b + 4u * (q & 1u)) >> (4u * g + 2u * (q >> 1));
     uint third = spread_bits(nibble_at(row, 12u + 12u * b, 4u * g + q)) << 2;
-    return look_up_four<TurboCodes<3>>((low & (3u * kFour)) | third);
+    uint word = (low & (3u * kFour)) | third;
+    return uint(kTurboCodes3[word & 7u]) | (uint(kTurboCodes3[(word >> 8) & 7u]) << 8) |
+           (uint(kTurboCodes3[(word >> 16) & 7u]) << 16) |
+           (uint(kTurboCodes3[(word >> 24) & 7u]) << 24);
   }
 };
 
@@ -84,7 +71,9 @@ struct Turbo4 : TurboRow {
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes row, uint b, uint g, uint q) {
     uint word = word_at(row, 4u + 16u * b + 4u * q) >> (4u * g);
-    return look_up_four<TurboCodes<4>>(word);
+    return uint(kTurboCodes4[word & 15u]) | (uint(kTurboCodes4[(word >> 8) & 15u]) << 8) |
+           (uint(kTurboCodes4[(word >> 16) & 15u]) << 16) |
+           (uint(kTurboCodes4[(word >> 24) & 15u]) << 24);
   }
 };
 
