@@ -22,8 +22,7 @@ constexpr std::int64_t kMostCacheBytes = std::int64_t{1} << 30;  // where nobody
 
 models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
                                            const TextModelOptions& options) {
-  models::SchedulerOptions scheduler{
-      .most_running = options.most_texts, .drafts = options.drafts};
+  models::SchedulerOptions scheduler{.most_running = options.most_texts, .drafts = options.drafts};
   const models::CacheOptions of_one{.pages = models::pages_of(model.config.context) + 1,
                                     .states = options.most_texts,
                                     .keys = model.compute,

@@ -124,8 +124,8 @@ constexpr double kChance = 1.03;
 void expect_accurate(const Losses& losses, double most_of_four_bits, const std::string& what) {
   SCOPED_TRACE(what);
   for (const auto& [name, loss] : losses) {
-    ::testing::Test::RecordProperty(what + "_" + name,
-                         std::to_string(loss.error) + " " + std::to_string(loss.divergence));
+    ::testing::Test::RecordProperty(
+        what + "_" + name, std::to_string(loss.error) + " " + std::to_string(loss.divergence));
     std::printf("%s %s error %.4f divergence %.6f\n", what.c_str(), name.c_str(), loss.error,
                 loss.divergence);
   }

@@ -15,7 +15,9 @@ namespace hearth::testing {
 // The 2^bits values with the least mean squared error for a normal variable, ascending: Lloyd's
 // fixed point, each value the mean of what lies between the midpoints around it.
 inline std::vector<double> normal_codebook(std::int64_t bits) {
-  const auto density = [](double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); };
+  const auto density = [](double x) {
+    return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+  };
   const auto below = [](double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; };
   constexpr double kFar = 40;
   const auto count = static_cast<std::size_t>(1) << bits;
@@ -42,9 +44,10 @@ inline void code_by_norm(std::span<double> row, const std::vector<double>& codeb
   for (double& value : row) {
     if (deviation == 0) continue;
     const double wanted = value / deviation;
-    value = deviation * *std::min_element(codebook.begin(), codebook.end(), [&](double a, double b) {
-              return std::abs(a - wanted) < std::abs(b - wanted);
-            });
+    value =
+        deviation * *std::min_element(codebook.begin(), codebook.end(), [&](double a, double b) {
+          return std::abs(a - wanted) < std::abs(b - wanted);
+        });
   }
 }
 

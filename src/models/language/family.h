@@ -63,7 +63,7 @@ struct Family {
   // Rows see all rows of their text, and texts are the mean of them where files do not say.
   bool is_encoder = false;
   bool tiles_values = false;  // DeltaConfig::is_tiled, of GGUF files
-  bool gates_heads = false;  // queries of heads bring gates
+  bool gates_heads = false;   // queries of heads bring gates
   // Every n-th layer sees all keys, the others a window; 1: all of them, 0: none. Files may say
   // else.
   std::int64_t window_period = 1;

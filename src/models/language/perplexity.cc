@@ -52,8 +52,8 @@ void score_windows(
   const NoGrad no_grad;
   if (windows.empty()) return;
   const auto context = static_cast<std::int64_t>(windows.front().size());
-  Sequences sequences(
-      model, {.pages = pages_of(context), .states = 1, .keys = keys, .values = values});
+  Sequences sequences(model,
+                      {.pages = pages_of(context), .states = 1, .keys = keys, .values = values});
   for (const std::vector<std::int32_t>& window : windows) {
     Sequence sequence = sequences.begin();
     // Row i foresees token i + 1.

@@ -22,9 +22,9 @@ struct SchedulerOptions {
   std::int64_t pages = 0;
   std::int64_t memory = std::int64_t{1} << 30;  // bytes of caches, where `pages` is 0
   std::int64_t page_size = kPageRows;
-  std::int64_t most_running = 16;               // texts that are being written at once
-  std::int64_t prefill_rows = 512;              // of prompts in one step, at most
-  std::int64_t most_waiting = 256;              // texts that wait for their turn
+  std::int64_t most_running = 16;   // texts that are being written at once
+  std::int64_t prefill_rows = 512;  // of prompts in one step, at most
+  std::int64_t most_waiting = 256;  // texts that wait for their turn
   // Of keys and values; default what the model computes in.
   std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
   bool shares_prefixes = true;   // rows of earlier texts are taken again

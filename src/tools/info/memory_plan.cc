@@ -66,14 +66,11 @@ MemoryPlan plan_memory(const models::ModelContents& files, const MemoryOptions& 
                     " tokens, expected less than 2^60 bytes of caches");
   }
   const std::int64_t pages = models::pages_of(plan.options.context) * options.sequences;
-  plan.caches = models::cache_bytes(config, {.pages = pages,
-                                             .states = 0,
-                                             .keys = options.cache,
-                                             .values = options.cache});
-  plan.states = models::cache_bytes(config, {.pages = 0,
-                                             .states = options.sequences,
-                                             .keys = options.cache,
-                                             .values = options.cache});
+  plan.caches = models::cache_bytes(
+      config, {.pages = pages, .states = 0, .keys = options.cache, .values = options.cache});
+  plan.states = models::cache_bytes(
+      config,
+      {.pages = 0, .states = options.sequences, .keys = options.cache, .values = options.cache});
   return plan;
 }
 

@@ -117,14 +117,14 @@ class MetalLanguageStep : public MetalDoubleTest {
     counts.encoders = calls("computeCommandEncoderWithDispatchType:");
     counts.dispatches = calls("dispatchThreadgroups:threadsPerThreadgroup:") +
                         calls("dispatchThreads:threadsPerThreadgroup:");
-    counts.barriers =
-        calls("memoryBarrierWithScope:") + calls("memoryBarrierWithResources:count:");
+    counts.barriers = calls("memoryBarrierWithScope:") + calls("memoryBarrierWithResources:count:");
     counts.needed_barriers = watched_->needed_barriers();
-    std::printf("%lld layers, %s, cache %s: %d command buffers, %d dispatches, %d barriers "
-                "(needed: %d), calls of Metal: %d\n",
-                static_cast<long long>(layers), std::string(name(format)).c_str(),
-                models::name(cache).c_str(), counts.command_buffers, counts.dispatches,
-                counts.barriers, counts.needed_barriers, all_calls());
+    std::printf(
+        "%lld layers, %s, cache %s: %d command buffers, %d dispatches, %d barriers "
+        "(needed: %d), calls of Metal: %d\n",
+        static_cast<long long>(layers), std::string(name(format)).c_str(),
+        models::name(cache).c_str(), counts.command_buffers, counts.dispatches, counts.barriers,
+        counts.needed_barriers, all_calls());
     return counts;
   }
 
@@ -159,7 +159,8 @@ TEST_F(MetalLanguageStep, ATokenIsOneCommandBuffer) {
     EXPECT_LE(counts.barriers, counts.needed_barriers);
     // A layer costs the same whatever stands before it.
     const StepCounts one = step(1, format, DType::f16), two = step(2, format, DType::f16);
-    EXPECT_EQ(counts.dispatches, one.dispatches + (kLayers - 1) * (two.dispatches - one.dispatches));
+    EXPECT_EQ(counts.dispatches,
+              one.dispatches + (kLayers - 1) * (two.dispatches - one.dispatches));
     EXPECT_LE(two.dispatches - one.dispatches, 20);
   }
 }

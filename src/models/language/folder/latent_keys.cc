@@ -17,10 +17,10 @@ void add_latent_keys(const JsonObject& config, std::string_view architecture,
   const auto turned = find_integer(config, "qk_rope_head_dim");
   if (!plain || !turned) return;
   if (*plain < 0 || *turned < 0 || *plain > kMost || *turned > kMost) {
-    throw Error(ErrorCode::invalid_argument,
-                "config.json: no such heads; got qk_nope_head_dim " + std::to_string(*plain) +
-                    " and qk_rope_head_dim " + std::to_string(*turned) +
-                    ", expected 0 to 2^20 columns");
+    throw Error(ErrorCode::invalid_argument, "config.json: no such heads; got qk_nope_head_dim " +
+                                                 std::to_string(*plain) + " and qk_rope_head_dim " +
+                                                 std::to_string(*turned) +
+                                                 ", expected 0 to 2^20 columns");
   }
   metadata.set(std::string(architecture) + ".attention.key_length_mla",
                static_cast<std::uint32_t>(*plain + *turned));
@@ -39,8 +39,7 @@ void lay_out_latent(GgufContents& contents, const LanguageConfig& config) {
     }
     const std::int64_t plain = attention.key_dim - latent.rope_dims;
     const Array open = is_packed(each.array.dtype()) ? dequantize(each.array) : each.array;
-    const Array both =
-        reshape(open, {attention.heads, plain + attention.value_dim, latent.rank});
+    const Array both = reshape(open, {attention.heads, plain + attention.value_dim, latent.rank});
     const std::string prefix = each.name.substr(0, each.name.size() - ending.size());
     arrays.push_back(
         {prefix + "attn_k_b.weight", contiguous(swap_axes(narrow(both, 1, 0, plain), 1, 2))});

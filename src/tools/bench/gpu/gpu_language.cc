@@ -74,9 +74,9 @@ class LlamaDecoding {
   LlamaDecoding(DType format, Device device)
       : model_(config_of_llama(),
                models::Weights(random_weights(format, device), DType::bf16, device), device),
-        sequences_(model_, {.pages = models::pages_of(kMostRows),
-                            .keys = DType::bf16,
-                            .values = DType::bf16}),
+        sequences_(
+            model_,
+            {.pages = models::pages_of(kMostRows), .keys = DType::bf16, .values = DType::bf16}),
         sequence_(sequences_.begin()) {
     start();
   }
