@@ -140,13 +140,17 @@ bool TextRunner::begin(RunningText& text) {
     return false;
   }
   pages_too_few_.reset();
-  if (!text.has_begun) {
-    text.has_begun = true;
-    text.cached_tokens = text.sequence.length;
-    stats_.tokens_cached += text.cached_tokens;
-    stats_.hits += text.cached_tokens > 0 ? 1 : 0;
-  }
+  text.has_rows = false;
   return true;
+}
+
+void TextRunner::look_again() {
+  if (!options_.shares_prefixes) return;
+  for (const auto& text : running_) {
+    if (text->has_rows) continue;
+    sequences_->end(text->sequence);
+    text->sequence = sequences_->begin(text->tokens());
+  }
 }
 
 void TextRunner::let_in() {
@@ -202,39 +206,43 @@ void TextRunner::guess() {
   }
 }
 
-std::vector<SequenceRows> TextRunner::plan() {
+TextRunner::Step TextRunner::planned() const {
+  std::vector<std::int64_t> pending;
+  for (const auto& text : running_) {
+    std::int64_t rows = text->pending();
+    if (sequences_->has_states() && options_.shares_prefixes) {
+      rows = std::min(rows, save_points(*text).next(text->sequence.length) - text->sequence.length);
+    }
+    pending.push_back(rows);
+  }
+  const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
+  Step step;
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    RunningText& text = *running_[i];
+    if (counts[i] == 0) continue;
+    const std::int64_t count = cuts(text).rows(text.sequence.length, counts[i]);
+    if (count < text.pending()) text.set_guess({});
+    step.texts.push_back(&text);
+    if (!text.guess().empty()) {
+      const auto outputs = static_cast<std::int64_t>(text.guess().size()) + 1;
+      step.rows.push_back({&text.sequence, text.rows_ahead(), outputs});
+      continue;
+    }
+    const auto first = static_cast<std::size_t>(text.sequence.length);
+    step.rows.push_back({&text.sequence,
+                         text.tokens().subspan(first, static_cast<std::size_t>(count)),
+                         count == text.pending() ? 1 : 0});
+  }
+  return step;
+}
+
+TextRunner::Step TextRunner::plan() {
   while (true) {
-    std::vector<std::int64_t> pending;
-    for (const auto& text : running_) {
-      std::int64_t rows = text->pending();
-      if (sequences_->has_states() && options_.shares_prefixes) {
-        rows =
-            std::min(rows, save_points(*text).next(text->sequence.length) - text->sequence.length);
-      }
-      pending.push_back(rows);
-    }
-    std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      counts[i] = cuts(*running_[i]).rows(running_[i]->sequence.length, counts[i]);
-    }
-    std::vector<SequenceRows> rows;
-    bool has_guesses = false;
-    for (std::size_t i = 0; i < running_.size(); ++i) {
-      RunningText& text = *running_[i];
-      if (counts[i] < text.pending()) text.set_guess({});
-      if (!text.guess().empty()) {
-        const auto outputs = static_cast<std::int64_t>(text.guess().size()) + 1;
-        rows.push_back({&text.sequence, text.rows_ahead(), outputs});
-        has_guesses = true;
-        continue;
-      }
-      const auto first = static_cast<std::size_t>(text.sequence.length);
-      rows.push_back({&text.sequence,
-                      text.tokens().subspan(first, static_cast<std::size_t>(counts[i])),
-                      counts[i] == text.pending() ? 1 : 0});
-    }
-    const bool fits = sequences_->pages_wanted(rows) <= sequences_->free_pages();
-    if (fits || (running_.size() <= 1 && !has_guesses)) return rows;
+    Step step = planned();
+    const bool has_guesses = std::ranges::any_of(
+        step.texts, [](const RunningText* text) { return !text->guess().empty(); });
+    const bool fits = sequences_->pages_wanted(step.rows) <= sequences_->free_pages();
+    if (fits || (running_.size() <= 1 && !has_guesses)) return step;
     has_guesses ? drop_guesses() : preempt_youngest();
   }
 }
@@ -362,12 +370,18 @@ void TextRunner::run_step() {
   drop_ended();
   let_in();
   if (running_.empty()) return;
+  look_again();
   guess();
-  const std::vector<SequenceRows> rows = plan();
-  std::vector<RunningText*> texts;
-  for (const auto& text : running_) texts.push_back(text.get());
+  const Step step = plan();
+  for (RunningText* text : step.texts) {
+    text->has_rows = true;
+    if (std::exchange(text->has_begun, true)) continue;
+    text->cached_tokens = text->sequence.length;
+    stats_.tokens_cached += text->cached_tokens;
+    stats_.hits += text->cached_tokens > 0 ? 1 : 0;
+  }
   ++stats_.steps;
-  run(texts, rows);
+  run(step.texts, step.rows);
   drop_ended();
 }
 

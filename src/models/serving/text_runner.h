@@ -43,6 +43,12 @@ class TextRunner {
  private:
   using Texts = std::vector<std::unique_ptr<RunningText>>;
 
+  // The texts that a step runs, and of each the rows.
+  struct Step {
+    std::vector<RunningText*> texts;
+    std::vector<SequenceRows> rows;
+  };
+
   void run_step();
   void drop_ended();
   void let_in();
@@ -50,9 +56,11 @@ class TextRunner {
   // Guesses how the texts go on that write their answer.
   void guess();
   void drop_guesses();
-  // Rows of each running text that this step runs, guesses among them. Takes pages from the
-  // youngest where there are not enough.
-  std::vector<SequenceRows> plan();
+  // Finds what others computed while texts waited for their first rows.
+  void look_again();
+  // What to run now, guesses among it. Takes pages from the youngest where there are not enough.
+  Step plan();
+  Step planned() const;
   void preempt_youngest();
   void run(std::span<RunningText* const> texts, std::span<const SequenceRows> rows);
   // Ends all that run, with their caches.
