@@ -94,6 +94,10 @@ void TokenTrie::build() {
       nodes_.push_back(node);
     }
     last = text;
+    const std::vector<ByteKinds> kinds = kinds_of_suffixes(text);
+    for (std::size_t depth = 0; depth < text.size(); ++depth) {
+      nodes_[open[depth]].below |= kinds[depth + 1];
+    }
   }
   const auto end = static_cast<std::uint32_t>(nodes_.size());
   for (; !open.empty(); open.pop_back()) nodes_[open.back()].skip = end;

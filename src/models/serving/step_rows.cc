@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace hearth::models {
 
@@ -21,7 +22,7 @@ std::vector<std::int64_t> rows_of_step(std::span<const std::int64_t> pending, st
   const std::size_t first = prompts.front();
   rows[first] = std::clamp<std::int64_t>(budget / 4, 1, pending[first]);
   budget -= rows[first];
-  std::ranges::stable_sort(prompts, {}, [&](std::size_t i) { return pending[i] - rows[i]; });
+  std::ranges::sort(prompts, {}, [&](std::size_t i) { return std::pair(pending[i] - rows[i], i); });
   for (const std::size_t i : prompts) {
     const std::int64_t more = std::min(budget, pending[i] - rows[i]);
     rows[i] += more;
