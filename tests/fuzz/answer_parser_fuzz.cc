@@ -22,9 +22,12 @@ using hearth::models::ToolCall;
 
 constexpr std::size_t kMaxAnswer = 1 << 12;
 // Texts by which templates ask for a format; none asks for the last.
-constexpr const char* kSigns[] = {"<|channel|>",   "<\uff5ctool\u2581calls\u2581begin\uff5c>",
-                                  "<tool_call>",   "[TOOL_CALLS] [THINK]",
-                                  "dictionary of argument name", ""};
+constexpr const char* kSigns[] = {"<|channel|>",
+                                  "<\uff5ctool\u2581calls\u2581begin\uff5c>",
+                                  "<tool_call>",
+                                  "[TOOL_CALLS] [THINK]",
+                                  "dictionary of argument name",
+                                  ""};
 
 void require(bool holds) {
   if (!holds) std::abort();

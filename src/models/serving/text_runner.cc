@@ -153,9 +153,14 @@ void TextRunner::look_again() {
   }
 }
 
+bool TextRunner::has_room(const RunningText& text) const {
+  if (running_.empty()) return true;
+  return static_cast<std::int64_t>(running_.size()) < options_.most_running && !text.runs_alone &&
+         !running_.front()->runs_alone;
+}
+
 void TextRunner::let_in() {
-  while (!waiting_.empty() && static_cast<std::int64_t>(running_.size()) < options_.most_running &&
-         begin(*waiting_.front())) {
+  while (!waiting_.empty() && has_room(*waiting_.front()) && begin(*waiting_.front())) {
     const auto place = std::ranges::lower_bound(running_, waiting_.front()->place, {},
                                                 [](const auto& text) { return text->place; });
     running_.insert(place, std::move(waiting_.front()));
@@ -175,6 +180,10 @@ void TextRunner::preempt_youngest() {
   running_.pop_back();
   sequences_->end(text->sequence);
   ++stats_.preemptions;
+  wait_again(std::move(text));
+}
+
+void TextRunner::wait_again(std::unique_ptr<RunningText> text) {
   const auto place = std::ranges::lower_bound(waiting_, text->place, {},
                                               [](const auto& other) { return other->place; });
   waiting_.insert(place, std::move(text));
@@ -309,12 +318,16 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   try {
     scores = sequences_->step(rows);
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::device || error.code() == ErrorCode::out_of_memory) {
+      lose_caches(error);
+      return;
+    }
     if (texts.size() == 1) {
       texts.front()->fail(error);
       return;
     }
     // The sequences are as they were: whose fault it was shows where each runs alone.
-    for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (std::size_t i = 0; i < texts.size() && sequences_; ++i) {
       if (!texts[i]->has_ended()) run(texts.subspan(i, 1), rows.subspan(i, 1));
     }
     return;
@@ -322,10 +335,10 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   try {
     scores.eval();
   } catch (const Error& error) {
-    // Of the device, not of a text: what the caches hold now nobody knows.
-    fail_all(error);
+    lose_caches(error);
     return;
   }
+  stats_.is_failing = false;
   std::vector<RunningText*> drawing;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     stats_.rows += static_cast<std::int64_t>(rows[i].tokens.size());
@@ -338,8 +351,26 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   draw(drawing, scores);
 }
 
+void TextRunner::lose_caches(const Error& error) {
+  sequences_.reset();
+  ++stats_.faults;
+  stats_.is_failing = error.code() == ErrorCode::device;
+  if (running_.size() == 1) {
+    running_.front()->fail(error);
+    drop_ended();
+    return;
+  }
+  for (std::unique_ptr<RunningText>& text : running_) {
+    text->sequence = {};
+    text->runs_alone = true;
+    wait_again(std::move(text));
+  }
+  running_.clear();
+}
+
 void TextRunner::fail_all(const Error& error) {
   sequences_.reset();
+  ++stats_.faults;
   for (auto& text : running_) text->fail(error);
   drop_ended();
 }
@@ -349,6 +380,7 @@ bool TextRunner::has_caches() {
   try {
     sequences_.emplace(model_, cache_);
   } catch (const Error& error) {
+    stats_.is_failing = true;
     for (auto& text : waiting_) text->fail(error);
     drop_ended();
   }

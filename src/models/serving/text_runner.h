@@ -52,6 +52,7 @@ class TextRunner {
   void run_step();
   void drop_ended();
   void let_in();
+  bool has_room(const RunningText& text) const;
   bool begin(RunningText& text);
   // Guesses how the texts go on that write their answer.
   void guess();
@@ -62,7 +63,11 @@ class TextRunner {
   Step plan();
   Step planned() const;
   void preempt_youngest();
+  void wait_again(std::unique_ptr<RunningText> text);  // in the order of arrival
   void run(std::span<RunningText* const> texts, std::span<const SequenceRows> rows);
+  // Behind a fault of the device, after which nobody knows what the caches hold: a text that ran
+  // alone fails; of several each begins again alone, which shows whose rows were too much.
+  void lose_caches(const Error& error);
   // Ends all that run, with their caches.
   void fail_all(const Error& error);
   bool has_caches();  // makes them again where they are gone; else what waits has failed
