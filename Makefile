@@ -1,6 +1,6 @@
 # The commands of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check style messages burn corpus cross bench format clean bootstrap release
+.PHONY: help demo test fuzz check style messages burn corpus cross bench format clean bootstrap release
 
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Builds that `make test` runs besides release; empty where clang-19 is not to be had. On macOS the
@@ -18,12 +18,16 @@ BUILDS := release $(SANITIZED)
 # What `make bench` measures, and the file that gets the results of a GPU as JSON.
 DEVICE ?= cpu
 JSON ?=
+# How often `make fuzz` runs each target, and which; all where none is named.
+RUNS ?= 1000000
+TARGETS ?=
 
 help:
 	@echo "make demo     train a small transformer on a text, then let it write (3 minutes beside the"
 	@echo "              first build)"
 	@echo "make release  install what is missing; build the library and the hearth command"
 	@echo "make test     build and run all tests, sanitizers and fuzzing included"
+	@echo "make fuzz     run each fuzz target for a long time (RUNS=1000000, TARGETS=\"gguf grammar\")"
 	@echo "make check    format, style, layers, warnings of g++ and clang"
 	@echo "make style    of these, what takes no compiler"
 	@echo "make messages compare the messages to Metal with public bindings (Cargo fetches them)"
@@ -48,6 +52,11 @@ test: bootstrap
 	@for build in $(BUILDS); do cmake --preset $$build && \
 	  scripts/timed "build $$build" cmake --build build/$$build -j $(JOBS) || exit 1; done
 	@scripts/timed tests scripts/run_tests.py -j $(JOBS) $(addprefix build/,$(BUILDS))
+
+fuzz: bootstrap
+	@cmake --preset fuzz
+	@scripts/timed "build fuzz" cmake --build build/fuzz -j $(JOBS) --target fuzz_targets
+	@scripts/fuzz --runs $(RUNS) build/fuzz $(TARGETS)
 
 style: bootstrap
 	@scripts/format --check

@@ -193,6 +193,57 @@ TEST(GrammarMatcher, MasksAreWhatEachTokenSays) {
   }
 }
 
+// Walks pass over prefixes whose bytes all stay where they are: masks of large vocabularies are
+// what each token says all the same, with code points that are whole, broken and beyond a range.
+TEST(GrammarMatcher, MasksOfManyTokensAreWhatEachTokenSays) {
+  std::mt19937_64 random(11);
+  std::vector<std::string> more;
+  const std::vector<std::string> pieces = {"a",
+                                           "b",
+                                           "the",
+                                           " ",
+                                           "\"",
+                                           "\\",
+                                           "\n",
+                                           "7",
+                                           "\xc3\xa9",
+                                           "\xe4\xb8\x80",
+                                           "\xf0\x9f\x98\x80",
+                                           "\xe4",
+                                           "\xed\xa0",
+                                           "\x7f",
+                                           "Q",
+                                           "{",
+                                           "_"};
+  for (int i = 0; i < 6000; ++i) {
+    std::string token;
+    for (auto left = 1 + random() % 5; left > 0; --left) token += pieces[random() % pieces.size()];
+    more.push_back(std::move(token));
+  }
+  for (const char* gbnf : {kJson, "root ::= ([^\"\\\\] | \"\\\\\" .)* \"\\\"\"",
+                           "root ::= [a-z\\u00a0-\\u4e00 ]* (\"{\" [^7]* \"}\")?", "root ::= .*"}) {
+    GrammarMatcher matcher(constraint_of(gbnf, more));
+    const std::size_t size = matcher.vocabulary();
+    for (int step = 0; step < 8; ++step) {
+      ASSERT_NO_FATAL_FAILURE(expect_mask_is_brute_force(matcher, size));
+      const std::int32_t token = draw_allowed(*matcher.mask(), size, random);
+      if (token < 0) break;
+      ASSERT_TRUE(matcher.accept(token));
+    }
+  }
+}
+
+TEST(ByteKinds, SaysOfSuffixesWhatTheyAreOf) {
+  const std::vector<ByteKinds> kinds = kinds_of_suffixes("a\xc3\xa9z\xe4\xb8");
+  ASSERT_EQ(kinds.size(), 7u);
+  EXPECT_EQ(kinds[6], 0u);
+  EXPECT_NE(kinds[0] & kBrokenBytes, 0u) << "cut off at the end";
+  const std::vector<ByteKinds> whole = kinds_of_suffixes("a\xc3\xa9z");
+  EXPECT_EQ(whole[0] & kBrokenBytes, 0u);
+  EXPECT_NE(whole[2] & kBrokenBytes, 0u) << "within a code point";
+  EXPECT_EQ(whole[3], kinds_of_suffixes("y")[0]) << "of one kind";
+}
+
 TEST(GrammarMatcher, EndsOnlyWhereTheGrammarMay) {
   const auto constraint = constraint_of("root ::= \"ab\"");
   const std::int32_t end = 256;

@@ -158,6 +158,65 @@ TEST(Scheduler, WhatFailsFailsAlone) {
   EXPECT_EQ(read(*first).tokens, tokens_alone(loaded, good));
 }
 
+// The most that the device holds while these texts are written, one beside the other.
+std::int64_t peak_of(const LoadedModel& loaded, const SchedulerOptions& options,
+                     const std::vector<GenerationRequest>& requests) {
+  Device::cpu().trim();
+  Device::cpu().reset_peak();
+  Scheduler scheduler(loaded, options);
+  std::vector<std::shared_ptr<GenerationStream>> streams;
+  for (const GenerationRequest& request : requests) streams.push_back(scheduler.submit(request));
+  for (const auto& stream : streams) EXPECT_EQ(read(*stream).last.finish, FinishReason::length);
+  return Device::cpu().memory().peak;
+}
+
+struct MemoryLimit {
+  explicit MemoryLimit(std::int64_t bytes) { Device::cpu().set_memory_limit(bytes); }
+  ~MemoryLimit() { Device::cpu().set_memory_limit(std::numeric_limits<std::int64_t>::max()); }
+};
+
+TEST(Scheduler, MemoryThatEndsFailsTheTextThatWantsIt) {
+  const LoadedModel loaded = loaded_golden("llama");
+  const SchedulerOptions options{.pages = 60, .page_size = 8, .prefill_rows = 256};
+  const GenerationRequest small = request_of(loaded, 4, 4, 60),
+                          other = request_of(loaded, 5, 5, 60);
+  const GenerationRequest large = request_of(loaded, 6, 150, 4);
+  const std::int64_t least = peak_of(loaded, options, {small, other});
+  const std::int64_t most = peak_of(loaded, options, {large});
+  ASSERT_LT(least, most);
+  const Tokens expected = tokens_alone(loaded, small), expected_other = tokens_alone(loaded, other);
+  Device::cpu().trim();
+  Scheduler scheduler(loaded, options);
+  const MemoryLimit limit((least + most) / 2);
+  const auto first = scheduler.submit(small), second = scheduler.submit(other);
+  const Answer failed = read(*scheduler.submit(large));
+  EXPECT_EQ(failed.last.finish, FinishReason::failed);
+  EXPECT_EQ(failed.last.error_code, ErrorCode::out_of_memory) << failed.last.error;
+  EXPECT_EQ(read(*first).tokens, expected);
+  EXPECT_EQ(read(*second).tokens, expected_other);
+  EXPECT_GE(scheduler.stats().faults, 1);
+  EXPECT_FALSE(scheduler.stats().is_failing);
+}
+
+TEST(Scheduler, ADeviceThatIsGoneFailsTextsUntilItIsBack) {
+  const LoadedModel loaded = loaded_golden("llama");
+  Scheduler scheduler(loaded, {.pages = 60, .page_size = 8});
+  const GenerationRequest request = request_of(loaded, 4, 20, 5);
+  const Tokens expected = tokens_alone(loaded, request);
+  {
+    const MemoryLimit limit(1);
+    Device::cpu().trim();
+    for (int i = 0; i < 2; ++i) {
+      const Answer failed = read(*scheduler.submit(request));
+      EXPECT_EQ(failed.last.finish, FinishReason::failed);
+      EXPECT_NE(failed.last.error, "");
+    }
+    EXPECT_TRUE(scheduler.stats().is_failing);
+  }
+  EXPECT_EQ(read(*scheduler.submit(request)).tokens, expected);
+  EXPECT_FALSE(scheduler.stats().is_failing);
+}
+
 TEST(Scheduler, EndsWhereItIsTold) {
   const LoadedModel loaded = loaded_golden("llama");
   Scheduler scheduler(loaded, {.pages = 40, .page_size = 8});
@@ -205,6 +264,30 @@ TEST(TextRunner, NobodyWaitsForever) {
   EXPECT_TRUE(runner.is_idle());
   EXPECT_EQ(runner.stats().pages_used, 0);
   runner.flush();
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    EXPECT_EQ(read(*streams[i]).tokens, tokens_alone(loaded, requests[i])) << i;
+  }
+}
+
+// Prompts that begin alike and come together: the later ones find what the first computed.
+TEST(TextRunner, TextsThatComeTogetherShareTheirBeginning) {
+  const LoadedModel loaded = loaded_golden("llama");
+  TextRunner runner(loaded.model, {.pages = 80, .page_size = 8, .prefill_rows = 48});
+  std::vector<GenerationRequest> requests(4, request_of(loaded, 3, 40, 3));
+  std::vector<std::unique_ptr<GenerationStream>> streams;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (std::size_t at = 0; at < 8; ++at) {
+      requests[i].tokens.push_back(3 + static_cast<std::int32_t>(i + at));
+    }
+    streams.push_back(std::make_unique<GenerationStream>());
+    runner.add(std::make_unique<RunningText>(loaded.tokenizer, loaded.model.vocabulary(),
+                                             runner.longest_text(), requests[i],
+                                             streams.back()->channel()));
+  }
+  for (int i = 0; i < 30 && !runner.is_idle(); ++i) runner.step();
+  runner.flush();
+  EXPECT_GE(runner.stats().tokens_cached, 2 * 40);
+  EXPECT_GE(runner.stats().hits, 2);
   for (std::size_t i = 0; i < streams.size(); ++i) {
     EXPECT_EQ(read(*streams[i]).tokens, tokens_alone(loaded, requests[i])) << i;
   }

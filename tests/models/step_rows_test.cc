@@ -10,16 +10,41 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
-TEST(StepRows, AnswersFirstThenPromptsInEqualParts) {
+TEST(StepRows, AnswersFirst) {
   EXPECT_EQ(rows_of_step(Counts{1, 1, 1}, 8), (Counts{1, 1, 1}));
+  EXPECT_EQ(rows_of_step(Counts{1, 1, 1}, 2), (Counts{1, 1, 1}));
   EXPECT_EQ(rows_of_step(Counts{1, 100}, 8), (Counts{1, 7}));
-  EXPECT_EQ(rows_of_step(Counts{100, 1, 100, 2}, 11), (Counts{4, 1, 4, 2}));
   EXPECT_EQ(rows_of_step(Counts{100}, 1000), (Counts{100}));
   EXPECT_EQ(rows_of_step(Counts{}, 4), Counts{});
 }
 
-TEST(StepRows, NobodyIsLeftOut) {
-  EXPECT_EQ(rows_of_step(Counts{1, 9, 1, 9, 9}, 2), (Counts{1, 1, 1, 1, 1}));
+TEST(StepRows, PromptsOneAfterTheOther) {
+  EXPECT_EQ(rows_of_step(Counts{100, 100, 100}, 80), (Counts{80, 0, 0}));
+  EXPECT_EQ(rows_of_step(Counts{100, 100, 100}, 180), (Counts{100, 80, 0}));
+}
+
+TEST(StepRows, ShortPromptsPassLongOnesThatGoOnAllTheSame) {
+  EXPECT_EQ(rows_of_step(Counts{1000, 1, 50, 30}, 101), (Counts{25, 1, 45, 30}));
+  EXPECT_EQ(rows_of_step(Counts{1000, 50, 30}, 200), (Counts{120, 50, 30}));
+  // Answers alone fill the budget.
+  EXPECT_EQ(rows_of_step(Counts{1, 9, 1, 9, 9}, 2), (Counts{1, 1, 1, 0, 0}));
+}
+
+TEST(StepRows, AllIsRunInTheEnd) {
+  Counts pending = {700, 3, 1, 90, 512};
+  for (int step = 0; step < 20; ++step) {
+    Counts open;
+    for (const std::int64_t count : pending) {
+      if (count > 0) open.push_back(count);
+    }
+    const Counts rows = rows_of_step(open, 100);
+    std::size_t at = 0;
+    for (std::int64_t& count : pending) {
+      if (count > 0) count -= rows[at++];
+      ASSERT_GE(count, 0);
+    }
+  }
+  EXPECT_EQ(pending, (Counts{0, 0, 0, 0, 0}));
 }
 
 TEST(StepRows, BlocksOfPromptsRunWhole) {

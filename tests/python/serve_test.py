@@ -1,10 +1,13 @@
 """`hearth serve` beside OpenAI's own client, with tiny random models."""
 
+import argparse
+import asyncio
 import concurrent.futures
 import contextlib
 import http.client
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -18,6 +21,9 @@ import openai
 import pytest
 
 import tiny_gguf
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / "bench"))
+import serve_load  # noqa: E402
 
 TOOL = os.environ.get("HEARTH_TOOL")
 SECONDS = 60
@@ -255,6 +261,34 @@ def test_many_streams_at_once(client):
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         together = list(pool.map(streamed, range(16)))
     assert together == [alone[i % 4] for i in range(16)]
+
+
+def test_sixty_requests_of_many_users_are_all_answered(llama):
+    options = argparse.Namespace(users=16, requests=60, prompt=64, tokens=12, seed=5)
+    server = serve_load.Server(TOOL, llama, ["--parallel", "8"])
+    before = server.resident()
+    load = serve_load.Load(server, "tiny", options)
+    asyncio.run(load.run())
+    assert load.lost == []
+    assert load.done == 60
+    assert len(load.wholes) + load.closed == 60
+    assert server.resident() - before < 256 << 20
+    deadline = time.monotonic() + SECONDS
+    while server.metric("requests_running") + server.metric("requests_waiting") > 0:
+        assert time.monotonic() < deadline
+    assert server.metric("pages_used") == 0
+    assert server.metric("faults_total") == 0
+    assert server.stop() == 0
+
+
+def test_users_who_come_together_all_get_in(llama):
+    with serving(llama, "--parallel", "2") as server:
+        peers = [socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) for _ in range(100)]
+        for peer in peers:
+            peer.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        for peer in peers:
+            assert peer.recv(1 << 16).startswith(b"HTTP/1.1 200")
+            peer.close()
 
 
 def test_closing_cancels(server, client):

@@ -97,6 +97,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
   models::SchedulerStats stats() const override {
     models::SchedulerStats stats;
     stats.tokens_out = tokens_out;
+    stats.is_failing = is_failing;
     return stats;
   }
 
@@ -111,7 +112,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
       [](const models::GenerationRequest&) { return std::string("Hello!"); };
   std::chrono::milliseconds pause{0};  // before each token
   std::string failure;                 // ends answers, where it is not empty
-  std::atomic<bool> has_full_queue = false;
+  std::atomic<bool> has_full_queue = false, is_failing = false;
   std::atomic<std::int64_t> tokens_out = 0, cancelled = 0;
 
  private:

@@ -189,6 +189,11 @@ TEST_F(ServeApi, WrongFieldsAreNamed) {
       {R"("tool_choice": "required")", "tool_choice"},
       {R"("tool_choice": "always")", "tool_choice"},
       {R"("chat_template_kwargs": [])", "chat_template_kwargs"},
+      {R"("functions": [{"name": "f"}])", "functions"},
+      {R"("function_call": "auto")", "function_call"},
+      {R"("modalities": ["text", "audio"])", "modalities"},
+      {R"("audio": {"voice": "a"})", "audio"},
+      {R"("web_search_options": {})", "web_search_options"},
       {R"("messages": [])", "messages"},
       {R"("messages": [{"role": "robot", "content": ""}])", "messages[0].role"},
       {R"("messages": [{"role": "user"}])", "messages[0].content"},
@@ -206,7 +211,10 @@ TEST_F(ServeApi, WrongFieldsAreNamed) {
     EXPECT_NE(member(error, "code"), nullptr);
   }
   EXPECT_TRUE(model_->requests().empty());
-  document("/v1/chat/completions", chat(R"("seed": null, "unknown": {"x": [1]}, "user": 7)"));
+  document(
+      "/v1/chat/completions",
+      chat(
+          R"("seed": null, "unknown": {"x": [1]}, "user": 7, "modalities": ["text"], "store": false)"));
 }
 
 TEST_F(ServeApi, BodiesThatNobodyVouchesFor) {
@@ -462,6 +470,11 @@ TEST_F(ServeApi, LoadingStoppingAndFullQueues) {
   EXPECT_EQ(full.status, 429);
   EXPECT_EQ(full.headers.at(0).first, "Retry-After");
   model_->has_full_queue = false;
+  model_->is_failing = true;
+  EXPECT_EQ(ask("GET", "/health").status, 503);
+  EXPECT_EQ(ask("GET", "/v1/models").status, 200);
+  model_->is_failing = false;
+  EXPECT_EQ(ask("GET", "/health").status, 200);
   api_->stop();
   EXPECT_EQ(ask("GET", "/health").status, 503);
   EXPECT_EQ(ask("POST", "/v1/completions", R"({"prompt": "a"})").status, 503);

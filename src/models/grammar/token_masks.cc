@@ -9,6 +9,8 @@ namespace {
 constexpr std::size_t kMaxStateMaskWords = std::size_t{1} << 23;  // 32 MiB
 // Sets of more positions are walked with as one: their states would be walked with one by one.
 constexpr std::size_t kFewPositions = 8;
+// Finding the bytes that stay in a set costs as much as so many steps of a walk.
+constexpr std::uint32_t kManyTimes = 64;
 
 }  // namespace
 
@@ -23,13 +25,36 @@ TokenMask whole_vocabulary(const TokenTrie& trie) {
   return mask;
 }
 
+TokenMasks::TokenMasks(std::shared_ptr<const TokenTrie> trie) : trie_(std::move(trie)) {
+  if (trie_ == nullptr) return;
+  texts_mask_.resize(trie_->mask_words());
+  for (const std::int32_t token : trie_->texts()) allow_token(&texts_mask_, token);
+}
+
+ByteKinds TokenMasks::staying(Positions* positions, SetId set, bool has_stayed) {
+  Stay* place = nullptr;
+  for (Stay& stay : stays_) {
+    if (stay.set == set) {
+      if (has_stayed && stay.times <= kManyTimes && ++stay.times > kManyTimes) {
+        stay.kinds = kinds_that_stay(positions, set);
+      }
+      return stay.kinds;
+    }
+    if (place == nullptr || stay.times < place->times) place = &stay;
+  }
+  if (has_stayed && place->times <= kManyTimes) *place = {set, 0, 1};
+  return 0;
+}
+
 template <class Visit>
-void TokenMasks::walk(Positions* positions, std::size_t root, SetId from, Visit visit) {
+void TokenMasks::walk(Positions* positions, std::size_t root, SetId from, bool sees_ends,
+                      Visit visit) {
   const std::span<const TokenTrie::Node> nodes = trie_->nodes();
   const std::size_t end = root == kAll ? nodes.size() - 1 : nodes[root].skip;
   const std::size_t top = root == kAll ? 0 : nodes[root].depth + 1u;
   if (path_.empty()) path_.resize(1);
   path_[0] = from;
+  stays_.fill({});
   for (std::size_t at = root == kAll ? 0 : root + 1; at < end;) {
     const TokenTrie::Node& node = nodes[at];
     const std::size_t depth = node.depth - top;
@@ -38,18 +63,58 @@ void TokenMasks::walk(Positions* positions, std::size_t root, SetId from, Visit 
       at = node.skip;
       continue;
     }
-    if (!visit(at, next)) return;
+    const ByteKinds kinds = staying(positions, next, next == path_[depth]);
+    const bool is_passed = (node.below & ~kinds) == 0 && !(sees_ends && positions->may_end(next));
+    const std::size_t behind = is_passed ? node.skip : at + 1;
+    if (!visit(at, next, behind)) return;
     if (path_.size() < depth + 2) path_.resize(depth + 2);
     path_[depth + 1] = next;
-    ++at;
+    at = behind;
   }
 }
 
+void TokenMasks::add_range(std::size_t node, std::size_t end) {
+  const std::uint32_t first = trie_->nodes()[node].first, last = trie_->nodes()[end].first;
+  if (!ranges_.empty() && ranges_.back().second == first) {
+    ranges_.back().second = last;
+  } else if (first != last) {
+    ranges_.emplace_back(first, last);
+  }
+}
+
+void TokenMasks::allow_ranges(TokenMask* mask) const {
+  const std::span<const std::int32_t> texts = trie_->texts();
+  std::size_t count = 0;
+  for (const auto& [first, last] : ranges_) count += last - first;
+  if (2 * count <= texts.size()) {
+    for (const auto& [first, last] : ranges_) {
+      for (const std::int32_t token : texts.subspan(first, last - first)) allow_token(mask, token);
+    }
+    return;
+  }
+  // Fewer are left out.
+  TokenMask most = texts_mask_;
+  const auto forbid = [&](std::size_t first, std::size_t last) {
+    for (const std::int32_t token : texts.subspan(first, last - first)) {
+      most[static_cast<std::size_t>(token) / 32] &= ~(1u << (token % 32));
+    }
+  };
+  std::size_t at = 0;
+  for (const auto& [first, last] : ranges_) {
+    forbid(at, first);
+    at = last;
+  }
+  forbid(at, texts.size());
+  for (std::size_t i = 0; i < most.size(); ++i) (*mask)[i] |= most[i];
+}
+
 void TokenMasks::add_below(Positions* positions, std::size_t root, SetId set, TokenMask* mask) {
-  walk(positions, root, set, [&](std::size_t at, SetId) {
-    for (const std::int32_t token : trie_->tokens(at)) allow_token(mask, token);
+  begin_ranges();
+  walk(positions, root, set, false, [&](std::size_t at, SetId, std::size_t behind) {
+    add_range(at, behind);
     return true;
   });
+  allow_ranges(mask);
 }
 
 const TokenMasks::StateMask& TokenMasks::state_mask(Positions* positions, std::uint32_t state) {
@@ -59,14 +124,17 @@ const TokenMasks::StateMask& TokenMasks::state_mask(Positions* positions, std::u
   const std::span<const TokenTrie::Node> nodes = trie_->nodes();
   // What is below an exit is walked again: more than a few exits cost more than they save.
   const std::size_t most_exits = 64 + nodes.size() / 16;
-  walk(positions, kAll, positions->alone(state), [&](std::size_t at, SetId next) {
-    for (const std::int32_t token : trie_->tokens(at)) allow_token(&found.tokens, token);
+  begin_ranges();
+  const auto visit = [&](std::size_t at, SetId next, std::size_t behind) {
+    add_range(at, behind);
     const bool has_more = nodes[at].skip > at + 1;
     if (has_more && positions->may_end(next)) {
       found.exits.push_back(static_cast<std::uint32_t>(at));
     }
     return found.exits.size() <= most_exits;
-  });
+  };
+  walk(positions, kAll, positions->alone(state), true, visit);
+  allow_ranges(&found.tokens);
   if (found.exits.size() > most_exits) found = {};
   kept_words_ += found.tokens.size() + found.exits.size() + 16;
   if (kept_words_ > kMaxStateMaskWords) {

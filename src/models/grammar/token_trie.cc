@@ -1,6 +1,7 @@
 #include "models/grammar/token_trie.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hearth::models::grammar {
 namespace {
@@ -29,6 +30,15 @@ std::vector<std::int32_t> ending_tokens(const Tokenizer& tokenizer) {
     if (tokenizer.is_end_of_generation(id)) out.push_back(id);
   }
   return out;
+}
+
+// Ordered as texts are, but for those that go on behind eight bytes or with zeros.
+std::uint64_t first_bytes(std::string_view text) {
+  std::uint64_t key = 0;
+  for (std::size_t i = 0; i < sizeof key; ++i) {
+    key = key << 8 | (i < text.size() ? static_cast<unsigned char>(text[i]) : 0u);
+  }
+  return key;
 }
 
 }  // namespace
@@ -69,14 +79,20 @@ bool TokenTrie::is_end(std::int32_t id) const noexcept {
 }
 
 void TokenTrie::build() {
+  // Most texts differ in their first bytes, which are compared as a number.
+  std::vector<std::pair<std::uint64_t, std::int32_t>> order;
   for (std::size_t i = 0; i < size(); ++i) {
     const auto id = static_cast<std::int32_t>(i);
-    if (!bytes(id).empty() && !is_end(id)) tokens_.push_back(id);
+    if (!bytes(id).empty() && !is_end(id)) order.emplace_back(first_bytes(bytes(id)), id);
   }
-  std::sort(tokens_.begin(), tokens_.end(), [&](std::int32_t a, std::int32_t b) {
-    const int order = bytes(a).compare(bytes(b));
-    return order != 0 ? order < 0 : a < b;
+  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first < b.first;
+    const int by_text = bytes(a.second).compare(bytes(b.second));
+    return by_text != 0 ? by_text < 0 : a.second < b.second;
   });
+  tokens_.reserve(order.size());
+  for (const auto& [key, id] : order) tokens_.push_back(id);
+  nodes_.reserve(2 * order.size());
   std::vector<std::uint32_t> open;  // the nodes of the last text
   std::string_view last;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -94,6 +110,10 @@ void TokenTrie::build() {
       nodes_.push_back(node);
     }
     last = text;
+    const std::vector<ByteKinds> kinds = kinds_of_suffixes(text);
+    for (std::size_t depth = 0; depth < text.size(); ++depth) {
+      nodes_[open[depth]].below |= kinds[depth + 1];
+    }
   }
   const auto end = static_cast<std::uint32_t>(nodes_.size());
   for (; !open.empty(); open.pop_back()) nodes_[open.back()].skip = end;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/grammar/byte_kinds.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models::grammar {
@@ -35,6 +36,7 @@ class TokenTrie {
     std::uint32_t first = 0;  // of its tokens, which end where those of the next node begin
     std::uint16_t depth = 0;  // bytes before this one
     std::uint8_t byte = 0;
+    ByteKinds below = 0;  // of what follows this byte, in all prefixes that begin with this one
   };
 
   // The last node is none: it ends the tokens of the one before.
@@ -42,6 +44,8 @@ class TokenTrie {
   std::span<const std::int32_t> tokens(std::size_t node) const noexcept {
     return {tokens_.data() + nodes_[node].first, nodes_[node + 1].first - nodes_[node].first};
   }
+  // All that are part of a text, in the order of their bytes: nodes name them by their place here.
+  std::span<const std::int32_t> texts() const noexcept { return tokens_; }
 
  private:
   void build();

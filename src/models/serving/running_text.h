@@ -38,6 +38,8 @@ class RunningText {
   std::int64_t place = 0;          // in the order of arrival
   std::int64_t cached_tokens = 0;  // known when it first began
   bool has_begun = false;
+  bool runs_alone = false;  // one of several beside which the device failed
+  bool has_rows = false;    // computed some since it was last let in
 
   // ---- Guesses (drafting/drafter.h)
 

@@ -53,7 +53,9 @@ struct SchedulerStats {
   std::int64_t hits = 0;         // requests with some tokens cached
   std::int64_t preemptions = 0;  // texts that lost their pages to older ones, and began again
   std::int64_t steps = 0;
-  std::int64_t rows = 0;  // that the model computed, without padding
+  std::int64_t rows = 0;    // that the model computed, without padding
+  std::int64_t faults = 0;  // steps that the device, or its memory, failed
+  bool is_failing = false;  // the device failed and ran no step since
 };
 
 // Calls from several threads at once are fine. The model must outlive this.

@@ -7,15 +7,26 @@
 namespace hearth::models {
 
 std::vector<std::int64_t> rows_of_step(std::span<const std::int64_t> pending, std::int64_t budget) {
-  std::vector<std::pair<std::int64_t, std::size_t>> order;  // those with the fewest rows first
-  for (std::size_t i = 0; i < pending.size(); ++i) order.emplace_back(pending[i], i);
-  std::ranges::sort(order);
   std::vector<std::int64_t> rows(pending.size());
-  auto left = static_cast<std::int64_t>(pending.size());
-  for (const auto& [count, i] : order) {
-    rows[i] = std::clamp<std::int64_t>(budget / left, 1, count);
-    budget = std::max<std::int64_t>(0, budget - rows[i]);
-    --left;
+  std::vector<std::size_t> prompts;  // those with the fewest rows first
+  for (std::size_t i = 0; i < pending.size(); ++i) {
+    if (pending[i] == 1) {
+      rows[i] = 1;
+      --budget;
+    } else {
+      prompts.push_back(i);
+    }
+  }
+  if (prompts.empty()) return rows;
+  budget = std::max<std::int64_t>(budget, 1);
+  const std::size_t first = prompts.front();
+  rows[first] = std::clamp<std::int64_t>(budget / 4, 1, pending[first]);
+  budget -= rows[first];
+  std::ranges::sort(prompts, {}, [&](std::size_t i) { return std::pair(pending[i] - rows[i], i); });
+  for (const std::size_t i : prompts) {
+    const std::int64_t more = std::min(budget, pending[i] - rows[i]);
+    rows[i] += more;
+    budget -= more;
   }
   return rows;
 }

@@ -7,9 +7,11 @@
 
 namespace hearth::models {
 
-// Of texts with `pending` rows each, all of them above 0: one row of those with one, and of
-// `budget` what these leave to the others, in equal parts as far as they have so many. Each gets
-// one row at least, beyond the budget if need be.
+// Of texts in the order of arrival with `pending` rows each, all of them above 0: one row of those
+// with one, beyond the budget if need be, and of `budget` what these leave to the others. Of that a
+// quarter, and at least a row, goes to the first of them, so that nobody waits for ever, and the
+// rest to those with the fewest rows, so that answers begin as early as they can; what is left
+// behind these have none.
 std::vector<std::int64_t> rows_of_step(std::span<const std::int64_t> pending, std::int64_t budget);
 
 // Where a prompt may be cut. A recurrence that runs whole blocks of rows at once rounds these

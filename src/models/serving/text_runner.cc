@@ -137,18 +137,27 @@ bool TextRunner::begin(RunningText& text) {
     return false;
   }
   pages_too_few_.reset();
-  if (!text.has_begun) {
-    text.has_begun = true;
-    text.cached_tokens = text.sequence.length;
-    stats_.tokens_cached += text.cached_tokens;
-    stats_.hits += text.cached_tokens > 0 ? 1 : 0;
-  }
+  text.has_rows = false;
   return true;
 }
 
+void TextRunner::look_again() {
+  if (!options_.shares_prefixes) return;
+  for (const auto& text : running_) {
+    if (text->has_rows) continue;
+    sequences_->end(text->sequence);
+    text->sequence = sequences_->begin(text->tokens());
+  }
+}
+
+bool TextRunner::has_room(const RunningText& text) const {
+  if (running_.empty()) return true;
+  return static_cast<std::int64_t>(running_.size()) < options_.most_running && !text.runs_alone &&
+         !running_.front()->runs_alone;
+}
+
 void TextRunner::let_in() {
-  while (!waiting_.empty() && static_cast<std::int64_t>(running_.size()) < options_.most_running &&
-         begin(*waiting_.front())) {
+  while (!waiting_.empty() && has_room(*waiting_.front()) && begin(*waiting_.front())) {
     const auto place = std::ranges::lower_bound(running_, waiting_.front()->place, {},
                                                 [](const auto& text) { return text->place; });
     running_.insert(place, std::move(waiting_.front()));
@@ -168,6 +177,10 @@ void TextRunner::preempt_youngest() {
   running_.pop_back();
   sequences_->end(text->sequence);
   ++stats_.preemptions;
+  wait_again(std::move(text));
+}
+
+void TextRunner::wait_again(std::unique_ptr<RunningText> text) {
   const auto place = std::ranges::lower_bound(waiting_, text->place, {},
                                               [](const auto& other) { return other->place; });
   waiting_.insert(place, std::move(text));
@@ -199,39 +212,43 @@ void TextRunner::guess() {
   }
 }
 
-std::vector<SequenceRows> TextRunner::plan() {
+TextRunner::Step TextRunner::planned() const {
+  std::vector<std::int64_t> pending;
+  for (const auto& text : running_) {
+    std::int64_t rows = text->pending();
+    if (sequences_->has_states() && options_.shares_prefixes) {
+      rows = std::min(rows, save_points(*text).next(text->sequence.length) - text->sequence.length);
+    }
+    pending.push_back(rows);
+  }
+  const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
+  Step step;
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    RunningText& text = *running_[i];
+    if (counts[i] == 0) continue;
+    const std::int64_t count = cuts(text).rows(text.sequence.length, counts[i]);
+    if (count < text.pending()) text.set_guess({});
+    step.texts.push_back(&text);
+    if (!text.guess().empty()) {
+      const auto outputs = static_cast<std::int64_t>(text.guess().size()) + 1;
+      step.rows.push_back({&text.sequence, text.rows_ahead(), outputs});
+      continue;
+    }
+    const auto first = static_cast<std::size_t>(text.sequence.length);
+    step.rows.push_back({&text.sequence,
+                         text.tokens().subspan(first, static_cast<std::size_t>(count)),
+                         count == text.pending() ? 1 : 0});
+  }
+  return step;
+}
+
+TextRunner::Step TextRunner::plan() {
   while (true) {
-    std::vector<std::int64_t> pending;
-    for (const auto& text : running_) {
-      std::int64_t rows = text->pending();
-      if (sequences_->has_states() && options_.shares_prefixes) {
-        rows =
-            std::min(rows, save_points(*text).next(text->sequence.length) - text->sequence.length);
-      }
-      pending.push_back(rows);
-    }
-    std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      counts[i] = cuts(*running_[i]).rows(running_[i]->sequence.length, counts[i]);
-    }
-    std::vector<SequenceRows> rows;
-    bool has_guesses = false;
-    for (std::size_t i = 0; i < running_.size(); ++i) {
-      RunningText& text = *running_[i];
-      if (counts[i] < text.pending()) text.set_guess({});
-      if (!text.guess().empty()) {
-        const auto outputs = static_cast<std::int64_t>(text.guess().size()) + 1;
-        rows.push_back({&text.sequence, text.rows_ahead(), outputs});
-        has_guesses = true;
-        continue;
-      }
-      const auto first = static_cast<std::size_t>(text.sequence.length);
-      rows.push_back({&text.sequence,
-                      text.tokens().subspan(first, static_cast<std::size_t>(counts[i])),
-                      counts[i] == text.pending() ? 1 : 0});
-    }
-    const bool fits = sequences_->pages_wanted(rows) <= sequences_->free_pages();
-    if (fits || (running_.size() <= 1 && !has_guesses)) return rows;
+    Step step = planned();
+    const bool has_guesses = std::ranges::any_of(
+        step.texts, [](const RunningText* text) { return !text->guess().empty(); });
+    const bool fits = sequences_->pages_wanted(step.rows) <= sequences_->free_pages();
+    if (fits || (running_.size() <= 1 && !has_guesses)) return step;
     has_guesses ? drop_guesses() : preempt_youngest();
   }
 }
@@ -298,12 +315,16 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   try {
     scores = sequences_->step(rows);
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::device || error.code() == ErrorCode::out_of_memory) {
+      lose_caches(error);
+      return;
+    }
     if (texts.size() == 1) {
       texts.front()->fail(error);
       return;
     }
     // The sequences are as they were: whose fault it was shows where each runs alone.
-    for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (std::size_t i = 0; i < texts.size() && sequences_; ++i) {
       if (!texts[i]->has_ended()) run(texts.subspan(i, 1), rows.subspan(i, 1));
     }
     return;
@@ -311,10 +332,10 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   try {
     scores.eval();
   } catch (const Error& error) {
-    // Of the device, not of a text: what the caches hold now nobody knows.
-    fail_all(error);
+    lose_caches(error);
     return;
   }
+  stats_.is_failing = false;
   std::vector<RunningText*> drawing;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     stats_.rows += static_cast<std::int64_t>(rows[i].tokens.size());
@@ -327,8 +348,26 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   draw(drawing, scores);
 }
 
+void TextRunner::lose_caches(const Error& error) {
+  sequences_.reset();
+  ++stats_.faults;
+  stats_.is_failing = error.code() == ErrorCode::device;
+  if (running_.size() == 1) {
+    running_.front()->fail(error);
+    drop_ended();
+    return;
+  }
+  for (std::unique_ptr<RunningText>& text : running_) {
+    text->sequence = {};
+    text->runs_alone = true;
+    wait_again(std::move(text));
+  }
+  running_.clear();
+}
+
 void TextRunner::fail_all(const Error& error) {
   sequences_.reset();
+  ++stats_.faults;
   for (auto& text : running_) text->fail(error);
   drop_ended();
 }
@@ -338,6 +377,7 @@ bool TextRunner::has_caches() {
   try {
     sequences_.emplace(model_, cache_);
   } catch (const Error& error) {
+    stats_.is_failing = true;
     for (auto& text : waiting_) text->fail(error);
     drop_ended();
   }
@@ -359,12 +399,18 @@ void TextRunner::run_step() {
   drop_ended();
   let_in();
   if (running_.empty()) return;
+  look_again();
   guess();
-  const std::vector<SequenceRows> rows = plan();
-  std::vector<RunningText*> texts;
-  for (const auto& text : running_) texts.push_back(text.get());
+  const Step step = plan();
+  for (RunningText* text : step.texts) {
+    text->has_rows = true;
+    if (std::exchange(text->has_begun, true)) continue;
+    text->cached_tokens = text->sequence.length;
+    stats_.tokens_cached += text->cached_tokens;
+    stats_.hits += text->cached_tokens > 0 ? 1 : 0;
+  }
   ++stats_.steps;
-  run(texts, rows);
+  run(step.texts, step.rows);
   drop_ended();
 }
 

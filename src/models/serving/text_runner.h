@@ -43,18 +43,31 @@ class TextRunner {
  private:
   using Texts = std::vector<std::unique_ptr<RunningText>>;
 
+  // The texts that a step runs, and of each the rows.
+  struct Step {
+    std::vector<RunningText*> texts;
+    std::vector<SequenceRows> rows;
+  };
+
   void run_step();
   void drop_ended();
   void let_in();
+  bool has_room(const RunningText& text) const;
   bool begin(RunningText& text);
   // Guesses how the texts go on that write their answer.
   void guess();
   void drop_guesses();
-  // Rows of each running text that this step runs, guesses among them. Takes pages from the
-  // youngest where there are not enough.
-  std::vector<SequenceRows> plan();
+  // Finds what others computed while texts waited for their first rows.
+  void look_again();
+  // What to run now, guesses among it. Takes pages from the youngest where there are not enough.
+  Step plan();
+  Step planned() const;
   void preempt_youngest();
+  void wait_again(std::unique_ptr<RunningText> text);  // in the order of arrival
   void run(std::span<RunningText* const> texts, std::span<const SequenceRows> rows);
+  // Behind a fault of the device, after which nobody knows what the caches hold: a text that ran
+  // alone fails; of several each begins again alone, which shows whose rows were too much.
+  void lose_caches(const Error& error);
   // Ends all that run, with their caches.
   void fail_all(const Error& error);
   bool has_caches();  // makes them again where they are gone; else what waits has failed

@@ -120,6 +120,9 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
     if (!is_read(request)) return wrong_method(request, "GET");
     if (is_stopping_->load()) throw ApiError(503, "the server is stopping", "unavailable_error");
     if (served == nullptr) throw ApiError(503, "the model is loading", "unavailable_error");
+    if (served->stats().is_failing) {
+      throw ApiError(503, "the device fails; what it said is in the answers", "unavailable_error");
+    }
     return {.body = R"({"status":"ok"})"};
   }
   if (!has_key(request.authorization)) {

@@ -22,6 +22,7 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::int64_t kMostChatLogprobs = 20;
+constexpr std::size_t kMostModalities = 16;
 
 struct ChatJob {
   GenerationFields fields;
@@ -42,9 +43,28 @@ JsonObject template_arguments(const Fields& fields) {
   return arguments;
 }
 
+// What an answer without them would not be what was asked for.
+void refuse_unsupported(const Fields& fields) {
+  for (const char* name : {"functions", "function_call"}) {
+    if (fields.find(name) != nullptr) {
+      throw bad_field(name, "is not supported any more; expected tools and tool_choice");
+    }
+  }
+  for (const char* name : {"audio", "web_search_options"}) {
+    if (fields.find(name) != nullptr) throw bad_field(name, "is not supported; expected none");
+  }
+  const JsonArray* modalities = fields.array("modalities", kMostModalities);
+  for (std::size_t i = 0; modalities != nullptr && i < modalities->size(); ++i) {
+    if ((*modalities)[i] == JsonValue("text")) continue;
+    throw bad_field("modalities",
+                    "is not supported; got " + json_text((*modalities)[i]) + ", expected \"text\"");
+  }
+}
+
 ChatJob read_chat(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
+  refuse_unsupported(fields);
   ChatJob job;
   job.fields =
       read_generation_fields(fields, *service.model, std::numeric_limits<std::int64_t>::max());

@@ -64,6 +64,8 @@ ApiResponse answer_metrics(const Service& service) {
   add_metric(text, "cache_hits_total", "counter", "Requests with cached tokens.", stats.hits);
   add_metric(text, "preemptions_total", "counter", "Texts that lost their pages for a while.",
              stats.preemptions);
+  add_metric(text, "faults_total", "counter", "Passes that the device or its memory failed.",
+             stats.faults);
   add_metric(text, "steps_total", "counter", "Passes of the model.", stats.steps);
   add_metric(text, "rows_total", "counter", "Rows that these computed.", stats.rows);
   return {.content_type = "text/plain; version=0.0.4", .body = std::move(text)};

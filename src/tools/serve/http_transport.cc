@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kMostRequests = 1000;  // of a connection
 constexpr std::size_t kMostPathBytes = 256;
 constexpr std::chrono::milliseconds kIdleSlice{10};
+// Connections that wait for a thread. The library's own 5 loses those of users who come together.
+constexpr int kMostArriving = 1024;
 
 // The connection whose request this thread answers.
 thread_local BoundedStream* connection_of_thread = nullptr;
@@ -79,9 +81,10 @@ class HttpTransport::Server final : public httplib::Server {
         std::max(std::chrono::duration_cast<std::chrono::seconds>(options_.idle_time).count() - 1,
                  decltype(std::chrono::seconds().count()){1}));
     // One that is taken is refused, which the library's own options would share.
-    set_socket_options([](socket_t socket) {
+    set_socket_options([this](socket_t socket) {
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+      listening_ = socket;
     });
     new_task_queue = [this] { return new httplib::ThreadPool(options_.threads); };
     // All is answered here but what has a body, which is read first.
@@ -116,7 +119,8 @@ class HttpTransport::Server final : public httplib::Server {
     const int port = options_.port;
     const bool is_bound = port == 0 ? (port_ = bind_to_any_port(options_.host)) > 0
                                     : bind_to_port(options_.host, port);
-    if (!is_bound) {
+    // It listens already; asked again, the system takes the new length of the queue.
+    if (!is_bound || ::listen(listening_, kMostArriving) != 0) {
       throw Error(ErrorCode::io, "serve: an address that cannot be listened on; got " +
                                      options_.host + ":" + std::to_string(port) +
                                      ", expected one of this machine that is free");
@@ -201,6 +205,7 @@ class HttpTransport::Server final : public httplib::Server {
   std::atomic<int> active_ = 0;
   std::thread thread_;
   int port_ = 0;
+  socket_t listening_ = -1;  // the last that was tried, which is the one that was bound
 };
 
 HttpTransport::HttpTransport(HttpOptions options,
