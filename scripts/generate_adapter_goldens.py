@@ -4,7 +4,8 @@ gives for a tiny model with it.
 
 adapter_config.json and adapter_model.safetensors are PEFT's own files. golden.json is that of
 scripts/generate_model_goldens.py for the same model, but that its values are those with the adapter.
-The adapter's matrices come from the formula of the model's weights. Run it with what
+The adapter's matrices come from the formula of the model's weights. llama_cpp.gguf is what llama.cpp
+makes of the folder: convert_lora_to_gguf.py --outtype f32 --base FOLDER_OF_THE_CONFIGURATION. Run it with what
 requirements-goldens.txt lists; the files are checked in.
 
     scripts/generate_adapter_goldens.py [case ...]

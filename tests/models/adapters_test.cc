@@ -84,6 +84,22 @@ TEST_P(PeftAdapters, GiveTheScoresOfTransformers) {
   }
 }
 
+// Where llama.cpp's converter has made a file of the folder, it is the same adapter.
+TEST(GgufAdapters, AreThoseOfTheirFolders) {
+  int files = 0;
+  for (const std::string& name : testing::golden_adapter_names()) {
+    const GoldenAdapter golden = testing::read_golden_adapter(name);
+    const std::string converted = golden.folder + "/llama_cpp.gguf";
+    if (!std::filesystem::exists(converted)) continue;
+    ++files;
+    for (const FileKind kind : {FileKind::folder, FileKind::gguf}) {
+      const ModelContents model = contents_of(golden.model, kind);
+      EXPECT_LE(worst_error(adapted_model(model, {{converted}}), golden.model), kMostError) << name;
+    }
+  }
+  EXPECT_GE(files, 2);
+}
+
 // What is written of it, by a model of a folder or of a file, for a model of either.
 TEST_P(PeftAdapters, AreTheSameWrittenAnew) {
   const GoldenAdapter golden = testing::read_golden_adapter(GetParam());
@@ -122,7 +138,7 @@ TEST_P(PeftAdapters, AreTheSameWrittenAnew) {
 
 INSTANTIATE_TEST_SUITE_P(Families, PeftAdapters,
                          ::testing::ValuesIn(testing::golden_adapter_names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& tested) { return tested.param; });
 
 // ---- Files that are not what they should be
 

@@ -107,7 +107,7 @@ TEST_P(WholeTexts, GradientsOfPairsAreThoseOfDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(Families, WholeTexts,
                          ::testing::ValuesIn(testing::golden_language_models(false)),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& tested) { return tested.param; });
 
 TEST(TextLoss, IsTheMeanOverRowsThatCount) {
   const GoldenModel golden = testing::read_golden_model("qwen3");
