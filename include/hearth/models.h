@@ -23,6 +23,12 @@
 namespace hearth {
 inline namespace v0 {
 
+// A low-rank adapter (LoRA): a GGUF file, or a folder as PEFT has them.
+struct AdapterFile {
+  std::string path;
+  double scale = 1;  // how much of it is added
+};
+
 struct TextModelOptions {
   Device device = {};
   DType compute = DType::f32;  // of activations: f32, bf16, f16 or f64
@@ -35,6 +41,7 @@ struct TextModelOptions {
   // Tokens that are guessed ahead, by looking them up in the text, and checked in one step; 0:
   // none. Texts stay the same.
   std::int64_t drafts = 0;
+  std::vector<AdapterFile> adapters = {};  // all of them are added to the model
 };
 
 struct GenerateOptions {
@@ -69,7 +76,8 @@ class HEARTH_API TextModel {
  public:
   // From a GGUF file (of a split model, any part), or a folder as Hugging Face and MLX have them.
   // Weights stay as the file has them: on devices that read the host's memory they are its pages.
-  // Throws Error{io, corrupt_file, unsupported, out_of_memory} with the path.
+  // Throws Error{io, corrupt_file, unsupported, out_of_memory} with the path, of adapters
+  // Error{invalid_argument, shape} too, where they are not the model's.
   static TextModel load(const std::string& path, const TextModelOptions& options = {});
 
   const std::string& family() const noexcept;  // GGUF's name of it: "llama", "gemma3"

@@ -92,7 +92,10 @@ TextModel TextModel::load(const std::string& path, const TextModelOptions& optio
                std::to_string(options.drafts) + ", expected at least 0, 1 and 0");
   }
   models::LoadedModel model = models::load_language_model(
-      path, {.device = options.device, .compute = options.compute, .context = options.context});
+      path, {.device = options.device,
+             .compute = options.compute,
+             .context = options.context,
+             .adapters = options.adapters});
   return TextModel(std::make_shared<Loaded>(std::move(model), options));
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hearth/device.h"
 #include "io/file.h"
@@ -14,6 +15,7 @@
 #include "models/language/load_model.h"
 #include "models/serving/scheduler.h"
 #include "tools/commands.h"
+#include "tools/lm/adapter_options.h"
 #include "tools/lm/sampling_options.h"
 #include "tools/output.h"
 
@@ -31,6 +33,7 @@ struct ChatArguments {
   std::int64_t context = 0;
   std::string dtype = "f32";
   std::string device;
+  std::vector<std::string> adapters;
   SamplingArguments sampling;
 };
 
@@ -54,7 +57,8 @@ models::LoadedModel load_for_chat(const ChatArguments& arguments, Device device)
   models::LoadedModel loaded =
       models::load_language_model(arguments.model, {.device = device,
                                                     .compute = dtype_from_name(arguments.dtype),
-                                                    .context = arguments.context});
+                                                    .context = arguments.context,
+                                                    .adapters = adapter_files(arguments.adapters)});
   if (!arguments.chat_template.empty()) {
     const auto bytes = io::read_file(arguments.chat_template, kMostTemplateFileBytes);
     loaded.chat_template.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -137,6 +141,7 @@ void add_chat(CommandLine& line) {
       .option("--context", arguments->context,
               "Tokens of the conversation at most [the model's, 8192 at most]")
       .range(0, std::int64_t{1} << 30);
+  add_adapter_option(command, arguments->adapters);
   add_sampling_options(command, arguments->sampling);
   command.option("--dtype", arguments->dtype, "What activations are computed in")
       .one_of({"f32", "bf16"})

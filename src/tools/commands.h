@@ -19,6 +19,7 @@ class CommandFailed : public std::runtime_error {
 
 void add_train(CommandLine& line);
 void add_train_images(CommandLine& line);
+void add_finetune(CommandLine& line);
 void add_generate(CommandLine& line);
 void add_demo(CommandLine& line);
 void add_devices(CommandLine& line);

@@ -1,10 +1,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "models/generation.h"
 #include "models/serving/text_generation.h"
 #include "tools/commands.h"
+#include "tools/lm/adapter_options.h"
 #include "tools/lm/load_model.h"
 #include "tools/lm/sampling_options.h"
 #include "tools/output.h"
@@ -19,13 +21,16 @@ struct GenerateOptions {
   std::string dtype = "f32";
   std::string device;
   std::string key_type, value_type;  // of caches; empty: the dtype
+  std::vector<std::string> adapters;
   SamplingArguments sampling;
 };
 
 // Of a GGUF file, or of a folder that has a tokenizer.
 void write_with_tokens(const GenerateOptions& options, Device device) {
   const models::LoadedModel loaded = models::load_language_model(
-      options.model, {.device = device, .compute = dtype_from_name(options.dtype)});
+      options.model, {.device = device,
+                      .compute = dtype_from_name(options.dtype),
+                      .adapters = adapter_files(options.adapters)});
   models::GenerateOptions generate{
       .tokens = options.tokens,
       .sampling = sampling_options(options.sampling, loaded.tokenizer),
@@ -44,6 +49,11 @@ void write_with_tokens(const GenerateOptions& options, Device device) {
 
 // Of a folder that `hearth train` wrote.
 void write_with_bytes(const GenerateOptions& options, Device device) {
+  if (!options.adapters.empty()) {
+    throw Error(ErrorCode::unsupported, options.model +
+                                            ": adapters of a model of bytes; got --lora, expected "
+                                            "a GGUF file or a folder with a tokenizer");
+  }
   const models::Transformer model =
       load_model(options.model, dtype_from_name(options.dtype), device);
   if (model.config.vocabulary != 256) {
@@ -93,6 +103,7 @@ void add_generate(CommandLine& line) {
               "Tokens to write; bytes, of a model that `hearth train` wrote")
       .range(0, std::int64_t{1} << 40)
       .show_default();
+  add_adapter_option(command, options->adapters);
   add_sampling_options(command, options->sampling);
   command.option("--dtype", options->dtype, "What activations are computed in")
       .one_of({"f32", "bf16"})

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
                                     "hearth " HEARTH_VERSION);
     hearth::tools::add_train(line);
     hearth::tools::add_train_images(line);
+    hearth::tools::add_finetune(line);
     hearth::tools::add_generate(line);
     hearth::tools::add_chat(line);
     hearth::tools::add_embed(line);

@@ -15,6 +15,7 @@
 #include "models/language/load_model.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
+#include "tools/lm/adapter_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -24,6 +25,7 @@ constexpr std::uint64_t kMaxText = std::uint64_t{1} << 30;
 
 struct PerplexityArguments {
   std::string model, file, save, base, device;
+  std::vector<std::string> adapters;
   std::string compute = "f32";
   std::string keys, values;
   std::int64_t context = 512, windows = 0;
@@ -87,7 +89,10 @@ void run_perplexity(const PerplexityArguments& arguments) {
   if (arguments.threads > 0) WorkerPool::global().set_threads(arguments.threads);
   const DType compute = dtype_from_name(arguments.compute);
   const models::LoadedModel loaded = models::load_language_model(
-      arguments.model, {.device = device, .compute = compute, .context = arguments.context});
+      arguments.model, {.device = device,
+                        .compute = compute,
+                        .context = arguments.context,
+                        .adapters = adapter_files(arguments.adapters)});
   const auto bytes = io::read_file(arguments.file, kMaxText);
   const std::vector<std::int32_t> tokens =
       loaded.tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -135,6 +140,7 @@ void add_perplexity(CommandLine& line) {
       "perplexity", "How well a language model foresees a text, and how far it is from another");
   command.option("--model", arguments->model, "GGUF file or folder").required();
   command.option("--file", arguments->file, "The text").required();
+  add_adapter_option(command, arguments->adapters);
   command.option("--context", arguments->context, "Tokens of a window, whose second half is scored")
       .range(4, std::int64_t{1} << 24)
       .show_default();

@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "models/language/load_model.h"
 #include "tools/commands.h"
+#include "tools/lm/adapter_options.h"
 #include "tools/output.h"
 #include "tools/serve/api.h"
 #include "tools/serve/http_transport.h"
@@ -26,7 +27,7 @@ constexpr std::chrono::hours kWhile{1};
 
 struct ServeArguments {
   std::string model, name, device, dtype = "f32", host = "127.0.0.1", key_file;
-  std::vector<std::string> keys, origins;
+  std::vector<std::string> keys, origins, adapters;
   std::int64_t port = 8080, context = 0, grace = 5, body = 8, memory = 1024;
   models::SchedulerOptions scheduler;
 };
@@ -63,7 +64,8 @@ std::shared_ptr<serve::ServedModel> load(const ServeArguments& arguments, Device
   models::LoadedModel loaded =
       models::load_language_model(arguments.model, {.device = device,
                                                     .compute = dtype_from_name(arguments.dtype),
-                                                    .context = arguments.context});
+                                                    .context = arguments.context,
+                                                    .adapters = adapter_files(arguments.adapters)});
   models::SchedulerOptions options = arguments.scheduler;
   options.memory = arguments.memory << 20;
   return std::make_shared<serve::LoadedService>(std::move(loaded), name_of(arguments), options);
@@ -107,6 +109,7 @@ void add_serve(CommandLine& line) {
       line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
   command.option("--model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
       .required();
+  add_adapter_option(command, arguments->adapters);
   command.option("--name", arguments->name, "What clients call the model [that of the file]");
   command.option("--host", arguments->host, "Address to listen on; 0.0.0.0: all of the machine")
       .show_default();

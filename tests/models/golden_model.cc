@@ -113,8 +113,13 @@ std::vector<std::string> golden_model_names() {
   return names;
 }
 
-GoldenModel read_golden_model(const std::string& name) {
-  const std::filesystem::path path = golden_models_folder() / (name + ".json");
+namespace {
+
+std::filesystem::path golden_adapters_folder() {
+  return check::source_dir() / "tests/golden/adapters";
+}
+
+GoldenModel read_golden_file(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
@@ -144,6 +149,26 @@ GoldenModel read_golden_model(const std::string& name) {
                              floats_of(decoded_base64(get<std::string>(prompt, "values")))});
   }
   return model;
+}
+
+}  // namespace
+
+GoldenModel read_golden_model(const std::string& name) {
+  return read_golden_file(golden_models_folder() / (name + ".json"));
+}
+
+std::vector<std::string> golden_adapter_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(golden_adapters_folder())) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+GoldenAdapter read_golden_adapter(const std::string& name) {
+  const std::filesystem::path folder = golden_adapters_folder() / name;
+  return {folder.string(), read_golden_file(folder / "golden.json")};
 }
 
 NamedArrays golden_weights(const GoldenModel& model) {

@@ -47,6 +47,15 @@ std::vector<std::string> golden_model_names();
 // Throws std::runtime_error where the file is missing or not what the script writes.
 GoldenModel read_golden_model(const std::string& name);
 
+// An adapter's folder as PEFT wrote it, and its model, whose values are those with the adapter:
+// tests/golden/adapters, which scripts/generate_adapter_goldens.py writes.
+struct GoldenAdapter {
+  std::string folder;
+  GoldenModel model;
+};
+std::vector<std::string> golden_adapter_names();
+GoldenAdapter read_golden_adapter(const std::string& name);
+
 // The weights, in f32, in the order of their names.
 NamedArrays golden_weights(const GoldenModel& model);
 

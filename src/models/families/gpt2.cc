@@ -1,5 +1,4 @@
 // GPT-2: learned positions, LayerNorm, biases.
-#include "hearth/ops.h"
 #include "models/language/family.h"
 
 namespace hearth::models {
@@ -12,23 +11,18 @@ constexpr KeyRule kGpt2Keys[] = {
     {"n_inner", "feed_forward_length"}, {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
 };
 
-// Folders hold weights as [in, out].
-Array out_first(const Array& x, const FolderContext&) {
-  return x.rank() == 2 ? contiguous(transpose(x)) : x;
-}
-
 constexpr TensorRule kGpt2Tensors[] = {
     {"transformer.wte", "token_embd"},
     {"transformer.wpe", "position_embd"},
     {"transformer.ln_f", "output_norm"},
     {"transformer.h.{}.ln_1", "blk.{}.attn_norm"},
-    {"transformer.h.{}.attn.c_attn", "blk.{}.attn_qkv", out_first},
-    {"transformer.h.{}.attn.c_proj", "blk.{}.attn_output", out_first},
+    {"transformer.h.{}.attn.c_attn", "blk.{}.attn_qkv", nullptr, true},
+    {"transformer.h.{}.attn.c_proj", "blk.{}.attn_output", nullptr, true},
     {"transformer.h.{}.attn.bias", ""},  // masks
     {"transformer.h.{}.attn.masked_bias", ""},
     {"transformer.h.{}.ln_2", "blk.{}.ffn_norm"},
-    {"transformer.h.{}.mlp.c_fc", "blk.{}.ffn_up", out_first},
-    {"transformer.h.{}.mlp.c_proj", "blk.{}.ffn_down", out_first},
+    {"transformer.h.{}.mlp.c_fc", "blk.{}.ffn_up", nullptr, true},
+    {"transformer.h.{}.mlp.c_proj", "blk.{}.ffn_down", nullptr, true},
 };
 
 void add_hidden(const JsonObject&, const JsonObject&, GgufMetadata& metadata) {

@@ -17,8 +17,10 @@ struct Batch {
   Array pages;    // i32 [sequences, pages]: where in the caches a sequence's rows are, page by page
   Array slots;    // i32 [rows]: where these rows go in the caches
   Array states;   // i32 [sequences]: the states of each, of models that have some
-  // > 0, of encoders: each sequence takes so many rows, the last of which may be padding; starts,
-  // pages, slots, states and outputs are not there.
+  // > 0: whole texts, each of so many rows, of which the caches had none; they keep states alone.
+  // Last rows of a text may be padding: encoders have lengths to say so, models that see one way
+  // have none, since no row sees what comes after it. Pages, slots and outputs are not there;
+  // starts and states, of which each text has one, only for models with states.
   std::int64_t width = 0;
   Array outputs;  // i32 [wanted]: rows of which scores are wanted
 };

@@ -30,7 +30,8 @@ struct CacheOptions {
 };
 
 // What one layer remembers. Undefined arrays are of mixers that it does not have, or of keys and
-// values that are another layer's.
+// values that are another layer's. In a pass over whole texts (Batch::width) keys and values become
+// those of its rows, for layers that share them.
 struct LayerCache {
   // Of codes u8, the bytes of rows.
   Array keys;         // [slots, kv_heads, key_dim]; of latent attention the latent rows

@@ -45,6 +45,7 @@ struct TensorRule {
   std::string_view gguf;  // "blk.{}.attn_q"; empty: not read
   // Values that the file would hold; null: the same.
   Array (*transform)(const Array& x, const FolderContext& context) = nullptr;
+  bool is_transposed = false;  // folders hold the matrix as [in, out]
 };
 
 struct Family {

@@ -176,13 +176,17 @@ Array LanguageModel::hidden(const Batch& batch, Cache& cache) const {
 }
 
 Array LanguageModel::logits(const Batch& batch, Cache& cache) const {
-  const Array rows = output_norm.forward(select(hidden(batch, cache), batch.outputs, 0));
-  Array scores = cast(output.forward(rows), compute == DType::f64 ? DType::f64 : DType::f32);
-  if (config.logit_scale != 1) scores = scores * config.logit_scale;
+  return scores(select(hidden(batch, cache), batch.outputs, 0));
+}
+
+Array LanguageModel::scores(const Array& x) const {
+  Array made =
+      cast(output.forward(output_norm.forward(x)), compute == DType::f64 ? DType::f64 : DType::f32);
+  if (config.logit_scale != 1) made = made * config.logit_scale;
   if (config.logit_softcap > 0) {
-    scores = tanh(scores * (1 / config.logit_softcap)) * config.logit_softcap;
+    made = tanh(made * (1 / config.logit_softcap)) * config.logit_softcap;
   }
-  return scores;
+  return made;
 }
 
 }  // namespace hearth::models

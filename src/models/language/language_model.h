@@ -63,6 +63,9 @@ struct LanguageModel {
   // what it computes in).
   Array logits(const Batch& batch, Cache& cache) const;
 
+  // The same of activations x [rows, dim], as hidden() gives them.
+  Array scores(const Array& x) const;
+
   std::int64_t vocabulary() const { return token_embedding.shape(0); }
 
   LanguageConfig config;

@@ -4,6 +4,7 @@
 
 #include "hearth/error.h"
 #include "hearth/io.h"
+#include "models/adapters/adapter.h"
 #include "models/files/folder_template.h"
 #include "models/files/model_folder.h"
 #include "models/language/folder/folder_model.h"
@@ -40,9 +41,22 @@ ModelContents read_model_contents(const std::string& path) {
 }
 
 LanguageModel make_language_model(const ModelContents& files, const LoadOptions& options) {
-  return LanguageModel(read_config(files.contents.metadata, files.kind),
-                       Weights(files.contents.arrays, options.compute, options.device),
-                       options.device, options.context);
+  const GgufMetadata& metadata = files.contents.metadata;
+  const LanguageConfig config = read_config(metadata, files.kind);
+  LoadedAdapters adapters(options.adapters, {metadata, config, files.kind}, options.compute,
+                          options.device);
+  const auto find = [&](const std::string& name, std::int64_t out, std::int64_t in) {
+    auto pairs = adapters.finder()(name, out, in);
+    if (options.low_rank) {
+      for (auto& pair : options.low_rank(name, out, in)) pairs.push_back(std::move(pair));
+    }
+    return pairs;
+  };
+  LanguageModel model(config,
+                      Weights(files.contents.arrays, options.compute, options.device, find),
+                      options.device, options.context);
+  adapters.require_used();
+  return model;
 }
 
 LoadedModel load_language_model(const std::string& path, const LoadOptions& options) {

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "hearth/io.h"
+#include "hearth/models.h"
 #include "models/language/family.h"
 #include "models/language/language_model.h"
+#include "models/language/low_rank.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {
@@ -15,6 +18,8 @@ struct LoadOptions {
   Device device = {};
   DType compute = DType::f32;  // of activations: f32, bf16, f16 or f64
   std::int64_t context = 0;    // positions of sequences at most; 0: what the model was made for
+  std::vector<AdapterFile> adapters = {};  // added to the model's products
+  FindLowRank low_rank = {};               // and these
 };
 
 // What is in a model's files, under GGUF's names, on the host and for the most part unread: weights
@@ -29,7 +34,8 @@ struct ModelContents {
 // Of a GGUF file or a folder. Throws what reading them throws, with the path.
 ModelContents read_model_contents(const std::string& path);
 
-// The model without its tokenizer, which need not be there. Throws what LanguageModel throws.
+// The model without its tokenizer, which need not be there. Throws what LanguageModel throws, and
+// LoadedAdapters of adapters.
 LanguageModel make_language_model(const ModelContents& files, const LoadOptions& options = {});
 
 struct LoadedModel {

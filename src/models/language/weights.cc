@@ -1,5 +1,7 @@
 #include "models/language/weights.h"
 
+#include <utility>
+
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
@@ -7,15 +9,24 @@
 
 namespace hearth::models {
 
-Array Projection::forward(const Array& x) const {
+Array Projection::product(const Array& x) const {
   if (is_packed(weight.dtype()) || weight.dtype() == x.dtype()) return linear(x, weight, bias);
   const Array y = cast(linear(cast(x, weight.dtype()), weight), x.dtype());
   return bias.defined() ? y + bias : y;
 }
 
+Array Projection::forward(const Array& x) const {
+  Array y = product(x);
+  for (const auto& each : added) y = y + each->forward(x, first_added, weight.shape(0));
+  return y;
+}
+
 Projection Projection::columns(std::int64_t first, std::int64_t count) const {
-  return {narrow(weight, 0, first, count),
-          bias.defined() ? narrow(bias, 0, first, count) : Array()};
+  Projection made = *this;
+  made.weight = narrow(weight, 0, first, count);
+  if (bias.defined()) made.bias = narrow(bias, 0, first, count);
+  made.first_added += first;
+  return made;
 }
 
 Array Norm::forward(const Array& x) const {
@@ -23,8 +34,8 @@ Array Norm::forward(const Array& x) const {
   return is_layer ? layer_norm(x, weight, bias, epsilon) : rms_norm(x, weight, epsilon);
 }
 
-Weights::Weights(const NamedArrays& arrays, DType compute, Device device)
-    : compute_(compute), device_(device) {
+Weights::Weights(const NamedArrays& arrays, DType compute, Device device, FindLowRank low_rank)
+    : compute_(compute), device_(device), low_rank_(std::move(low_rank)) {
   for (const NamedArray& each : arrays) {
     if (!arrays_.emplace(each.name, each.array).second) {
       throw Error(ErrorCode::invalid_argument,
@@ -83,6 +94,7 @@ Projection Weights::projection(const std::string& name, std::int64_t out, std::i
   Projection made;
   made.weight = matrix(name + ".weight", {out, in});
   made.bias = optional_vector(name + ".bias", out);
+  if (low_rank_) made.added = low_rank_(name, out, in);
   return made;
 }
 

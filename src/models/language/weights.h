@@ -3,17 +3,19 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hearth/array.h"
 #include "hearth/parameter.h"
+#include "models/language/low_rank.h"
 
 namespace hearth::models {
 
-// y = x weight^T + bias over the last axis. Weights may be packed, or of another float dtype than
-// x; y has x's.
+// y = x weight^T + bias over the last axis, and what adapters add. Weights may be packed, or of
+// another float dtype than x; y has x's.
 struct Projection {
   Array forward(const Array& x) const;
   // The projection to columns [first, first + count) of y.
@@ -22,6 +24,11 @@ struct Projection {
 
   Array weight;  // [out, in]
   Array bias;    // [out], in what the model computes in, or undefined
+  std::vector<std::shared_ptr<const LowRank>> added = {};
+  std::int64_t first_added = 0;  // the row of `added` that is the first of weight
+
+ private:
+  Array product(const Array& x) const;
 };
 
 struct Norm {
@@ -40,8 +47,9 @@ struct Norm {
 // floats become f64 for it.
 class Weights {
  public:
-  // Throws Error{invalid_argument} for a name that is there twice.
-  Weights(const NamedArrays& arrays, DType compute, Device device);
+  // `low_rank` gives what projections have beside their weights. Throws Error{invalid_argument} for
+  // a name that is there twice.
+  Weights(const NamedArrays& arrays, DType compute, Device device, FindLowRank low_rank = {});
 
   DType compute() const noexcept { return compute_; }
   bool has(const std::string& name) const { return arrays_.count(name) != 0; }
@@ -70,6 +78,7 @@ class Weights {
   std::map<std::string, Array> arrays_;
   DType compute_;
   Device device_;
+  FindLowRank low_rank_;
 };
 
 }  // namespace hearth::models

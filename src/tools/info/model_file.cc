@@ -13,6 +13,7 @@
 #include "io/file.h"
 #include "io/gguf.h"
 #include "io/safetensors.h"
+#include "models/adapters/stored_adapter.h"
 #include "models/files/folder_tensors.h"
 
 namespace hearth::tools {
@@ -83,23 +84,38 @@ void add_members(const JsonObject& config, GgufMetadata& metadata) {
   }
 }
 
+JsonObject read_object(const std::string& path) {
+  const auto config = parse_json(models::folders::read_folder_text(path));
+  if (!config || !std::holds_alternative<JsonObject>(*config)) {
+    throw Error(ErrorCode::corrupt_file,
+                "info: " + hearth::quoted(path) + ": not a configuration; expected one JSON object");
+  }
+  return std::get<JsonObject>(*config);
+}
+
+// A low-rank adapter as PEFT has them.
+ModelFile read_adapter_folder(const std::string& path) {
+  ModelFile out = read_safetensors_file(path + "/adapter_model.safetensors");
+  out.format = "peft folder";
+  add_members(read_object(path + "/adapter_config.json"), out.metadata);
+  out.name = text_of(out.metadata, "base_model_name_or_path");
+  return out;
+}
+
 ModelFile read_folder(const std::string& path) {
   namespace folders = models::folders;
+  if (models::is_adapter_folder(path)) return read_adapter_folder(path);
   const std::string config_path = folders::existing_file(path, "config.json");
   if (config_path.empty()) {
     throw Error(ErrorCode::unsupported, "info: a folder of no model; got " + hearth::quoted(path) +
                                             ", expected one with config.json");
   }
-  const auto config = parse_json(folders::read_folder_text(config_path));
-  if (!config || !std::holds_alternative<JsonObject>(*config)) {
-    throw Error(ErrorCode::corrupt_file, "info: " + hearth::quoted(config_path) +
-                                             ": not a configuration; expected one JSON object");
-  }
+  const JsonObject config = read_object(config_path);
   const folders::FolderTensors stored = folders::FolderTensors::open(path);
   ModelFile out;
   out.format = "safetensors folder";
   out.files = static_cast<int>(stored.files().size());
-  add_members(std::get<JsonObject>(*config), out.metadata);
+  add_members(config, out.metadata);
   out.architecture = text_of(out.metadata, "model_type");
   for (const char* file : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
                            "generation_config.json"}) {

@@ -26,7 +26,8 @@ struct DTypeTotal {
 };
 
 struct ModelFile {
-  std::string format;                // "gguf", "safetensors" or, of a folder, "safetensors folder"
+  // "gguf", "safetensors"; of folders "safetensors folder" or, of adapters, "peft folder".
+  std::string format;
   int version = 0;                   // 0: the format has none
   int files = 1;                     // more of a split model
   std::int64_t alignment = 0;        // 0: the format has none

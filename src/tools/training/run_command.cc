@@ -19,7 +19,7 @@ void add_run_options(Command& command, RunOptions& options, RunFlags& flags,
   command.option("--dtype", flags.dtype, "What activations are computed in; f64: parameters, too")
       .one_of({"f32", "bf16", "f64"})
       .show_default();
-  command.option("--lr", options.learning_rate, "Highest learning rate")
+  command.option("--lr,--rate", options.learning_rate, "Highest learning rate")
       .range(1e-12, 1e3)
       .show_default();
   command.option("--seed", options.seed, "Of all that is drawn").show_default();

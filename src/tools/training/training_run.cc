@@ -71,7 +71,7 @@ void TrainingRun::open(JsonObject settings, const std::string& config) {
     state_ = load_checkpoint(options_.out, trained(), optimizer_, settings_, device_);
     generator() = state_.generator;
   }
-  io::replace_file(options_.out + "/config.json", config);
+  if (!config.empty()) io::replace_file(options_.out + "/config.json", config);
 }
 
 // With a budget of time: as many steps as fit at the pace so far.

@@ -79,8 +79,8 @@ class TrainingRun {
   explicit TrainingRun(const RunOptions& options);
 
   // To be called once there is a model: makes the folder, goes on from a checkpoint of the same
-  // run. `settings` are those beyond RunOptions, `config` describes the model. Throws Error for
-  // what cannot be made or resumed.
+  // run. `settings` are those beyond RunOptions, `config`, which becomes config.json unless it is
+  // empty, describes the model. Throws Error for what cannot be made or resumed.
   void open(JsonObject settings, const std::string& config);
 
   const RunOptions& run_options() const noexcept { return options_; }

@@ -73,17 +73,21 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
   sinks = weights.optional_vector(prefix + "attn_sinks.weight", config.heads);
 }
 
-Array Attention::see_all(const Array& q, const Array& k, const Array& v, const Batch& batch) const {
+Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const Batch& batch,
+                         const PagedAttentionOptions& options) {
   const std::int64_t rows = q.shape(0), texts = rows / batch.width;
   const auto by_text = [&](const Array& x) {
     return permute(reshape(x, {texts, batch.width, x.shape(1), x.shape(2)}), {0, 2, 1, 3});
   };
-  AttentionOptions options;
-  options.scale = config.scale;
-  options.softcap = config.softcap;
-  options.lengths = batch.lengths;
-  const Array mixed = attention(by_text(q), by_text(k), by_text(v), options);
-  return reshape(permute(mixed, {0, 2, 1, 3}), {rows, config.heads * config.value_dim});
+  AttentionOptions all;
+  all.scale = options.scale;
+  all.softcap = options.softcap;
+  all.sinks = options.sinks;
+  all.lengths = batch.lengths;
+  all.causal = !batch.lengths.defined();
+  if (all.causal) all.window = options.window;
+  const Array mixed = attention(by_text(q), by_text(k), by_text(v), all);
+  return reshape(permute(mixed, {0, 2, 1, 3}), {rows, q.shape(1), v.shape(2)});
 }
 
 Array Attention::heads_of(const Array& columns, const Norm& norm, std::int64_t heads) const {
@@ -113,21 +117,30 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
   q = rotation.forward(heads_of(q, query_norm, config.heads), batch.positions);
   if (config.shared_layer < 0) {
     const auto [k, v] = keys_and_values(x, batch);
-    if (batch.width > 0) return output.forward(see_all(q, k, v, batch));
-    write_rows(cache.keys, cache.key_type, batch.slots, cache.key_rotation.forward(k));
-    write_rows(cache.values, cache.value_type, batch.slots, cache.value_rotation.forward(v));
+    if (batch.width > 0) {
+      cache.keys = k;
+      cache.values = v;
+    } else {
+      write_rows(cache.keys, cache.key_type, batch.slots, cache.key_rotation.forward(k));
+      write_rows(cache.values, cache.value_type, batch.slots, cache.value_rotation.forward(v));
+    }
   }
   PagedAttentionOptions options;
   options.scale = config.scale;
   options.softcap = config.softcap;
   options.window = config.window;
   options.sinks = sinks;
-  options.key_bits = cache.key_type.bits;
-  options.value_bits = cache.value_type.bits;
-  Array mixed = paged_attention(cache.key_rotation.forward(q), readable(cache.keys, cache.key_type),
-                                readable(cache.values, cache.value_type), batch.pages, batch.starts,
-                                batch.lengths, page_size, options);
-  mixed = cache.value_rotation.undo(mixed);
+  Array mixed;
+  if (batch.width > 0) {
+    mixed = attend_whole_texts(q, cache.keys, cache.values, batch, options);
+  } else {
+    options.key_bits = cache.key_type.bits;
+    options.value_bits = cache.value_type.bits;
+    mixed = paged_attention(cache.key_rotation.forward(q), readable(cache.keys, cache.key_type),
+                            readable(cache.values, cache.value_type), batch.pages, batch.starts,
+                            batch.lengths, page_size, options);
+    mixed = cache.value_rotation.undo(mixed);
+  }
   if (gate.defined()) mixed = mixed * sigmoid(gate);
   return output.forward(reshape(mixed, {rows, config.heads * config.value_dim}));
 }

@@ -24,6 +24,12 @@ struct Rotation {
   Array frequencies;  // f32 [2, dims / 2]
 };
 
+// attention() within whole texts (Batch::width): q [rows, heads, d], k [rows, kv_heads, d], v [rows,
+// kv_heads, dv] -> [rows, heads, dv]. Rows see all of their text where it has a length, else what
+// comes before them and themselves; `options` has the rest.
+Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const Batch& batch,
+                         const PagedAttentionOptions& options);
+
 struct Attention {
   Attention() = default;
   // The tensors prefix + "attn_q"...; `divisors` as Rotation has them.
@@ -40,9 +46,6 @@ struct Attention {
     Array keys, values;
   };
   Pair keys_and_values(const Array& x, const Batch& batch) const;
-
-  // The heads of texts of encoders, side by side.
-  Array see_all(const Array& q, const Array& k, const Array& v, const Batch& batch) const;
 
   // Columns [rows, heads * key_dim] by head, normed.
   Array heads_of(const Array& columns, const Norm& norm, std::int64_t heads) const;

@@ -69,15 +69,20 @@ Array LatentAttention::forward(const Array& x, const Batch& batch, LayerCache& c
   const Array row = latent_norm.forward(narrow(compressed, 1, 0, latent.rank));
   const Array shared =
       reshape(narrow(compressed, 1, latent.rank, latent.rope_dims), {rows, 1, latent.rope_dims});
-  write_rows(cache.keys, cache.key_type, batch.slots,
-             cat(std::vector<Array>{reshape(row, {rows, 1, latent.rank}),
-                                    rotation.forward(shared, batch.positions)},
-                 2));
+  const Array keys = cat(std::vector<Array>{reshape(row, {rows, 1, latent.rank}),
+                                            rotation.forward(shared, batch.positions)},
+                         2);
+  const Array queries = cat(std::vector<Array>{folded, turned}, 2);
   PagedAttentionOptions options;
   options.scale = config.scale;
-  const Array mixed = paged_attention(cat(std::vector<Array>{folded, turned}, 2), cache.keys,
-                                      narrow(cache.keys, 2, 0, latent.rank), batch.pages,
-                                      batch.starts, batch.lengths, page_size, options);
+  Array mixed;
+  if (batch.width > 0) {
+    mixed = attend_whole_texts(queries, keys, narrow(keys, 2, 0, latent.rank), batch, options);
+  } else {
+    write_rows(cache.keys, cache.key_type, batch.slots, keys);
+    mixed = paged_attention(queries, cache.keys, narrow(cache.keys, 2, 0, latent.rank), batch.pages,
+                            batch.starts, batch.lengths, page_size, options);
+  }
   return output.forward(reshape(by_head(mixed, value_up), {rows, config.heads * config.value_dim}));
 }
 

@@ -53,17 +53,6 @@ void narrow_numbers(GgufMetadata& metadata) {
   metadata = std::move(narrow);
 }
 
-// Row h d + 2 i + p of what row h d + p d / 2 + i was.
-std::vector<std::int64_t> neighbours_first(std::int64_t heads, std::int64_t head_dim) {
-  std::vector<std::int64_t> order;
-  for (std::int64_t head = 0; head < heads; ++head) {
-    for (std::int64_t i = 0; i < head_dim; ++i) {
-      order.push_back(head * head_dim + i % 2 * (head_dim / 2) + i / 2);
-    }
-  }
-  return order;
-}
-
 // Sizes whose products are computed before tensors are held against them.
 void require_sizes(const LanguageConfig& config) {
   constexpr std::int64_t kMost = 1 << 20;
@@ -165,6 +154,16 @@ Array packed_rows(const Array& x, const std::vector<std::int64_t>& order) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> neighbours_first(std::int64_t heads, std::int64_t head_dim) {
+  std::vector<std::int64_t> order;
+  for (std::int64_t head = 0; head < heads; ++head) {
+    for (std::int64_t i = 0; i < head_dim; ++i) {
+      order.push_back(head * head_dim + i % 2 * (head_dim / 2) + i / 2);
+    }
+  }
+  return order;
+}
 
 void require_extent(const Array& x, int axis, std::int64_t expected) {
   if (x.rank() > axis && x.shape(axis) == expected) return;

@@ -131,17 +131,6 @@ std::int64_t head_dim_of(const GgufMetadata& metadata, const Family& family) {
   return keys.size("attention.key_length", keys.size("embedding_length") / heads);
 }
 
-// Names of models within models of texts and images, as of those of texts alone.
-std::string text_name(const std::string& name) {
-  for (const auto& [prefix, with] :
-       {std::pair<std::string_view, std::string_view>{"model.language_model.", "model."},
-        {"language_model.model.", "model."},
-        {"language_model.lm_head.", "lm_head."}}) {
-    if (name.starts_with(prefix)) return std::string(with) + name.substr(prefix.size());
-  }
-  return name;
-}
-
 bool is_of_images(const std::string& name) {
   for (const std::string_view prefix :
        {"model.visual.", "visual.", "model.vision_tower.", "vision_tower.",
@@ -200,8 +189,9 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
         has_output = true;
         if (tied.value_or(false)) continue;
       }
-      const Array array =
+      Array array =
           one.rule->transform == nullptr ? each.array : one.rule->transform(each.array, context);
+      if (one.rule->is_transposed && array.rank() == 2) array = contiguous(transpose(array));
       if (one.expert < 0) {
         contents.arrays.push_back({one.name, array});
       } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "models/language/folder/standard_rules.h"
 
@@ -45,6 +46,16 @@ std::string gguf_name(std::string_view pattern, const Fit& fit) {
 }
 
 }  // namespace
+
+std::string text_name(const std::string& name) {
+  for (const auto& [prefix, with] :
+       {std::pair<std::string_view, std::string_view>{"model.language_model.", "model."},
+        {"language_model.model.", "model."},
+        {"language_model.lm_head.", "lm_head."}}) {
+    if (name.starts_with(prefix)) return std::string(with) + name.substr(prefix.size());
+  }
+  return name;
+}
 
 std::vector<RenamedTensor> renamed(std::string_view name, const Family& family) {
   std::vector<RenamedTensor> all;

@@ -16,6 +16,9 @@ struct RenamedTensor {
   std::int64_t expert = -1;  // -1: of no expert
 };
 
+// Names of models within models of texts and images, as of those of texts alone.
+std::string text_name(const std::string& name);
+
 // What the rules that fit the longest part of a name make of it: those of the family before the
 // standard ones. None where no rule fits.
 std::vector<RenamedTensor> renamed(std::string_view name, const Family& family);

@@ -1,0 +1,230 @@
+#include "models/adapters/stored_adapter.h"
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "core/json.h"
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "hearth/io.h"
+#include "hearth/ops.h"
+#include "hearth/quantization/packed.h"
+#include "models/files/folder_tensors.h"
+#include "models/language/folder/config_values.h"
+
+namespace hearth::models {
+namespace {
+
+constexpr const char* kConfigFile = "adapter_config.json";
+constexpr const char* kTensorsFile = "adapter_model.safetensors";
+
+[[noreturn]] void refuse_adapter(ErrorCode code, const std::string& path, const std::string& what) {
+  throw Error(code, path + ": adapter: " + what);
+}
+
+bool take_ending(std::string_view& name, std::string_view ending) {
+  if (!name.ends_with(ending)) return false;
+  name.remove_suffix(ending.size());
+  return true;
+}
+
+// Matrices by name on their way into pairs.
+class PairReader {
+ public:
+  explicit PairReader(StoredAdapter& adapter) : adapter_(adapter) {}
+
+  void add(std::string_view name, const Array& matrix, bool is_a) {
+    const DType dtype = matrix.dtype();
+    if (matrix.rank() != 2 || matrix.size() == 0) {
+      refuse(std::string(name), "is no matrix; got " + to_string(matrix.shape()) +
+                                    ", expected [rank, in] or [out, rank]");
+    }
+    if (!is_float(dtype) && !is_packed(dtype)) {
+      refuse(std::string(name),
+             "holds no floats; got " + std::string(hearth::name(dtype)) + ", expected a float");
+    }
+    StoredAdapter::Pair& pair = adapter_.pairs[std::string(name)];
+    (is_a ? pair.a : pair.b) = is_packed(dtype) ? dequantize(matrix) : matrix;
+  }
+
+  void finish() const {
+    if (adapter_.pairs.empty()) {
+      refuse_adapter(ErrorCode::corrupt_file, adapter_.path,
+                     "nothing in it; got no pairs of matrices, expected one");
+    }
+    for (const auto& [name, pair] : adapter_.pairs) {
+      if (!pair.a.defined() || !pair.b.defined()) {
+        refuse(name, std::string("is no pair; got its matrix ") + (pair.a.defined() ? "A" : "B") +
+                         " alone, expected both");
+      }
+      if (pair.a.shape(0) != pair.b.shape(1)) {
+        refuse(name, "does not fit together; got A " + to_string(pair.a.shape()) + " and B " +
+                         to_string(pair.b.shape()) + ", expected [rank, in] and [out, rank]");
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& name, const std::string& what) const {
+    refuse_adapter(ErrorCode::corrupt_file, adapter_.path, hearth::quoted(name) + " " + what);
+  }
+
+  StoredAdapter& adapter_;
+};
+
+// ---- Folders
+
+struct PeftConfig {
+  double alpha = 0;
+  bool is_rank_stabilized = false;  // scale = alpha / sqrt(rank)
+  JsonObject alpha_pattern;
+};
+
+void require_plain(const JsonObject& config, const std::string& path) {
+  const std::string type = find_text(config, "peft_type").value_or("");
+  if (type != "LORA") {
+    refuse_adapter(ErrorCode::unsupported, path,
+                   "another kind; got peft_type " + hearth::quoted(type) + ", expected LORA");
+  }
+  const std::string bias = find_text(config, "bias").value_or("none");
+  if (bias != "none") {
+    refuse_adapter(ErrorCode::unsupported, path,
+                   "biases; got bias " + hearth::quoted(bias) + ", expected none");
+  }
+  for (const char* key : {"use_dora", "use_qalora", "lora_bias"}) {
+    if (find_flag(config, key).value_or(false)) {
+      refuse_adapter(ErrorCode::unsupported, path,
+                     std::string("not of plain pairs; got ") + key + ", expected none");
+    }
+  }
+  for (const char* key : {"modules_to_save", "layer_replication", "target_parameters",
+                          "trainable_token_indices", "alora_invocation_tokens"}) {
+    const JsonValue* value = find_value(config, key);
+    if (value == nullptr) continue;
+    const auto* list = std::get_if<JsonArray>(value);
+    if (list != nullptr && list->empty()) continue;
+    refuse_adapter(ErrorCode::unsupported, path,
+                   std::string("not of pairs alone; got ") + key + ", expected none");
+  }
+}
+
+PeftConfig peft_config(const JsonObject& config, const std::string& path) {
+  require_plain(config, path);
+  const auto alpha = find_number(config, "lora_alpha");
+  if (!alpha || !std::isfinite(*alpha)) {
+    refuse_adapter(ErrorCode::corrupt_file, path,
+                   "lora_alpha is missing; got none, expected a number");
+  }
+  PeftConfig made{.alpha = *alpha,
+                  .is_rank_stabilized = find_flag(config, "use_rslora").value_or(false),
+                  .alpha_pattern = {}};
+  if (const JsonObject* pattern = find_object(config, "alpha_pattern")) {
+    made.alpha_pattern = *pattern;
+  }
+  for (const auto& [key, value] : made.alpha_pattern) {
+    const bool is_name = key.find_first_of("^$*+?()[]{}|\\") == std::string::npos;
+    if (!is_name) {
+      refuse_adapter(
+          ErrorCode::unsupported, path,
+          "a pattern in alpha_pattern; got " + hearth::quoted(key) + ", expected names of modules");
+    }
+  }
+  return made;
+}
+
+// Of a module: what alpha_pattern says of it, or of modules that its name ends with.
+double scale_of(const PeftConfig& config, std::string_view name, std::int64_t rank) {
+  double alpha = config.alpha;
+  for (const auto& [key, unused] : config.alpha_pattern) {
+    const bool is_it = name == key || name.ends_with("." + key);
+    if (is_it) alpha = find_number({{"alpha", *find_key(config.alpha_pattern, key)}}, "alpha").value_or(alpha);
+  }
+  const auto by = static_cast<double>(rank);
+  return alpha / (config.is_rank_stabilized ? std::sqrt(by) : by);
+}
+
+StoredAdapter read_folder_adapter(const std::string& path) {
+  const std::string text = folders::read_folder_text(path + "/" + kConfigFile);
+  const std::optional<JsonValue> parsed = parse_json(text);
+  const auto* config = parsed ? std::get_if<JsonObject>(&*parsed) : nullptr;
+  if (config == nullptr) {
+    refuse_adapter(ErrorCode::corrupt_file, path,
+                   std::string(kConfigFile) + " is no configuration; expected one JSON object");
+  }
+  const PeftConfig peft = peft_config(*config, path);
+  StoredAdapter adapter{.path = path, .architecture = "", .is_folder = true, .pairs = {}};
+  PairReader reader(adapter);
+  const std::string file = path + "/" + kTensorsFile;
+  for (const NamedArray& each : map_safetensors(file, Device::cpu()).arrays) {
+    std::string_view name = each.name;
+    constexpr std::string_view kBefore = "base_model.model.";
+    const bool is_a = take_ending(name, ".lora_A.weight");
+    if (!name.starts_with(kBefore) || (!is_a && !take_ending(name, ".lora_B.weight"))) {
+      refuse_adapter(ErrorCode::unsupported, path,
+                     "a tensor of another kind; got " + hearth::quoted(each.name) +
+                         ", expected base_model.model.*.lora_A.weight and lora_B");
+    }
+    name.remove_prefix(kBefore.size());
+    reader.add(name, each.array, is_a);
+  }
+  reader.finish();
+  for (auto& [name, pair] : adapter.pairs) pair.scale = scale_of(peft, name, pair.a.shape(0));
+  return adapter;
+}
+
+// ---- Files
+
+StoredAdapter read_file_adapter(const std::string& path) {
+  const GgufContents contents = map_gguf(path, Device::cpu());
+  const GgufMetadata& metadata = contents.metadata;
+  const std::string type = metadata.as_text("general.type", "model");
+  const std::string kind = metadata.as_text("adapter.type", "");
+  if (type != "adapter" || kind != "lora") {
+    refuse_adapter(ErrorCode::unsupported, path,
+                   "another kind of file; got general.type " + hearth::quoted(type) +
+                       " and adapter.type " + hearth::quoted(kind) +
+                       ", expected adapter and lora");
+  }
+  if (metadata.contains("adapter.alora.invocation_tokens")) {
+    refuse_adapter(ErrorCode::unsupported, path,
+                   "switched on by tokens; got adapter.alora.invocation_tokens, expected none");
+  }
+  StoredAdapter adapter{.path = path,
+                        .architecture = metadata.as_text("general.architecture", ""),
+                        .is_folder = false,
+                        .pairs = {}};
+  const double alpha = metadata.as_float("adapter.lora.alpha", 0);
+  if (!std::isfinite(alpha)) {
+    refuse_adapter(ErrorCode::corrupt_file, path, "adapter.lora.alpha is no number");
+  }
+  PairReader reader(adapter);
+  for (const NamedArray& each : contents.arrays) {
+    std::string_view name = each.name;
+    const bool is_a = take_ending(name, ".weight.lora_a");
+    if (!is_a && !take_ending(name, ".weight.lora_b")) {
+      refuse_adapter(ErrorCode::unsupported, path,
+                     "a tensor of another kind; got " + hearth::quoted(each.name) +
+                         ", expected *.weight.lora_a and lora_b");
+    }
+    reader.add(name, each.array, is_a);
+  }
+  reader.finish();
+  // Without alpha pairs are added as they are, as llama.cpp does.
+  for (auto& [name, pair] : adapter.pairs) {
+    if (alpha != 0) pair.scale = alpha / static_cast<double>(pair.a.shape(0));
+  }
+  return adapter;
+}
+
+}  // namespace
+
+bool is_adapter_folder(const std::string& path) {
+  return !folders::existing_file(path, kConfigFile).empty();
+}
+
+StoredAdapter read_adapter(const std::string& path) {
+  return is_adapter_folder(path) ? read_folder_adapter(path) : read_file_adapter(path);
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,91 @@
+// `hearth finetune`: what a language model learns from a text, as a low-rank adapter.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/quoted.h"
+#include "tools/commands.h"
+#include "tools/lm/adapter_options.h"
+#include "tools/lm/adapter_trainer.h"
+#include "tools/output.h"
+#include "tools/training/run_command.h"
+
+namespace hearth::tools {
+namespace {
+
+void run_finetune(const FinetuneOptions& options) {
+  AdapterTrainer trainer(options);
+  const double before = trainer.evaluate().loss;
+  const TrainingResult result = trainer.run();
+  char line[200];
+  std::snprintf(line, sizeof line,
+                "finetune: steps=%lld %s_before=%.4f %s=%.4f tokens_per_s=%.0f\n",
+                static_cast<long long>(result.steps), trainer.has_held_out() ? "held_out" : "loss",
+                before, trainer.has_held_out() ? "held_out" : "loss", result.held_out.loss,
+                result.rate);
+  for (const std::string& path : trainer.write_adapter()) {
+    write_out("wrote " + hearth::quoted(path) + "\n");
+  }
+  write_out(line);
+}
+
+}  // namespace
+
+void add_finetune(CommandLine& line) {
+  struct Flags {
+    FinetuneOptions options;
+    RunFlags run;
+    std::vector<std::string> adapters;
+    bool is_low_rank = true;
+  };
+  auto flags = std::make_shared<Flags>();
+  FinetuneOptions& options = flags->options;
+  options.out = "adapter";
+  options.steps = 100;
+  options.batch = 4;
+  options.learning_rate = 2e-4;
+  options.weight_decay = 0;
+  options.warm_up = 10;
+  Command command =
+      line.add_command("finetune",
+                       "Train a low-rank adapter of a language model on a text; goes on where a run "
+                       "of the same settings stopped");
+  const std::int64_t most = std::int64_t{1} << 20;
+  command.option("--model", options.model, "GGUF file, or folder of Hugging Face or MLX").required();
+  command
+      .option("--text", options.text,
+              "A text, or x.jsonl of conversations, {\"messages\": [...]} a line, of whose answers "
+              "is learned")
+      .value_name("FILE")
+      .required();
+  command.flag("--lora", flags->is_low_rank, "A low-rank adapter, which is what is trained anyway");
+  command.option("--rank", options.rank, "Of the adapter's matrices").range(1, most).show_default();
+  command.option("--alpha", options.alpha, "The adapter counts alpha / rank")
+      .range(1e-6, 1e6)
+      .show_default();
+  command
+      .option("--lora-layers", options.layers,
+              "attention, all, or an expression found in names of GGUF: blk.3.ffn_(up|down)")
+      .show_default();
+  command
+      .option("--base-lora", flags->adapters,
+              "An adapter that the model has already, which stays; may be given again")
+      .value_name("FILE[:SCALE]");
+  command.option("--context", options.context, "Tokens of a text that the model sees at once")
+      .range(2, most)
+      .show_default();
+  command.option("--weight-decay", options.weight_decay, "Of the adapter's matrices")
+      .range(0.0, 1e3)
+      .show_default();
+  command.option("--warm-up", options.warm_up, "Steps in which the rate rises, a tenth at most")
+      .range(0, most)
+      .show_default();
+  add_run_options(command, options, flags->run, "Texts");
+  command.action([flags] {
+    flags->options.adapters = adapter_files(flags->adapters);
+    run_training(flags->options, flags->run, [&] { run_finetune(flags->options); });
+  });
+}
+
+}  // namespace hearth::tools

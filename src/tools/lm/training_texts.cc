@@ -1,0 +1,212 @@
+#include "tools/lm/training_texts.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/hashing.h"
+#include "core/json.h"
+#include "hearth/error.h"
+#include "io/file.h"
+#include "models/chat/chat_format.h"
+#include "models/language/folder/config_values.h"
+#include "models/language/text_loss.h"
+#include "tools/training/draw.h"
+
+namespace hearth::tools {
+namespace {
+
+using Text = TrainingTexts::Text;
+
+constexpr std::uint64_t kMostTextBytes = std::uint64_t{1} << 32;
+constexpr std::size_t kOneHeldOut = 20;  // in so many
+constexpr std::size_t kEvaluationWindows = 64;
+
+[[noreturn]] void refuse_line(std::size_t line, const std::string& what) {
+  throw Error(ErrorCode::invalid_argument,
+              "finetune: line " + std::to_string(line) + ": " + what);
+}
+
+std::vector<models::ChatMessage> messages_of(const std::string& text, std::size_t line) {
+  const std::optional<JsonValue> parsed = parse_json(text);
+  const auto* object = parsed ? std::get_if<JsonObject>(&*parsed) : nullptr;
+  const JsonArray* list = object == nullptr ? nullptr : models::find_array(*object, "messages");
+  if (list == nullptr) refuse_line(line, "no conversation; expected {\"messages\": [...]}");
+  std::vector<models::ChatMessage> messages;
+  for (const JsonValue& each : *list) {
+    const auto* message = std::get_if<JsonObject>(&each);
+    const auto role = message == nullptr ? std::nullopt : models::find_text(*message, "role");
+    const auto content = message == nullptr ? std::nullopt : models::find_text(*message, "content");
+    if (!role || !content) {
+      refuse_line(line, "no message; expected {\"role\": TEXT, \"content\": TEXT}");
+    }
+    messages.push_back({.role = *role, .content = *content});
+  }
+  return messages;
+}
+
+bool begins_with(std::span<const std::int32_t> all, std::span<const std::int32_t> first) {
+  return all.size() >= first.size() && std::equal(first.begin(), first.end(), all.begin());
+}
+
+// What the template makes of the messages; what follows the prompt for an answer, up to where the
+// next message begins, counts.
+Text conversation(const models::ChatFormat& format, std::span<const models::ChatMessage> messages,
+                  std::size_t line) {
+  models::ChatOptions whole;
+  whole.add_generation_prompt = false;
+  Text text;
+  text.tokens = format.render(messages, whole).tokens;
+  text.counts.assign(text.tokens.size(), false);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (messages[i].role != "assistant") continue;
+    const auto prompt = format.render(messages.first(i)).tokens;
+    const auto answered = format.render(messages.first(i + 1), whole).tokens;
+    if (!begins_with(text.tokens, prompt) || !begins_with(text.tokens, answered)) {
+      throw Error(ErrorCode::unsupported,
+                  "finetune: line " + std::to_string(line) +
+                      ": the model's template writes an answer otherwise once others follow; got "
+                      "other tokens, expected those of the prompt and the answer");
+    }
+    std::fill(text.counts.begin() + std::ssize(prompt), text.counts.begin() + std::ssize(answered),
+              true);
+  }
+  return text;
+}
+
+std::vector<Text> conversations(std::string_view bytes, const models::LoadedModel& loaded,
+                                std::int64_t context) {
+  const models::ChatFormat format(loaded);
+  std::vector<Text> texts;
+  std::size_t line = 0;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
+    const std::string text(bytes.substr(at, end - at));
+    at = end + 1;
+    ++line;
+    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Text made = conversation(format, messages_of(text, line), line);
+    const auto most = std::min(made.tokens.size(), static_cast<std::size_t>(context) + 1);
+    made.tokens.resize(most);
+    made.counts.resize(most);
+    // The first token is never foreseen.
+    const bool any = std::find(made.counts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(made.counts)),
+                               made.counts.end(), true) != made.counts.end();
+    if (any) texts.push_back(std::move(made));
+  }
+  return texts;
+}
+
+Text plain_text(std::vector<std::int32_t> tokens, std::int32_t first) {
+  const std::size_t count = tokens.size();
+  return {std::move(tokens), std::vector<bool>(count, true), first};
+}
+
+}  // namespace
+
+TrainingTexts TrainingTexts::open(const std::string& path, const models::LoadedModel& loaded,
+                                  std::int64_t context) {
+  const std::vector<std::byte> read = io::read_file(path, kMostTextBytes);
+  const std::string_view bytes(reinterpret_cast<const char*>(read.data()), read.size());
+  std::vector<Text> train, held_out;
+  if (path.ends_with(".jsonl")) {
+    train = conversations(bytes, loaded, context);
+    const std::size_t kept = train.size() - train.size() / kOneHeldOut;
+    held_out.assign(std::make_move_iterator(train.begin() + static_cast<std::ptrdiff_t>(kept)),
+                    std::make_move_iterator(train.end()));
+    train.resize(kept);
+  } else {
+    const models::Tokenizer& tokenizer = loaded.tokenizer;
+    const std::int32_t bos = tokenizer.adds_bos() ? tokenizer.special().bos : -1;
+    std::vector<std::int32_t> tokens = tokenizer.encode(bytes, {.add_special = false});
+    const std::size_t last = tokens.size() / kOneHeldOut;
+    if (last > static_cast<std::size_t>(context)) {
+      const auto cut = tokens.end() - static_cast<std::ptrdiff_t>(last);
+      held_out.push_back(plain_text({cut, tokens.end()}, bos));
+      tokens.erase(cut, tokens.end());
+    }
+    if (tokens.size() > 1) train.push_back(plain_text(std::move(tokens), bos));
+  }
+  if (train.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                path + ": finetune: nothing to learn from; got no token that counts within " +
+                    std::to_string(context) + ", expected one");
+  }
+  return {std::move(train), std::move(held_out), context};
+}
+
+TrainingTexts::TrainingTexts(std::vector<Text> train, std::vector<Text> held_out,
+                             std::int64_t context)
+    : train_(std::move(train)), held_out_(std::move(held_out)), context_(context) {}
+
+std::uint64_t TrainingTexts::fingerprint() const {
+  std::uint64_t hash = kFnvBasis;
+  for (const auto& part : {std::cref(train_), std::cref(held_out_)}) {
+    for (const Text& text : part.get()) hash = fnv1a(std::as_bytes(std::span(text.tokens)), hash);
+  }
+  return hash;
+}
+
+std::int64_t TrainingTexts::window_of(const Text& text) const {
+  const std::int64_t own = context_ + (text.first >= 0 ? 0 : 1);
+  return std::min(own, static_cast<std::int64_t>(text.tokens.size()));
+}
+
+void TrainingTexts::append(const Text& text, std::int64_t start, TokenRows& rows) const {
+  std::vector<std::int32_t> tokens, targets;
+  if (text.first >= 0) tokens.push_back(text.first);
+  const std::int64_t count = window_of(text);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(start + i);
+    if (i > 0 || text.first >= 0) {
+      targets.push_back(text.counts[at] ? text.tokens[at] : models::kNoTarget);
+    }
+    tokens.push_back(text.tokens[at]);
+  }
+  tokens.resize(static_cast<std::size_t>(context_), 0);
+  targets.resize(static_cast<std::size_t>(context_), models::kNoTarget);
+  rows.counted += std::ssize(targets) -
+                  std::count(targets.begin(), targets.end(), models::kNoTarget);
+  rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
+  rows.targets.insert(rows.targets.end(), targets.begin(), targets.end());
+  ++rows.texts;
+}
+
+TokenRows TrainingTexts::train_batch(std::uint64_t seed, std::int64_t step,
+                                     std::int64_t batch) const {
+  TokenRows rows;
+  rows.width = context_;
+  for (std::int64_t row = 0; row < batch; ++row) {
+    const std::uint64_t which =
+        draw(seed, static_cast<std::uint64_t>(step), 2 * static_cast<std::uint64_t>(row));
+    const std::uint64_t where =
+        draw(seed, static_cast<std::uint64_t>(step), 2 * static_cast<std::uint64_t>(row) + 1);
+    const Text& text = train_[which % train_.size()];
+    const std::uint64_t starts =
+        text.tokens.size() - static_cast<std::uint64_t>(window_of(text)) + 1;
+    append(text, static_cast<std::int64_t>(where % starts), rows);
+  }
+  return rows;
+}
+
+std::vector<TokenRows> TrainingTexts::evaluation_batches(std::int64_t batch) const {
+  std::vector<std::pair<const Text*, std::int64_t>> all;
+  for (const Text& text : held_out_.empty() ? train_ : held_out_) {
+    const std::int64_t window = window_of(text);
+    const auto size = static_cast<std::int64_t>(text.tokens.size());
+    for (std::int64_t start = 0; start + window <= size; start += window) {
+      all.emplace_back(&text, start);
+    }
+  }
+  const std::size_t count = std::min(all.size(), kEvaluationWindows);
+  std::vector<TokenRows> batches;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (batches.empty() || batches.back().texts == batch) batches.emplace_back().width = context_;
+    const auto& [text, start] = all[i * all.size() / count];
+    append(*text, start, batches.back());
+  }
+  return batches;
+}
+
+}  // namespace hearth::tools

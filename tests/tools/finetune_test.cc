@@ -1,0 +1,221 @@
+// `hearth finetune`: texts as windows, and runs on a tiny model.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "error_text.h"
+#include "hearth/models.h"
+#include "models/language/text_loss.h"
+#include "models/texts_alone.h"
+#include "tools/lm/adapter_options.h"
+#include "tools/lm/adapter_trainer.h"
+#include "tools/lm/training_texts.h"
+#include "tools/tool_folder.h"
+
+namespace hearth::tools {
+namespace {
+
+using check::error_of;
+using models::kNoTarget;
+
+constexpr const char* kTemplate =
+    "{{ '<s>' }}{% for m in messages %}{{ m['content'] }}{{ '</s>' if m['role'] == 'assistant' else "
+    "'w9,' }}{% endfor %}";
+
+TEST(AdapterOptions, ReadsPathsAndScales) {
+  const auto files = adapter_files({"a.gguf", "b:0.5", "c:x", "d:-2", "e:", "f:1:0.25"});
+  ASSERT_EQ(files.size(), 6u);
+  EXPECT_EQ(files[0].path, "a.gguf");
+  EXPECT_EQ(files[0].scale, 1);
+  EXPECT_EQ(files[1].path, "b");
+  EXPECT_EQ(files[1].scale, 0.5);
+  EXPECT_EQ(files[2].path, "c:x");
+  EXPECT_EQ(files[3].scale, -2);
+  EXPECT_EQ(files[4].path, "e:");
+  EXPECT_EQ(files[5].path, "f:1");
+  EXPECT_EQ(files[5].scale, 0.25);
+  EXPECT_NE(error_of([] { adapter_files({":2"}); }), "");
+}
+
+TrainingTexts::Text counting(int count, std::int32_t first) {
+  TrainingTexts::Text text;
+  text.tokens.resize(static_cast<std::size_t>(count));
+  std::iota(text.tokens.begin(), text.tokens.end(), 10);
+  text.counts.assign(text.tokens.size(), true);
+  text.first = first;
+  return text;
+}
+
+TEST(TrainingTexts, WindowsFollowTheText) {
+  const TrainingTexts texts({counting(20, 1)}, {}, 4);
+  EXPECT_FALSE(texts.has_held_out());
+  const TokenRows rows = texts.train_batch(7, 3, 5);
+  EXPECT_EQ(rows.texts, 5);
+  EXPECT_EQ(rows.counted, 20);
+  for (std::size_t row = 0; row < 5; ++row) {
+    EXPECT_EQ(rows.tokens[4 * row], 1);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::int32_t target = rows.targets[4 * row + i];
+      EXPECT_GE(target, 10);
+      EXPECT_LT(target, 30);
+      if (i > 0) EXPECT_EQ(rows.tokens[4 * row + i], target - 1);
+    }
+  }
+  EXPECT_EQ(texts.train_batch(7, 3, 5).tokens, rows.tokens);
+  EXPECT_NE(texts.train_batch(7, 4, 5).tokens, rows.tokens);
+  const std::vector<TokenRows> all = texts.evaluation_batches(2);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].targets, (std::vector<std::int32_t>{10, 11, 12, 13, 14, 15, 16, 17}));
+  EXPECT_EQ(all[2].texts, 1);
+}
+
+TEST(TrainingTexts, ShortTextsArePaddedAndWhatDoesNotCountIsNoTarget) {
+  TrainingTexts::Text text = counting(3, -1);
+  text.counts[1] = false;
+  const TrainingTexts texts({text}, {}, 4);
+  const TokenRows rows = texts.train_batch(0, 0, 1);
+  EXPECT_EQ(rows.tokens, (std::vector<std::int32_t>{10, 11, 12, 0}));
+  EXPECT_EQ(rows.targets, (std::vector<std::int32_t>{kNoTarget, 12, kNoTarget, kNoTarget}));
+  EXPECT_EQ(rows.counted, 1);
+}
+
+class Finetune : public ToolFolder {
+ protected:
+  void SetUp() override {
+    ToolFolder::SetUp();
+    const testing::GoldenModel golden = testing::read_golden_model("qwen3");
+    GgufContents contents = models::gguf_of_folder(golden.config, testing::golden_weights(golden));
+    for (const GgufEntry& entry : models::words_metadata(96)) {
+      contents.metadata.set(entry.key, entry.value);
+    }
+    contents.metadata.set("tokenizer.ggml.add_space_prefix", false);
+    contents.metadata.set("tokenizer.chat_template", kTemplate);
+    save_gguf(path("model.gguf"), contents.arrays, contents.metadata);
+    std::ofstream text(path("text"));
+    for (int i = 0; i < 40; ++i) text << "w5,w17,w30,w" << 40 + i % 3 << ",";
+  }
+
+  FinetuneOptions options(const std::string& out) const {
+    FinetuneOptions made;
+    made.model = path("model.gguf");
+    made.text = path("text");
+    made.out = path(out);
+    made.rank = 4;
+    made.context = 12;
+    made.batch = 2;
+    made.steps = 24;
+    made.checkpoint_every = 8;
+    made.learning_rate = 2e-2;
+    made.weight_decay = 0;
+    made.warm_up = 2;
+    return made;
+  }
+
+  void write_chats(const std::string& text) const { std::ofstream(path("chats.jsonl")) << text; }
+  std::string chats_error() const {
+    const models::LoadedModel loaded = models::load_language_model(path("model.gguf"));
+    return error_of([&] { TrainingTexts::open(path("chats.jsonl"), loaded, 8); });
+  }
+};
+
+TEST_F(Finetune, LearnsAndWritesAnAdapterThatGivesTheSame) {
+  AdapterTrainer trainer(options("out"));
+  const double before = trainer.evaluate().loss;
+  const TrainingResult result = trainer.run();
+  EXPECT_EQ(result.steps, 24);
+  EXPECT_LT(result.held_out.loss, before - 0.5);
+  const std::vector<std::string> paths = trainer.write_adapter();
+  ASSERT_EQ(paths.size(), 2u);
+  EXPECT_FALSE(std::filesystem::exists(path("out/config.json")));
+  const std::vector<std::int32_t> tokens = {1, 5, 17, 30, 41};
+  const auto scores = [&](const std::vector<AdapterFile>& adapters) {
+    TextModelOptions with;
+    with.adapters = adapters;
+    return TextModel::load(path("model.gguf"), with).logits(tokens).to_vector<float>();
+  };
+  const auto adapted = scores({{paths.front()}});
+  EXPECT_EQ(adapted, scores({{path("out")}}));
+  EXPECT_NE(adapted, scores({}));
+  EXPECT_EQ(scores({{paths.front(), 0.0}}), scores({}));
+}
+
+TEST_F(Finetune, GoesOnWhereItStopped) {
+  AdapterTrainer whole(options("whole"));
+  whole.run();
+  struct Stopped : AdapterTrainer {
+    using AdapterTrainer::AdapterTrainer;
+    Array loss(std::int64_t step) override {
+      if (step == 19) throw Error(ErrorCode::io, "stopped");
+      return AdapterTrainer::loss(step);
+    }
+  };
+  EXPECT_EQ(error_of([&] { Stopped(options("parts")).run(); }), "stopped");
+  AdapterTrainer(options("parts")).run();
+  expect_same_weights(path("whole"), path("parts"));
+  FinetuneOptions other = options("parts");
+  other.rank = 5;
+  EXPECT_NE(error_of([&] { AdapterTrainer again(other); }).find("checkpoint of another run"),
+            std::string::npos);
+}
+
+TEST_F(Finetune, LearnsWhatAssistantsSay) {
+  write_chats(
+      "{\"messages\": [{\"role\": \"user\", \"content\": \"w5,w6,\"}, {\"role\": "
+      "\"assistant\", \"content\": \"w7,w8,\"}]}\n\n");
+  const models::LoadedModel loaded = models::load_language_model(path("model.gguf"));
+  const TrainingTexts texts = TrainingTexts::open(path("chats.jsonl"), loaded, 8);
+  const TokenRows rows = texts.train_batch(0, 0, 1);
+  EXPECT_EQ(rows.tokens, (std::vector<std::int32_t>{1, 5, 6, 9, 7, 8, 2, 0}));
+  EXPECT_EQ(rows.targets, (std::vector<std::int32_t>{kNoTarget, kNoTarget, kNoTarget, 7, 8, 2,
+                                                     kNoTarget, kNoTarget}));
+}
+
+TEST_F(Finetune, RefusesWhatIsNoConversation) {
+  write_chats("{}\n");
+  EXPECT_NE(chats_error().find("line 1: no conversation"), std::string::npos) << chats_error();
+  write_chats("\n{\"messages\": [{\"role\": \"user\"}]}\n");
+  EXPECT_NE(chats_error().find("line 2: no message"), std::string::npos) << chats_error();
+  write_chats("{\"messages\": [{\"role\": \"user\", \"content\": \"w5,\"}]}\n");
+  EXPECT_NE(chats_error().find("nothing to learn from"), std::string::npos) << chats_error();
+}
+
+TEST_F(Finetune, RefusesSettingsThatCannotBe) {
+  FinetuneOptions wrong = options("out");
+  wrong.context = 100000;
+  EXPECT_NE(error_of([&] { AdapterTrainer trainer(wrong); }), "");
+  wrong = options("out");
+  wrong.layers = "none";
+  EXPECT_NE(error_of([&] { AdapterTrainer trainer(wrong); }).find("no layers to train"),
+            std::string::npos);
+  wrong = options("out");
+  wrong.text = path("absent");
+  EXPECT_NE(error_of([&] { AdapterTrainer trainer(wrong); }), "");
+}
+
+#ifdef HEARTH_TOOL
+TEST_F(Finetune, TheCommandWritesWhatOthersRead) {
+  const Outcome trained =
+      run({"finetune", "--lora", "--model", path("model.gguf"), "--text", path("text"), "--out",
+           path("out"), "--steps", "5", "--context", "12", "--batch", "2", "--rank", "2", "--rate",
+           "0.01"});
+  EXPECT_EQ(trained.status, 0) << trained.err;
+  EXPECT_NE(trained.out.find("finetune: steps=5 loss_before="), std::string::npos) << trained.out;
+  for (const std::string& adapter : {path("out"), path("out/adapter.gguf:0.5")}) {
+    const Outcome written = run({"generate", "--model", path("model.gguf"), "--lora", adapter,
+                                 "--prompt", "w5,", "--tokens", "4"});
+    EXPECT_EQ(written.status, 0) << written.err;
+  }
+  expect_refused(run({"generate", "--model", path("model.gguf"), "--lora", path("text"), "--prompt",
+                      "w5,", "--tokens", "4"}));
+  const Outcome info = run({"info", path("out")});
+  EXPECT_EQ(info.status, 0) << info.err;
+  EXPECT_NE(info.out.find("peft folder"), std::string::npos) << info.out;
+}
+#endif
+
+}  // namespace
+}  // namespace hearth::tools
