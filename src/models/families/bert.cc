@@ -6,6 +6,10 @@ namespace {
 
 constexpr std::string_view kBertTypes[] = {"bert"};
 constexpr KeyRule kBertKeys[] = {{"layer_norm_eps", "attention.layer_norm_epsilon"}};
+constexpr FixedValue kBertFixed[] = {
+    {"position_embedding_type", "absolute"},
+    {"is_decoder", false},
+};
 constexpr TensorRule kBertTensors[] = {
     {"embeddings.word_embeddings", "token_embd"},
     {"embeddings.position_embeddings", "position_embd"},
@@ -34,7 +38,8 @@ Family bert_family() {
           .rope = RopePairs::none,
           .is_encoder = true,
           .keys = kBertKeys,
-          .tensors = kBertTensors};
+          .tensors = kBertTensors,
+          .fixed = kBertFixed};
 }
 
 }  // namespace hearth::models

@@ -6,6 +6,7 @@ namespace hearth::models {
 namespace {
 
 constexpr std::string_view kDeepseekTypes[] = {"deepseek_v2", "deepseek_v3", "kimi_k2"};
+constexpr FixedValue kDeepseekFixed[] = {{"rope_interleave", true}, {"moe_layer_freq", 1.0}};
 
 void adjust_deepseek(LanguageConfig& config, const Keys&, FileKind) {
   for (LayerConfig& layer : config.layers) {
@@ -31,6 +32,7 @@ Family deepseek2_family() {
           .model_types = kDeepseekTypes,
           .rope = RopePairs::neighbours,
           .adjust = adjust_deepseek,
+          .fixed = kDeepseekFixed,
           .adjust_folder = add_deepseek_keys};
 }
 

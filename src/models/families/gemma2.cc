@@ -16,6 +16,7 @@ Family gemma2_family() {
           .window_period = 2,
           .adjust = [](LanguageConfig& config, const Keys& keys,
                        FileKind) { adjust_gemma(config, keys, 46); },
+          .keys = kGemmaKeys,
           .tensors = kGemmaTensors,
           .adjust_folder = add_gemma_scale};
 }

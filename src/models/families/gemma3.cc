@@ -6,6 +6,12 @@ namespace {
 
 constexpr std::string_view kGemma3Types[] = {"gemma3_text", "gemma3"};
 
+// Scores are not capped, whatever files say.
+void adjust_gemma3(LanguageConfig& config, const Keys& keys, FileKind) {
+  adjust_gemma(config, keys, 62);
+  for (LayerConfig& layer : config.layers) layer.attention.softcap = 0;
+}
+
 // Models of texts and images do not cap their logits, whatever they say.
 void add_gemma3_keys(const JsonObject& config, const JsonObject& folder, GgufMetadata& metadata) {
   add_gemma_scale(config, folder, metadata);
@@ -22,8 +28,8 @@ Family gemma3_family() {
           .window_period = 6,
           .scales_windows = false,
           .window_base = 10000,
-          .adjust = [](LanguageConfig& config, const Keys& keys,
-                       FileKind) { adjust_gemma(config, keys, 62); },
+          .adjust = adjust_gemma3,
+          .keys = kGemmaKeys,
           .tensors = kGemmaTensors,
           .adjust_folder = add_gemma3_keys};
 }

@@ -10,7 +10,10 @@ namespace hearth::models {
 namespace {
 
 constexpr std::string_view kGemma4Types[] = {"gemma4_text", "gemma4", "gemma4_unified_text"};
-constexpr KeyRule kGemma4Keys[] = {{"top_k_experts", "expert_used_count"}};
+constexpr KeyRule kGemma4Keys[] = {
+    {"top_k_experts", "expert_used_count"},
+    {"hidden_activation", "hidden_activation"},
+};
 constexpr TensorRule kGemma4Tensors[] = {
     {"model.embed_tokens_per_layer", "per_layer_token_embd"},
     {"model.per_layer_model_projection", "per_layer_model_proj"},

@@ -1,5 +1,6 @@
 // GPT-2: learned positions, LayerNorm, biases.
 #include "models/language/family.h"
+#include "models/language/folder/config_values.h"
 
 namespace hearth::models {
 namespace {
@@ -8,6 +9,8 @@ constexpr std::string_view kGpt2Types[] = {"gpt2"};
 constexpr KeyRule kGpt2Keys[] = {
     {"n_positions", "context_length"},  {"n_embd", "embedding_length"},
     {"n_layer", "block_count"},         {"n_head", "attention.head_count"},
+    {"activation_function", "hidden_activation"},
+    {"scale_attn_by_inverse_layer_idx", "attention.scale_by_layer"},
     {"n_inner", "feed_forward_length"}, {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
 };
 
@@ -25,7 +28,18 @@ constexpr TensorRule kGpt2Tensors[] = {
     {"transformer.h.{}.mlp.c_proj", "blk.{}.ffn_down", nullptr, true},
 };
 
-void add_hidden(const JsonObject&, const JsonObject&, GgufMetadata& metadata) {
+// Of some models the scores of layer i are divided by i + 1, too.
+void adjust_gpt2(LanguageConfig& config, const Keys& keys, FileKind) {
+  if (!keys.flag("attention.scale_by_layer", false)) return;
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    config.layers[i].attention.scale /= static_cast<double>(i + 1);
+  }
+}
+
+void add_gpt2_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+  if (!find_flag(config, "scale_attn_weights").value_or(true)) {
+    metadata.set("gpt2.attention.scale", 1.0);
+  }
   if (metadata.contains("gpt2.feed_forward_length")) return;
   const std::int64_t dim = metadata.as_int("gpt2.embedding_length");
   metadata.set("gpt2.feed_forward_length", static_cast<std::uint32_t>(4 * dim));
@@ -38,9 +52,10 @@ Family gpt2_family() {
           .model_types = kGpt2Types,
           .activation = Activation::gelu_tanh,
           .rope = RopePairs::none,
+          .adjust = adjust_gpt2,
           .keys = kGpt2Keys,
           .tensors = kGpt2Tensors,
-          .adjust_folder = add_hidden};
+          .adjust_folder = add_gpt2_keys};
 }
 
 }  // namespace hearth::models

@@ -22,6 +22,7 @@ constexpr TensorRule kGptOssTensors[] = {
     {"model.layers.{}.mlp.experts.down_proj_bias", "blk.{}.ffn_down_exps.bias"},
 };
 constexpr KeyRule kGptOssKeys[] = {{"intermediate_size", "expert_feed_forward_length"}};
+constexpr FixedValue kGptOssFixed[] = {{"swiglu_limit", 7.0}};
 
 // Files do not say that yarn's range is not one of whole pairs.
 void adjust_gpt_oss(LanguageConfig& config, const Keys& keys, FileKind) {
@@ -41,6 +42,7 @@ Family gpt_oss_family() {
           .adjust = adjust_gpt_oss,
           .keys = kGptOssKeys,
           .tensors = kGptOssTensors,
+          .fixed = kGptOssFixed,
           .repeats_output = true};
 }
 

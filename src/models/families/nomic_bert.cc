@@ -13,7 +13,18 @@ constexpr KeyRule kNomicKeys[] = {
     {"n_layer", "block_count"},
     {"n_head", "attention.head_count"},
     {"n_inner", "feed_forward_length"},
+    {"activation_function", "hidden_activation"},
     {"rotary_emb_base", "rope.freq_base"},
+};
+constexpr FixedValue kNomicFixed[] = {
+    {"causal", false},
+    {"prenorm", false},
+    {"parallel_block", false},
+    {"use_rms_norm", false},
+    {"rotary_emb_interleaved", false},
+    {"rotary_emb_fraction", 1.0},
+    {"scale_attn_weights", true},
+    {"scale_attn_by_inverse_layer_idx", false},
 };
 constexpr TensorRule kNomicTensors[] = {
     {"embeddings.word_embeddings", "token_embd"},
@@ -36,7 +47,8 @@ Family nomic_bert_family() {
           .places = NormPlaces::around_sum,
           .is_encoder = true,
           .keys = kNomicKeys,
-          .tensors = kNomicTensors};
+          .tensors = kNomicTensors,
+          .fixed = kNomicFixed};
 }
 
 }  // namespace hearth::models

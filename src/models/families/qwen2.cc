@@ -1,5 +1,5 @@
 // Qwen 2 and 2.5.
-#include "models/language/family.h"
+#include "models/families/window_layers.h"
 
 namespace hearth::models {
 namespace {
@@ -8,6 +8,10 @@ constexpr std::string_view kQwen2Types[] = {"qwen2"};
 
 }  // namespace
 
-Family qwen2_family() { return {.architecture = "qwen2", .model_types = kQwen2Types}; }
+Family qwen2_family() {
+  return {.architecture = "qwen2",
+          .model_types = kQwen2Types,
+          .adjust_folder = add_later_windows};
+}
 
 }  // namespace hearth::models

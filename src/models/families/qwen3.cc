@@ -1,5 +1,5 @@
 // Qwen 3.
-#include "models/language/family.h"
+#include "models/families/window_layers.h"
 
 namespace hearth::models {
 namespace {
@@ -8,6 +8,10 @@ constexpr std::string_view kQwen3Types[] = {"qwen3"};
 
 }  // namespace
 
-Family qwen3_family() { return {.architecture = "qwen3", .model_types = kQwen3Types}; }
+Family qwen3_family() {
+  return {.architecture = "qwen3",
+          .model_types = kQwen3Types,
+          .adjust_folder = add_later_windows};
+}
 
 }  // namespace hearth::models

@@ -6,11 +6,15 @@ namespace {
 
 constexpr std::string_view kStablelmTypes[] = {"stablelm"};
 constexpr KeyRule kStablelmKeys[] = {{"layer_norm_eps", "attention.layer_norm_epsilon"}};
+constexpr FixedValue kStablelmFixed[] = {{"use_parallel_residual", false}};
 
 }  // namespace
 
 Family stablelm_family() {
-  return {.architecture = "stablelm", .model_types = kStablelmTypes, .keys = kStablelmKeys};
+  return {.architecture = "stablelm",
+          .model_types = kStablelmTypes,
+          .keys = kStablelmKeys,
+          .fixed = kStablelmFixed};
 }
 
 }  // namespace hearth::models

@@ -26,6 +26,7 @@ enum class Activation : std::uint8_t {
   silu,
   gelu,       // by erf
   gelu_tanh,  // by tanh
+  relu,
   // Of gate g and up u: min(g, 7) sigmoid(1.702 min(g, 7)) (clamp(u, -7, 7) + 1).
   clamped_swiglu,
 };

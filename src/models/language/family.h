@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/json.h"
@@ -48,6 +49,13 @@ struct TensorRule {
   bool is_transposed = false;  // folders hold the matrix as [in, out]
 };
 
+// A key of config.json, in `text_config` where there is one, whose only value this is, where it is
+// said at all: what the code takes for granted. Folders that say else are refused.
+struct FixedValue {
+  std::string_view key;
+  std::variant<bool, double, std::string_view> value;
+};
+
 struct Family {
   std::string_view architecture;                       // general.architecture of GGUF files
   std::span<const std::string_view> model_types = {};  // of config.json
@@ -55,7 +63,7 @@ struct Family {
   // ---- What no file says
   NormPlaces places = NormPlaces::before;
   std::string_view feed_forward_norm = "ffn_norm";  // before the feed-forward
-  Activation activation = Activation::silu;
+  Activation activation = Activation::silu;  // where files do not say
   RopePairs rope = RopePairs::halves;
   // GGUF's rows of queries and keys are in an order that makes neighbours of halves.
   bool is_permuted = false;
@@ -81,6 +89,7 @@ struct Family {
   // ---- Folders: beside standard_keys() and standard_tensors()
   std::span<const KeyRule> keys = {};
   std::span<const TensorRule> tensors = {};
+  std::span<const FixedValue> fixed = {};
   // `folder` is all of config.json, `config` its text_config where it has one.
   void (*adjust_folder)(const JsonObject& config, const JsonObject& folder,
                         GgufMetadata& metadata) = nullptr;

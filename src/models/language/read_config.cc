@@ -5,6 +5,7 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/language/keys.h"
+#include "models/language/read_activation.h"
 #include "models/language/read_attention.h"
 #include "models/language/read_recurrent.h"
 
@@ -115,7 +116,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   read_norm(keys, config);
   config.places = family.places;
   config.is_parallel = keys.flag("use_parallel_residual", false);
-  config.activation = family.activation;
+  config.activation = read_activation(keys, family);
   config.embedding_scale = keys.number("embedding_scale", 1);
   config.residual_scale = keys.number("residual_scale", 1);
   config.logit_scale = keys.number("logit_scale", 1);

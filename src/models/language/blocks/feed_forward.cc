@@ -11,6 +11,8 @@ Array activation_of(Activation activation, const Array& x) {
       return gelu(x);
     case Activation::gelu_tanh:
       return gelu(x, true);
+    case Activation::relu:
+      return relu(x);
     default:
       return silu(x);
   }

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/quoted.h"
@@ -93,6 +95,38 @@ void add_expert_layers(const JsonObject& config, const Family& family, GgufMetad
   metadata.set(std::string(family.architecture) + ".expert_layers", flags);
 }
 
+bool is_fixed_value(const JsonValue& got, const FixedValue& fixed) {
+  if (const auto* flag = std::get_if<bool>(&fixed.value)) return got == JsonValue(*flag);
+  if (const auto* text = std::get_if<std::string_view>(&fixed.value)) {
+    return got == JsonValue(std::string(*text));
+  }
+  const double number = std::get<double>(fixed.value);
+  if (const auto* whole = std::get_if<std::int64_t>(&got)) {
+    return static_cast<double>(*whole) == number;
+  }
+  return got == JsonValue(number);
+}
+
+void refuse_other_values(const JsonObject& config, const Family& family) {
+  for (const FixedValue& fixed : family.fixed) {
+    const JsonValue* value = find_value(config, fixed.key);
+    if (value == nullptr || is_fixed_value(*value, fixed)) continue;
+    const JsonValue expected = std::visit(
+        [](const auto& own) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(own)>, std::string_view>) {
+            return JsonValue(std::string(own));
+          } else {
+            return JsonValue(own);
+          }
+        },
+        fixed.value);
+    throw Error(ErrorCode::unsupported, "config.json: another " + std::string(fixed.key) +
+                                            " than models of " + std::string(family.architecture) +
+                                            " have; got " + quoted(json_text(*value)) +
+                                            ", expected " + json_text(expected));
+  }
+}
+
 // Causal models whose rows see those behind them after all.
 void refuse_bidirectional(const JsonObject& config) {
   const JsonValue* value = find_value(config, "use_bidirectional_attention");
@@ -118,6 +152,7 @@ GgufMetadata metadata_of(const JsonObject& config, const Family& family) {
     }
   }
   refuse_bidirectional(config);
+  refuse_other_values(config, family);
   add_latent_keys(config, family.architecture, metadata);
   add_layer_types(config, family, metadata);
   add_expert_layers(config, family, metadata);

@@ -37,6 +37,7 @@ constexpr KeyRule kStandardKeys[] = {
     {"qk_rope_head_dim", "rope.dimension_count"},
     {"v_head_dim", "attention.value_length_mla"},
     {"num_kv_shared_layers", "attention.shared_kv_layers"},
+    {"hidden_act", "hidden_activation"},
     {"hidden_size_per_layer_input", "embedding_length_per_layer_input"},
 };
 

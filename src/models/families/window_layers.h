@@ -1,0 +1,39 @@
+// Which layers have windows, in files of families that ask for them by use_sliding_window.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/language/family.h"
+#include "models/language/folder/config_values.h"
+
+namespace hearth::models {
+
+// Of a folder, at most what files may have; what else it says is refused when it is read.
+inline std::int64_t layers_of(const JsonObject& config) {
+  const std::int64_t layers = find_integer(config, "num_hidden_layers").value_or(0);
+  return std::clamp<std::int64_t>(layers, 0, 10000);
+}
+
+// Those for which `has_window(layer)` is true, in files without layer_types; none where
+// use_sliding_window is absent.
+template <class HasWindow>
+void add_window_layers(const JsonObject& config, GgufMetadata& metadata, HasWindow has_window) {
+  if (find_array(config, "layer_types") != nullptr) return;
+  const bool any = find_flag(config, "use_sliding_window").value_or(false) &&
+                   find_value(config, "sliding_window") != nullptr;
+  std::vector<bool> windows;
+  for (std::int64_t i = 0; i < layers_of(config); ++i) windows.push_back(any && has_window(i));
+  metadata.set(metadata.as_text("general.architecture") + ".attention.sliding_window_pattern",
+               windows);
+}
+
+// The layers behind the first max_window_layers.
+inline void add_later_windows(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+  const std::int64_t first = find_integer(config, "max_window_layers").value_or(28);
+  add_window_layers(config, metadata, [&](std::int64_t i) { return i >= first; });
+}
+
+}  // namespace hearth::models
