@@ -81,6 +81,8 @@ def old_spelling(config):
         return old
     old = {key: value for key, value in config.items() if key not in ("rope_parameters", "dtype")}
     old["torch_dtype"] = config["dtype"]
+    if "use_sliding_window" in config:
+        old.pop("layer_types", None)
     rope = config.get("rope_parameters")
     if rope is None:
         return None

@@ -51,6 +51,7 @@ case("llama_linear", "Llama", rope_parameters=rope("linear", factor=3.0))
 case("llama_yarn", "Llama", rope_parameters=scaled("yarn"), head_dim=16)
 case("llama_yarn_options", "Llama", rope_parameters=scaled(
     "yarn", beta_fast=8.0, beta_slow=2.0, attention_factor=0.8, truncate=False), head_dim=16)
+case("llama_relu", "Llama", rope_parameters=rope(), hidden_act="relu")
 case("mistral_window", "Mistral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope())
 case("mixtral", "Mixtral", num_local_experts=4, num_experts_per_tok=2, rope_parameters=rope(),
      sliding_window=None, intermediate_size=40)
@@ -63,6 +64,9 @@ case("qwen2_moe", "Qwen2Moe", EXPERTS, shared_expert_intermediate_size=40, norm_
 case("qwen2_moe_sparse", "Qwen2Moe", EXPERTS, shared_expert_intermediate_size=40,
      norm_topk_prob=True, decoder_sparse_step=2, num_hidden_layers=4, mlp_only_layers=[3],
      rope_parameters=rope(), sliding_window=None)
+case("qwen2_moe_window", "Qwen2Moe", EXPERTS, shared_expert_intermediate_size=40,
+     use_sliding_window=True, sliding_window=WINDOW, max_window_layers=2, num_hidden_layers=3,
+     rope_parameters=rope())
 case("qwen3", "Qwen3", head_dim=16, rope_parameters=rope(theta=1e6), sliding_window=None)
 case("qwen3_tied_yarn", "Qwen3", head_dim=16, rope_parameters=scaled("yarn"), tie_word_embeddings=True,
      sliding_window=None)
@@ -141,6 +145,8 @@ case("granitemoe", "GraniteMoe", GRANITE, num_local_experts=5, num_experts_per_t
      intermediate_size=32, rope_parameters=rope())
 case("smollm3", "SmolLM3", num_hidden_layers=5, rope_parameters=rope(theta=2e6),
      tie_word_embeddings=True)
+case("smollm3_layers", "SmolLM3", num_hidden_layers=3, rope_parameters=rope(),
+     no_rope_layers=[0, 1, 0], use_sliding_window=True, sliding_window=WINDOW)
 CASES.append(Case("mamba2", "Mamba2ForCausalLM", "Mamba2Config", dict(
     vocab_size=VOCABULARY, hidden_size=32, num_heads=8, head_dim=8, state_size=12, n_groups=2,
     num_hidden_layers=3, expand=2, conv_kernel=4, chunk_size=8, bos_token_id=1, eos_token_id=2,
@@ -152,6 +158,10 @@ CASES.append(Case("mamba2_limits", "Mamba2ForCausalLM", "Mamba2Config", dict(
 CASES.append(Case("gpt2", "GPT2LMHeadModel", "GPT2Config", dict(
     vocab_size=VOCABULARY, n_positions=64, n_embd=48, n_layer=2, n_head=4, bos_token_id=1,
     eos_token_id=2)))
+CASES.append(Case("gpt2_scales", "GPT2LMHeadModel", "GPT2Config", dict(
+    vocab_size=VOCABULARY, n_positions=64, n_embd=48, n_layer=3, n_head=4, bos_token_id=1,
+    eos_token_id=2, activation_function="gelu", scale_attn_weights=False,
+    scale_attn_by_inverse_layer_idx=True)))
 NEOX = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=2, num_attention_heads=3,
             intermediate_size=96, max_position_embeddings=64, bos_token_id=1, eos_token_id=2)
 CASES.append(Case("gpt_neox", "GPTNeoXForCausalLM", "GPTNeoXConfig",
