@@ -351,15 +351,14 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   draw(drawing, scores);
 }
 
-void TextRunner::lose_caches(const Error& error) {
+void TextRunner::forget_caches(const Error& error) {
   sequences_.reset();
   ++stats_.faults;
   stats_.is_failing = error.code() == ErrorCode::device;
-  if (running_.size() == 1) {
-    running_.front()->fail(error);
-    drop_ended();
-    return;
-  }
+}
+
+void TextRunner::begin_again() {
+  drop_ended();
   for (std::unique_ptr<RunningText>& text : running_) {
     text->sequence = {};
     text->runs_alone = true;
@@ -368,9 +367,16 @@ void TextRunner::lose_caches(const Error& error) {
   running_.clear();
 }
 
+void TextRunner::lose_caches(const Error& error) {
+  forget_caches(error);
+  if (running_.size() == 1) running_.front()->fail(error);
+  begin_again();
+}
+
 void TextRunner::fail_all(const Error& error) {
-  sequences_.reset();
-  ++stats_.faults;
+  forget_caches(error);
+  // Somebody has to go, or all would be tried again for ever.
+  if (running_.empty() && !waiting_.empty()) waiting_.front()->fail(error);
   for (auto& text : running_) text->fail(error);
   drop_ended();
 }
@@ -400,7 +406,14 @@ void TextRunner::step() {
 void TextRunner::run_step() {
   if (!has_caches()) return;
   drop_ended();
-  let_in();
+  try {
+    let_in();
+  } catch (const Error& error) {
+    forget_caches(error);
+    waiting_.front()->fail(error);
+    begin_again();
+    return;
+  }
   if (running_.empty()) return;
   look_again();
   guess();
