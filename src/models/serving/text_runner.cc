@@ -410,6 +410,7 @@ void TextRunner::run_step() {
     let_in();
   } catch (const Error& error) {
     forget_caches(error);
+    stats_.is_failing = true;  // not even an empty text has room
     waiting_.front()->fail(error);
     begin_again();
     return;
