@@ -146,10 +146,18 @@ bool TextRunner::begin(RunningText& text) {
 
 void TextRunner::look_again() {
   if (!options_.shares_prefixes) return;
+  std::vector<RunningText*> fresh;
   for (const auto& text : running_) {
-    if (text->has_rows) continue;
-    sequences_->end(text->sequence);
-    text->sequence = sequences_->begin(text->tokens());
+    if (!text->has_rows) fresh.push_back(text.get());
+  }
+  std::ranges::sort(
+      fresh, {}, [](const RunningText* text) { return std::pair(text->pending(), text->place); });
+  // Those that may have rows in this step, about.
+  std::int64_t budget = options_.prefill_rows;
+  for (std::size_t i = 0; i < fresh.size() && budget > 0; ++i) {
+    sequences_->end(fresh[i]->sequence);
+    fresh[i]->sequence = sequences_->begin(fresh[i]->tokens());
+    budget -= fresh[i]->pending();
   }
 }
 
