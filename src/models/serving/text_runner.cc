@@ -143,10 +143,18 @@ bool TextRunner::begin(RunningText& text) {
 
 void TextRunner::look_again() {
   if (!options_.shares_prefixes) return;
+  std::vector<RunningText*> fresh;
   for (const auto& text : running_) {
-    if (text->has_rows) continue;
-    sequences_->end(text->sequence);
-    text->sequence = sequences_->begin(text->tokens());
+    if (!text->has_rows) fresh.push_back(text.get());
+  }
+  std::ranges::sort(
+      fresh, {}, [](const RunningText* text) { return std::pair(text->pending(), text->place); });
+  // Those that may have rows in this step, about.
+  std::int64_t budget = options_.prefill_rows;
+  for (std::size_t i = 0; i < fresh.size() && budget > 0; ++i) {
+    sequences_->end(fresh[i]->sequence);
+    fresh[i]->sequence = sequences_->begin(fresh[i]->tokens());
+    budget -= fresh[i]->pending();
   }
 }
 
@@ -348,15 +356,14 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   draw(drawing, scores);
 }
 
-void TextRunner::lose_caches(const Error& error) {
+void TextRunner::forget_caches(const Error& error) {
   sequences_.reset();
   ++stats_.faults;
   stats_.is_failing = error.code() == ErrorCode::device;
-  if (running_.size() == 1) {
-    running_.front()->fail(error);
-    drop_ended();
-    return;
-  }
+}
+
+void TextRunner::begin_again() {
+  drop_ended();
   for (std::unique_ptr<RunningText>& text : running_) {
     text->sequence = {};
     text->runs_alone = true;
@@ -365,9 +372,16 @@ void TextRunner::lose_caches(const Error& error) {
   running_.clear();
 }
 
+void TextRunner::lose_caches(const Error& error) {
+  forget_caches(error);
+  if (running_.size() == 1) running_.front()->fail(error);
+  begin_again();
+}
+
 void TextRunner::fail_all(const Error& error) {
-  sequences_.reset();
-  ++stats_.faults;
+  forget_caches(error);
+  // Somebody has to go, or all would be tried again for ever.
+  if (running_.empty() && !waiting_.empty()) waiting_.front()->fail(error);
   for (auto& text : running_) text->fail(error);
   drop_ended();
 }
@@ -397,7 +411,15 @@ void TextRunner::step() {
 void TextRunner::run_step() {
   if (!has_caches()) return;
   drop_ended();
-  let_in();
+  try {
+    let_in();
+  } catch (const Error& error) {
+    forget_caches(error);
+    stats_.is_failing = true;  // not even an empty text has room
+    waiting_.front()->fail(error);
+    begin_again();
+    return;
+  }
   if (running_.empty()) return;
   look_again();
   guess();

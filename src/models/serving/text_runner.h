@@ -68,6 +68,8 @@ class TextRunner {
   // Behind a fault of the device, after which nobody knows what the caches hold: a text that ran
   // alone fails; of several each begins again alone, which shows whose rows were too much.
   void lose_caches(const Error& error);
+  void forget_caches(const Error& error);
+  void begin_again();  // each that runs, alone
   // Ends all that run, with their caches.
   void fail_all(const Error& error);
   bool has_caches();  // makes them again where they are gone; else what waits has failed
