@@ -25,6 +25,7 @@
 #include "models/language/load_model.h"
 #include "models/language/sequences.h"
 #include "models/language/text_loss.h"
+#include "models/quantize/quantize_file.h"
 
 namespace hearth::models {
 namespace {
@@ -134,6 +135,22 @@ TEST_P(PeftAdapters, AreTheSameWrittenAnew) {
       }
     }
   }
+}
+
+// Weights that an adapter has become part of give what both do.
+TEST_P(PeftAdapters, BecomePartOfWeights) {
+  const GoldenAdapter golden = testing::read_golden_adapter(GetParam());
+  const TemporaryFolder folder;
+  const ModelContents files = contents_of(golden.model, FileKind::gguf);
+  save_gguf(folder / "base.gguf", files.contents.arrays, files.contents.metadata);
+  QuantizeOptions options;
+  options.type = quantize_type_from_name("keep");
+  options.adapters = {{golden.folder}};
+  quantize_file(folder / "base.gguf", folder / "merged.gguf", options);
+  const LanguageModel merged = make_language_model(read_model_contents(folder / "merged.gguf"));
+  EXPECT_LE(worst_error(merged, golden.model), kMostError);
+  options.adapters = {{folder / "base.gguf"}};
+  EXPECT_NE(error_of([&] { quantize_file(folder / "base.gguf", folder / "x.gguf", options); }), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, PeftAdapters,
