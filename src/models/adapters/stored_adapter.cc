@@ -1,6 +1,7 @@
 #include "models/adapters/stored_adapter.h"
 
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -138,7 +139,9 @@ double scale_of(const PeftConfig& config, std::string_view name, std::int64_t ra
   double alpha = config.alpha;
   for (const auto& [key, unused] : config.alpha_pattern) {
     const bool is_it = name == key || name.ends_with("." + key);
-    if (is_it) alpha = find_number({{"alpha", *find_key(config.alpha_pattern, key)}}, "alpha").value_or(alpha);
+    if (is_it)
+      alpha =
+          find_number({{"alpha", *find_key(config.alpha_pattern, key)}}, "alpha").value_or(alpha);
   }
   const auto by = static_cast<double>(rank);
   return alpha / (config.is_rank_stabilized ? std::sqrt(by) : by);
@@ -183,8 +186,7 @@ StoredAdapter read_file_adapter(const std::string& path) {
   if (type != "adapter" || kind != "lora") {
     refuse_adapter(ErrorCode::unsupported, path,
                    "another kind of file; got general.type " + hearth::quoted(type) +
-                       " and adapter.type " + hearth::quoted(kind) +
-                       ", expected adapter and lora");
+                       " and adapter.type " + hearth::quoted(kind) + ", expected adapter and lora");
   }
   if (metadata.contains("adapter.alora.invocation_tokens")) {
     refuse_adapter(ErrorCode::unsupported, path,

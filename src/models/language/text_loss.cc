@@ -39,18 +39,15 @@ Array hidden_of_texts(const LanguageModel& model, const Array& tokens) {
   const Device device = model.device;
   Batch batch;
   batch.tokens = reshape(tokens, {texts * width});
-  batch.positions = reshape(expand(arange(0, width, 1, DType::i32, device), {texts, width}),
-                            {texts * width});
+  batch.positions =
+      reshape(expand(arange(0, width, 1, DType::i32, device), {texts, width}), {texts * width});
   batch.starts = arange(0, texts + 1, 1, DType::i32, device) * width;
   batch.states = arange(0, texts, 1, DType::i32, device);
   batch.width = width;
-  Cache cache(model.config,
-              {.pages = 1,
-               .page_size = 1,
-               .states = texts,
-               .keys = model.compute,
-               .values = model.compute},
-              model.compute, device);
+  Cache cache(
+      model.config,
+      {.pages = 1, .page_size = 1, .states = texts, .keys = model.compute, .values = model.compute},
+      model.compute, device);
   return model.hidden(batch, cache);
 }
 

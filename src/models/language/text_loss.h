@@ -10,8 +10,8 @@ namespace hearth::models {
 
 inline constexpr std::int32_t kNoTarget = -100;
 
-// Activations [texts * rows, dim] of tokens i32 [texts, rows], each text on its own from position 0.
-// Gradients reach what LowRank pairs of the model require them. Throws Error{unsupported} for an
+// Activations [texts * rows, dim] of tokens i32 [texts, rows], each text on its own from position
+// 0. Gradients reach what LowRank pairs of the model require them. Throws Error{unsupported} for an
 // encoder, Error{invalid_argument} for texts longer than the context.
 Array hidden_of_texts(const LanguageModel& model, const Array& tokens);
 

@@ -145,8 +145,7 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
     QuantizedTensorReport report{from.name, from.array.dtype(), tensors[i].dtype, 0, 0};
     report.bytes_before = bytes_of(report.from, element_count(tensors[i].shape));
     const bool stays = report.from == report.to && pairs[i].empty();
-    const Array to =
-        stays ? from.array : converted(from, report.to, options.importance, pairs[i]);
+    const Array to = stays ? from.array : converted(from, report.to, options.importance, pairs[i]);
     const HostBytes bytes = to.host_bytes(report.to);
     writer.write({bytes.data, static_cast<std::size_t>(bytes.bytes)});
     report.bytes_after = bytes.bytes;

@@ -21,7 +21,7 @@ struct QuantizedTensorReport {
 
 struct QuantizeOptions {
   QuantizeType type;
-  Importance importance;  // may be empty
+  Importance importance;                   // may be empty
   std::vector<AdapterFile> adapters = {};  // that become part of the weights
   GgufOptions file;
   // Called after each tensor, of `count` in all.

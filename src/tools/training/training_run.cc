@@ -163,7 +163,8 @@ TrainingResult TrainingRun::run() {
       status.step = state_.step;
       status.total_steps = total;
       status.loss = value;
-      if (has_held_out() && !state_.held_out.empty()) status.held_out_loss = state_.held_out.back().loss;
+      if (has_held_out() && !state_.held_out.empty())
+        status.held_out_loss = state_.held_out.back().loss;
       if (!state_.accuracy.empty()) status.accuracy = state_.accuracy.back().loss;
       status.rate = rate();
       status.unit = units().rate;
