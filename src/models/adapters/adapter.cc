@@ -165,6 +165,7 @@ LoadedAdapters::LoadedAdapters(const std::vector<AdapterFile>& files, const Adap
       pair->a = to_device(cast(pair->a, compute), device);
       pair->b = to_device(cast(pair->b, compute), device);
       pair->scale *= file.scale;
+      eval(std::vector<Array>{pair->a, pair->b});
     }
     adapters_.push_back({file.path, std::move(pairs)});
   }

@@ -137,11 +137,10 @@ PeftConfig peft_config(const JsonObject& config, const std::string& path) {
 // Of a module: what alpha_pattern says of it, or of modules that its name ends with.
 double scale_of(const PeftConfig& config, std::string_view name, std::int64_t rank) {
   double alpha = config.alpha;
-  for (const auto& [key, unused] : config.alpha_pattern) {
-    const bool is_it = name == key || name.ends_with("." + key);
-    if (is_it)
-      alpha =
-          find_number({{"alpha", *find_key(config.alpha_pattern, key)}}, "alpha").value_or(alpha);
+  for (const auto& [key, value] : config.alpha_pattern) {
+    if (name != key && !name.ends_with("." + key)) continue;
+    alpha = find_number({{"alpha", value}}, "alpha").value_or(alpha);
+    break;
   }
   const auto by = static_cast<double>(rank);
   return alpha / (config.is_rank_stabilized ? std::sqrt(by) : by);
