@@ -91,11 +91,10 @@ TextModel TextModel::load(const std::string& path, const TextModelOptions& optio
                ", most_texts " + std::to_string(options.most_texts) + ", drafts " +
                std::to_string(options.drafts) + ", expected at least 0, 1 and 0");
   }
-  models::LoadedModel model = models::load_language_model(
-      path, {.device = options.device,
-             .compute = options.compute,
-             .context = options.context,
-             .adapters = options.adapters});
+  models::LoadedModel model = models::load_language_model(path, {.device = options.device,
+                                                                 .compute = options.compute,
+                                                                 .context = options.context,
+                                                                 .adapters = options.adapters});
   return TextModel(std::make_shared<Loaded>(std::move(model), options));
 }
 

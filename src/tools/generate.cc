@@ -27,10 +27,10 @@ struct GenerateOptions {
 
 // Of a GGUF file, or of a folder that has a tokenizer.
 void write_with_tokens(const GenerateOptions& options, Device device) {
-  const models::LoadedModel loaded = models::load_language_model(
-      options.model, {.device = device,
-                      .compute = dtype_from_name(options.dtype),
-                      .adapters = adapter_files(options.adapters)});
+  const models::LoadedModel loaded =
+      models::load_language_model(options.model, {.device = device,
+                                                  .compute = dtype_from_name(options.dtype),
+                                                  .adapters = adapter_files(options.adapters)});
   models::GenerateOptions generate{
       .tokens = options.tokens,
       .sampling = sampling_options(options.sampling, loaded.tokenizer),

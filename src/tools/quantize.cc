@@ -1,10 +1,12 @@
 // `hearth quantize`: a model's file with smaller weights.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/quoted.h"
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
+#include "tools/lm/adapter_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -21,6 +23,7 @@ std::string mebibytes(std::int64_t bytes) {
 void add_quantize(CommandLine& line) {
   struct Arguments {
     std::string in, out, type = "q4_k_m", importance;
+    std::vector<std::string> adapters;
     bool is_pure = false, is_quiet = false;
     std::int64_t shard_mib = 0;
   };
@@ -38,6 +41,7 @@ void add_quantize(CommandLine& line) {
   command
       .option("--imatrix", arguments->importance, "How much inputs count, as llama-imatrix has it")
       .value_name("FILE");
+  add_adapter_option(command, arguments->adapters);
   command.flag("--pure", arguments->is_pure, "All matrices alike, those of the output too");
   command.option("--shard-mib", arguments->shard_mib, "Several files of at most this size each")
       .range(std::int64_t{1}, std::int64_t{1} << 40);
@@ -50,6 +54,7 @@ void add_quantize(CommandLine& line) {
     if (!arguments->importance.empty()) {
       options.importance = models::read_importance(arguments->importance);
     }
+    options.adapters = adapter_files(arguments->adapters);
     std::int64_t before = 0, after = 0;
     options.progress = [&](const models::QuantizedTensorReport& tensor, std::size_t done,
                            std::size_t count) {

@@ -62,7 +62,9 @@ TEST(TrainingTexts, WindowsFollowTheText) {
       const std::int32_t target = rows.targets[4 * row + i];
       EXPECT_GE(target, 10);
       EXPECT_LT(target, 30);
-      if (i > 0) EXPECT_EQ(rows.tokens[4 * row + i], target - 1);
+      if (i > 0) {
+        EXPECT_EQ(rows.tokens[4 * row + i], target - 1);
+      }
     }
   }
   EXPECT_EQ(texts.train_batch(7, 3, 5).tokens, rows.tokens);

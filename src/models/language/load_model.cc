@@ -52,8 +52,7 @@ LanguageModel make_language_model(const ModelContents& files, const LoadOptions&
     }
     return pairs;
   };
-  LanguageModel model(config,
-                      Weights(files.contents.arrays, options.compute, options.device, find),
+  LanguageModel model(config, Weights(files.contents.arrays, options.compute, options.device, find),
                       options.device, options.context);
   adapters.require_used();
   return model;
