@@ -42,7 +42,7 @@ Prepared prepare_packed_expert_matvec(const Signature& signature) {
   const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1],
                    &chosen = signature.inputs[2];
   const StridedOperand weights = strided_operand(weight, 1), experts = strided_operand(chosen, 2);
-  const CodedRows coded = add_coded_rows(*plan, x);
+  const CodedRows coded = add_coded_rows(*plan, x, format);
 
   // What every GPU has: more of it would keep threadgroups from running at the same time.
   const std::int64_t staged = staged_vectors(format);
