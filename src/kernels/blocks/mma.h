@@ -11,8 +11,8 @@
 // 16, of which words hold four neighbours: of row g of `a` elements 4t to 4t + 3 (x) and, of 32,
 // those 16 behind (z), the same of row g + 8 (y, w); of column g of `b` likewise (x, y).
 //
-// D is F16 or BF16; sums are f32, and those of bytes int. Where a target has no such instruction, shuffles do the same,
-// slowly.
+// D is F16 or BF16; sums are f32, and those of bytes int. Where a target has no such instruction,
+// shuffles do the same, slowly.
 
 #include "kernels/blocks/dot4.h"
 #include "kernels/blocks/elements.h"
@@ -61,7 +61,7 @@ HEARTH_INLINE int4 byte_tile_product(uint2 a, uint b, int4 sum, uint lane) {
   return sum;
 }
 HEARTH_INLINE int4 byte_tile_product(uint4 a, uint2 b, int4 sum, uint lane) {
-  return byte_tile_product(uint2(a.z, a.w), b.y,
-                           byte_tile_product(uint2(a.x, a.y), b.x, sum, lane), lane);
+  return byte_tile_product(uint2(a.z, a.w), b.y, byte_tile_product(uint2(a.x, a.y), b.x, sum, lane),
+                           lane);
 }
 #endif

@@ -70,8 +70,8 @@ struct CodedPiece {
   uint sums;  // of the first 16 and, above, of the last 16
 };
 
-// Piece `piece` of a row; where it is not inside, nothing is read. The lanes of a unit, whose pieces
-// follow each other, call it together.
+// Piece `piece` of a row; where it is not inside, nothing is read. The lanes of a unit, whose
+// pieces follow each other, call it together.
 template <typename D, bool kVectors>
 HEARTH_INLINE CodedPiece code_piece(device const typename D::memory* x, uint piece, bool inside) {
   float value[8];

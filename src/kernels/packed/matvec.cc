@@ -43,8 +43,8 @@ struct LaneUnits {
 };
 LaneUnits lane_units(DType format) {
   switch (format) {
-#define HEARTH_LANE_UNITS(name, Struct)                             \
-  case DType::name:                                                 \
+#define HEARTH_LANE_UNITS(name, Struct)                                  \
+  case DType::name:                                                      \
     return {static_cast<int>(on_host::packed_formats::Struct::together), \
             static_cast<int>(on_host::packed_formats::Struct::apart)};
     HEARTH_PACKED_FORMATS(HEARTH_LANE_UNITS)

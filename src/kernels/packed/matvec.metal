@@ -161,9 +161,8 @@ void packed_matvec_row(device const typename D::memory* x, device const uchar* w
                        threadgroup uint2* scales, threadgroup uint4* staged, Ctx ctx) {
   Staging<F, kWhole, kAlignment> stage;
   begin_rows(stage, weight, p.base, p, ctx);
-  code_row<D, kVectors, F::together, F::apart>(
-      x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales,
-                        ctx.tid.x, ctx.ntid.x);
+  code_row<D, kVectors, F::together, F::apart>(x + offset_of<ulong, kRank>(0, p.x), uint(p.units),
+                                               codes, scales, ctx.tid.x, ctx.ntid.x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   multiply_rows<F, D, 1, kBias, kAdded, kWhole, kAlignment>(stage, weight, p.base, bias, added, y,
                                                             p, 1u, codes, scales, staged, ctx);

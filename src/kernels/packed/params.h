@@ -35,7 +35,8 @@ struct PackedMatvecParams {
   Axes<kRank> x;
 };
 
-// Weight rows of a tile, units of these that a simdgroup multiplies at a time, columns of a product.
+// Weight rows of a tile, units of these that a simdgroup multiplies at a time, columns of a
+// product.
 enum { kTileRows = 16, kTileUnits = 8, kTileColumns = 8 };
 
 // Of packed_tiles(): as above.

@@ -39,7 +39,8 @@ std::int64_t tile_vectors(DType format, std::int64_t tiles, bool whole, std::int
   const std::int64_t packets = (bytes + (whole ? kTileVector - alignment : 0) + 15) / kTileVector;
   // Two steps and two least values of each unit, or fewer.
   const std::int64_t step_vectors = kTileRows * (2 * kTileUnits + 4) / 4;
-  const std::int64_t scale_vectors = kTileUnits * tiles * kTileColumns * kTileScaleBytes / kTileVector;
+  const std::int64_t scale_vectors =
+      kTileUnits * tiles * kTileColumns * kTileScaleBytes / kTileVector;
   return kTileRows * (packets | 1) + 1 + 2 * step_vectors + scale_vectors;
 }
 
@@ -50,7 +51,8 @@ bool fits_packed_tiles(const Signature& signature) {
   const DType format = ParamReader(signature.statics).dtype();
   // Pieces are whole blocks.
   return signature.inputs[0].dtype != DType::f64 && rows > 1 && rows <= kMostTileRows &&
-         units > 0 && units < kMostTileUnits && std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
+         units > 0 && units < kMostTileUnits &&
+         std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
 }
 
 Prepared prepare_packed_tiles(const Signature& signature) {
@@ -75,14 +77,14 @@ Prepared prepare_packed_tiles(const Signature& signature) {
 
   const StepArgument codes = workspace(*plan, ceil_div(units, 2) * 2 * columns * kUnit);
   const StepArgument scales = workspace(*plan, units * columns * kTileScaleBytes);
-  plan->add_step(KernelCall("packed/codes.metal", "code_columns",
-                            {dtype, std::to_string(lines.rank())})
-                     .read(type, "x", from.argument)
-                     .write("uint", "codes", codes)
-                     .write("uint2", "scales", scales)
-                     .constants(CodeRowsParams<kRuntimeRank>{
-                         .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
-                     .step(*plan, {static_cast<std::uint32_t>(columns)}, {kThreads}, kThreads));
+  plan->add_step(
+      KernelCall("packed/codes.metal", "code_columns", {dtype, std::to_string(lines.rank())})
+          .read(type, "x", from.argument)
+          .write("uint", "codes", codes)
+          .write("uint2", "scales", scales)
+          .constants(CodeRowsParams<kRuntimeRank>{
+              .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
+          .step(*plan, {static_cast<std::uint32_t>(columns)}, {kThreads}, kThreads));
 
   const runtime::DeviceTraits& device = *signature.device;
   const std::int64_t groups = ceil_div(outputs, std::int64_t{kTileRows});
@@ -99,8 +101,8 @@ Prepared prepare_packed_tiles(const Signature& signature) {
   plan->add_step(true, [&](bool whole, bool rare) {
     const std::int64_t alignment = whole ? step : 1;
     const std::int64_t each = tile_vectors(format, tiles, whole, alignment);
-    std::int64_t simdgroups = groups < kTilesForFew * processors(device) ? kManyTileSimdgroups
-                                                                         : kFewTileSimdgroups;
+    std::int64_t simdgroups =
+        groups < kTilesForFew * processors(device) ? kManyTileSimdgroups : kFewTileSimdgroups;
     while (simdgroups > 1 && simdgroups * each * kTileVector > device.threadgroup_memory) {
       simdgroups /= 2;
     }
@@ -110,8 +112,7 @@ Prepared prepare_packed_tiles(const Signature& signature) {
                        truth(added >= 0), truth(whole), std::to_string(alignment)})
         .read("uint4", "codes", codes)
         .read("uint4", "scales", scales)
-        .read("uchar", "weight",
-              whole ? aligned(bytes.argument, kTileVector) : bytes.argument)
+        .read("uchar", "weight", whole ? aligned(bytes.argument, kTileVector) : bytes.argument)
         .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)
         .read(type, "added", added >= 0 ? input_argument(signature, added) : from.argument)
         .write(type, "y", output_argument(signature))

@@ -1,8 +1,8 @@
 // packed_linear of up to 16 rows by tensor cores: y[r, o] = sum over k of x[r, k] * weight[o, k] (+
 // bias[o]) (+ added[r, o]). Text of the kernel dialect.
 //
-// A threadgroup makes 16 outputs of all rows. Its simdgroups share out the inner axis by pieces of 8
-// units of 32 elements: each copies those of 16 weight rows into threadgroup memory, 16 bytes a
+// A threadgroup makes 16 outputs of all rows. Its simdgroups share out the inner axis by pieces of
+// 8 units of 32 elements: each copies those of 16 weight rows into threadgroup memory, 16 bytes a
 // lane, the next ones being on the way, and multiplies their codes with those of x
 // (code_columns()). In the layout of the product (kernels/blocks/mma.h) a lane makes the codes that
 // it multiplies. Bound by reading the weights, and close to it by the work on sums: an instruction
@@ -61,7 +61,8 @@ struct TileStaging {
     bool inside = kWhole && start + long(last) * stride + long(packets) * 16 <= end;
 #pragma unroll
     for (int i = 0; i < int(loads); ++i) {
-      uint index = lane + 32u * uint(i), row = index / uint(packets), packet = index % uint(packets);
+      uint index = lane + 32u * uint(i), row = index / uint(packets),
+           packet = index % uint(packets);
       long from = start + long(metal::min(row, last)) * stride;
       uint before = lead(from);
       from -= long(before);
@@ -75,7 +76,8 @@ struct TileStaging {
   HEARTH_INLINE void store(threadgroup uint4* to, uint lane) const {
 #pragma unroll
     for (int i = 0; i < int(loads); ++i) {
-      uint index = lane + 32u * uint(i), row = index / uint(packets), packet = index % uint(packets);
+      uint index = lane + 32u * uint(i), row = index / uint(packets),
+           packet = index % uint(packets);
       if (row >= uint(kTileRows)) continue;
       to[row * uint(pitch) + packet] =
           uint4(held[i].word[0], held[i].word[1], held[i].word[2], held[i].word[3]);
@@ -135,7 +137,8 @@ HEARTH_INLINE void add_scaled(thread float* sums, int4 dot, float upper, float l
 // The same of two groups with a step each.
 HEARTH_INLINE float of_groups(int dot, int other, float step, float other_step) {
   float magic = as_type<float>(kIntegerBits);
-  return metal::fma(as_type<float>(other) - magic, other_step, (as_type<float>(dot) - magic) * step);
+  return metal::fma(as_type<float>(other) - magic, other_step,
+                    (as_type<float>(dot) - magic) * step);
 }
 HEARTH_INLINE void add_groups(thread float* sums, int4 dot, int4 other, thread const float* upper,
                               thread const float* lower, uint4 scale) {
@@ -178,7 +181,8 @@ struct ColumnCodes {
     }
 #pragma unroll
     for (uint n = 0u; n < uint(kTiles); ++n) {
-      scales[n] = from[metal::min(unit * kVectors + 32u * n + lane, units * kVectors - 1u)];
+      uint at = 32u * n + lane;
+      scales[n] = from[metal::min(unit + at / kVectors, units - 1u) * kVectors + at % kVectors];
     }
   }
 };
@@ -297,7 +301,8 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
     uint output = i % uint(kTileRows), column = i / uint(kTileRows);
     if (output > last || long(column) >= p.rows) continue;
     float sum = 0.0f;
-    for (uint part = 0u; part < ctx.nsg; ++part) sum += parts[part * kPart + output * kColumns + column];
+    for (uint part = 0u; part < ctx.nsg; ++part)
+      sum += parts[part * kPart + output * kColumns + column];
     long at = long(column) * p.outputs + first + long(output);
     if (kBias) sum += float(D::load(bias[first + long(output)]));
     if (kAdded) sum += float(D::load(added[at]));

@@ -5,8 +5,9 @@
 //   F::four(block, g, q)       the codes of elements 16 g + 4 q and the three behind it, of 8 bits
 //                              each, the first in the lowest bits
 //   F::code(block, e)          the code of element e
-//   F::lifted(block, g, q)     the codes as they lie, shifted up by F::lift(g) bits, still in 8 bits
-//   F::together, F::apart      how many units of 32 elements, each that many units behind the one
+//   F::lifted(block, g, q)     the codes as they lie, shifted up by F::lift(g) bits, still in 8
+//   bits F::together, F::apart      how many units of 32 elements, each that many units behind the
+//   one
 //                              before, share most bytes
 //   F::step(block, g)          the step of group g: of elements 16 g to 16 g + 15
 //   F::step_elements           32 where steps of groups 2 u and 2 u + 1 are the same, and what is
@@ -78,10 +79,11 @@ HEARTH_INLINE uint pick_by_nibbles(uint word, uint shift, uint t0, uint t1, uint
   // Places within a half of the table, and of a nibble's top bit, which half.
   uint places = word & 0x77777777u, halves = ((word & 0x88888888u) >> 1) | 0x32103210u;
   uint low0 = metal::kept(t0), high0 = metal::kept(t2);
-  uint first = metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places), halves);
+  uint first =
+      metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places), halves);
   places >>= 16;
-  uint last = metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places),
-                           halves >> 16);
+  uint last =
+      metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places), halves >> 16);
   return metal::pick4(first, last, shift == 0u ? 0x6420u : 0x7531u);
 }
 #endif
