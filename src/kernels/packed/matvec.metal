@@ -2,11 +2,11 @@
 // added[r, o]). Text of the kernel dialect.
 //
 // A simdgroup makes outputs of whole weight rows. It copies 64 units of 32 elements at a time into
-// threadgroup memory, 16 bytes a lane, the next ones being on the way while a lane multiplies two
-// of these: blocks have any size, which loads of their parts would not suit. x is coded in 8 bits
-// (codes.metal), in threadgroup memory by packed_matvec_row(), before in device memory for several
-// rows. Bound by reading the weights. Products of codes are exact; sums of f32 go along k in an
-// order that depends on k alone.
+// threadgroup memory, 16 bytes a lane, the next ones being on the way while a lane multiplies some
+// of these, which share bytes: blocks have any size, which loads of their parts would not suit. x
+// is coded in 8 bits (codes.metal), in threadgroup memory by packed_matvec_row(), before in device
+// memory for several rows. Bound by reading the weights. Products of codes are exact; sums of f32
+// go along k in an order that depends on k alone.
 
 #include "kernels/blocks/dot4.h"
 #include "kernels/packed/codes.metal"

@@ -23,8 +23,11 @@ constexpr std::int64_t kTileScaleBytes = 8;
 // Simdgroups that share out the inner axis: more where there are few tiles of outputs.
 constexpr std::int64_t kFewTileSimdgroups = 4, kManyTileSimdgroups = 8;
 constexpr std::int64_t kTilesForFew = 4;  // of a processor
-// Threads that a processor shall have registers for, of one and of two tiles of columns.
-constexpr std::int64_t kOneTileThreads = 512, kTwoTilesThreads = 256;
+// Threads that a processor shall have registers for: of one tile of columns; of wide formats; and
+// of two tiles, or where weights are read byte by byte.
+constexpr std::int64_t kOneTileThreads = 512, kWideTileThreads = 384, kTwoTilesThreads = 256;
+// Bytes of a unit beyond which a format is wide: what lanes hold of weights on their way.
+constexpr std::int64_t kNarrowUnit = 28;
 // Units of a row are counted in 32 bits, with room for what they are multiplied by.
 constexpr std::int64_t kMostTileUnits = std::int64_t{1} << 22;
 
@@ -42,6 +45,13 @@ std::int64_t tile_vectors(DType format, std::int64_t tiles, bool whole, std::int
   const std::int64_t scale_vectors =
       kTileUnits * tiles * kTileColumns * kTileScaleBytes / kTileVector;
   return kTileRows * (packets | 1) + 1 + 2 * step_vectors + scale_vectors;
+}
+
+std::int64_t tile_threads(DType format, std::int64_t tiles, bool whole) {
+  if (tiles > 1 || !whole) return kTwoTilesThreads;
+  return bytes_of(format, kUnit * block_of(format)) > kNarrowUnit * block_of(format)
+             ? kWideTileThreads
+             : kOneTileThreads;
 }
 
 }  // namespace
@@ -120,7 +130,7 @@ Prepared prepare_packed_tiles(const Signature& signature) {
         .threadgroup("uint4", "staged", each * simdgroups)
         .work(product_work(1, rows, outputs, units * kUnit))
         .step(*plan, {static_cast<std::uint32_t>(groups)}, {static_cast<std::uint32_t>(threads)},
-              tiles == 1 ? kOneTileThreads : kTwoTilesThreads, rare);
+              tile_threads(format, tiles, whole), rare);
   });
   return prepared_steps(std::move(plan));
 }
