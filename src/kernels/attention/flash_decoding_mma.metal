@@ -155,5 +155,6 @@ void flash_decoding_mma(device const typename D::memory* q, device const typenam
       ((item * p.heads + long(kv_head * group)) * p.rows + long(first)) * few.splits.extent +
       long(ctx.tg.x);
   join_simdgroups<kMatrixSimdgroups, kChunks, kPass, kQueries, kWhole>(
-      sum, best, total, queries, parts, row_stats, line, few.splits.extent, uint(p.dv), shared, ctx);
+      sum, best, total, queries, parts, row_stats, line, few.splits.extent, uint(p.dv), shared,
+      ctx);
 }

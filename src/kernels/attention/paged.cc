@@ -235,11 +235,12 @@ Step matrix_step(StepPlan& plan, const PagedInputs& in, const StepArgument& unit
   const std::int64_t shares = shares_of_pieces(in, p, kMatrixThreads);
   const auto vectors = [&](int i) { return aligned(in.arguments[i], kPacketBytes); };
   return KernelCall("attention/paged_matrix.metal", "paged_matrix",
-                    {dtype_struct(in.dtype()), std::to_string(columns), std::to_string(queries),
+                    {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
+                     std::to_string(columns), std::to_string(queries),
                      truth(p.d == columns && p.dv == columns), truth(in.has_softcap)})
       .read(in.memory(), "q", vectors(paged::kQ))
-      .read(in.memory(), "keys", vectors(paged::kKeys))
-      .read(in.memory(), "values", vectors(paged::kValues))
+      .read(in.cache_memory(), "keys", vectors(paged::kKeys))
+      .read(in.cache_memory(), "values", vectors(paged::kValues))
       .read("int", "pages", in.arguments[paged::kPages])
       .read("int", "units", units)
       .write("float", "parts", parts)
@@ -387,10 +388,13 @@ bool accepts_paged_tiles(const Signature& signature) {
 
 bool accepts_paged_matrix(const Signature& signature) {
   const TensorSpec& q = signature.inputs[paged::kQ];
+  const DType keys = signature.inputs[paged::kKeys].dtype;
   const std::int64_t dv = signature.output.shape[2];
-  return accepts_paged_tiles(signature) && size_of(q.dtype) == 2 &&
-         q.dtype == signature.inputs[paged::kKeys].dtype && q.shape[2] % kMatrixVector == 0 &&
-         dv % kMatrixVector == 0 && std::max(q.shape[2], dv) <= kMostMatrixColumns &&
+  // Of f16 q few become bf16 without a loss.
+  const bool fits_keys = q.dtype == keys || (q.dtype == DType::bf16 && keys == DType::f16);
+  return accepts_paged_tiles(signature) && size_of(q.dtype) == 2 && fits_keys &&
+         q.shape[2] % kMatrixVector == 0 && dv % kMatrixVector == 0 &&
+         std::max(q.shape[2], dv) <= kMostMatrixColumns &&
          element_count(signature.output.shape) > 0;
 }
 

@@ -1,5 +1,6 @@
 // paged_attention for units, as paged_pieces.metal, of f16 and bf16 by tensor cores. Text of the
-// kernel dialect.
+// kernel dialect. Queries of bf16 become f16 where keys are: as they are, but for the tiniest and
+// for those beyond f16, which become its largest.
 //
 // Up to 8 heads that read the same keys are the rows of a tile, in the layout of
 // flash_decoding_mma.metal: lanes multiply 16 bytes of a key or value as they were loaded. A
@@ -22,10 +23,29 @@ HEARTH_INLINE long slot_offset(int slot, constant PagedOperand& rows) {
   return long(metal::max(slot, 0)) * rows.row;
 }
 
+// Vectors of Q as those of D.
+template <typename Q, typename D>
+struct QueryOf {
+  static HEARTH_INLINE Packet<16> from(Packet<16> query) {
+    const float kMost = 65504.0f;
+    Packet<16> made;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      float x = Q::get(query.word, i);
+      D::put(made.word, i, x > kMost ? kMost : x < -kMost ? -kMost : x);
+    }
+    return made;
+  }
+};
+template <typename D>
+struct QueryOf<D, D> {
+  static HEARTH_INLINE Packet<16> from(Packet<16> query) { return query; }
+};
+
 // d and dv are multiples of 8 and at most kColumns, or equal to it with kWhole; vectors begin at
 // multiples of 16 bytes. kQueries, a power of two up to 8, is how many `shared` has room for.
-template <typename D, int kColumns, int kQueries, bool kWhole, bool kSoftcap>
-void paged_matrix(device const typename D::memory* q, device const typename D::memory* keys,
+template <typename Q, typename D, int kColumns, int kQueries, bool kWhole, bool kSoftcap>
+void paged_matrix(device const typename Q::memory* q, device const typename D::memory* keys,
                   device const typename D::memory* values, device const int* pages,
                   device const int* units, device float* parts, device float* row_stats,
                   constant PagedAttentionParams& p, threadgroup float* shared,
@@ -53,6 +73,7 @@ void paged_matrix(device const typename D::memory* q, device const typename D::m
                                     8u * t, 32u, last_key_column);
 #pragma unroll
   for (uint i = 0; i < uint(kKeyVectors); ++i) {
+    query[i] = QueryOf<Q, D>::from(query[i]);
     if (!exists || (!kWhole && 32u * i + 8u * t > last_key_column)) {
 #pragma unroll
       for (int w = 0; w < 4; ++w) query[i].word[w] = 0u;

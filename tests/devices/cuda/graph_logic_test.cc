@@ -199,9 +199,8 @@ TEST_F(CudaGraphLogic, WaitsForItsLaunchesBeforeItGoes) {
 }
 
 TEST_F(CudaGraphLogic, GivesAllBackWhenItCannotBeMade) {
-  for (const char* call :
-       {"cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphAddDependencies_v2",
-        "cuGraphInstantiateWithFlags"}) {
+  for (const char* call : {"cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphAddDependencies_v2",
+                           "cuGraphInstantiateWithFlags"}) {
     const int live = fake_->live();
     fake_->fail[call] = Result::invalid_value;
     error_of(ErrorCode::device, [&] { driver_->instantiate(diamond()); });

@@ -1,5 +1,5 @@
-// Rows of a GPU about attention over pages, one row of each sequence: what it reads of keys and
-// values in a second, and the time of caches of codes beside that of caches of f16.
+// Rows of a GPU about attention over pages of codes, one row of each sequence: its time beside that
+// of caches of f16.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -26,15 +26,14 @@ struct DecodedRows {
   // `bits`: of codes of turbo_quantize(), in place of `cache`.
   DecodedRows(std::int64_t sequences, std::int64_t length, DType cache, std::int64_t bits,
               Device device) {
-    const DType compute = cache == DType::bf16 ? DType::bf16 : DType::f16;
     const std::int64_t slots = sequences * length, page_count = slots / kDecodedPage;
     const auto rows = [&] {
       const Array drawn =
-          random_normal({slots, kDecodedKvHeads, kDecodedDim}, 0, 1, compute, device);
+          random_normal({slots, kDecodedKvHeads, kDecodedDim}, 0, 1, DType::f16, device);
       if (bits != 0) return turbo_quantize(drawn, bits).eval();
       return (is_packed(cache) ? quantize(drawn, cache) : drawn).eval();
     };
-    q = random_normal({sequences, kDecodedHeads, kDecodedDim}, 0, 1, compute, device).eval();
+    q = random_normal({sequences, kDecodedHeads, kDecodedDim}, 0, 1, DType::f16, device).eval();
     keys = rows();
     values = rows();
     options.key_bits = options.value_bits = bits;
@@ -56,28 +55,10 @@ struct DecodedRows {
   }
 };
 
-std::string sized_row(std::int64_t sequences, std::int64_t length, const std::string& cache) {
-  return "gpu/paged/" + std::to_string(sequences) + "x" + std::to_string(length) + "_" + cache;
-}
-
 }  // namespace
 
 void bench_gpu_paged(Bench& bench) {
   const Device device = bench.device();
-  struct Floats {
-    std::int64_t sequences, length;
-    double most;  // TB/s; 0: none asked for
-  };
-  for (const auto [sequences, length, most] : {Floats{1, 1024, 0}, Floats{1, 32768, 3},
-                                               Floats{64, 1024, 0}, Floats{64, 32768, 3}}) {
-    RowSpec spec = bandwidth_row(
-        sized_row(sequences, length, "bf16"),
-        2.0 * 2.0 * static_cast<double>(sequences * length * kDecodedKvHeads * kDecodedDim));
-    if (most > 0) spec.most = most;
-    if (!bench.wants(spec.row)) continue;
-    const DecodedRows rows(sequences, length, DType::bf16, 0, device);
-    bench.measure(spec, streamed(device, queued([&] { return rows.run(); })));
-  }
   struct Codes {
     const char* name;
     DType dtype;
@@ -88,13 +69,16 @@ void bench_gpu_paged(Bench& bench) {
        {Codes{"q8_0", DType::q8_0, 0, 1}, Codes{"tq4", DType::u8, 4, 1 / 1.3}}) {
     for (const std::int64_t sequences : {1, 16}) {
       constexpr std::int64_t kLength = 32768;
-      RowSpec spec = latency_row(sized_row(sequences, kLength, name), "stream");
+      RowSpec spec = latency_row("gpu/paged/decode_" + std::string(name) + "_gqa32_8_d128_" +
+                                     std::to_string(sequences) + "x32k",
+                                 "stream");
       spec.ratio = ratio;
       if (!bench.wants(spec.row)) continue;
       const DecodedRows coded(sequences, kLength, dtype, bits, device);
       const DecodedRows plain(sequences, kLength, DType::f16, 0, device);
-      bench.measure(spec, streamed(device, queued([&] { return coded.run(); })),
-                    {streamed(device, queued([&] { return plain.run(); }))});
+      Contestant f16 = streamed(device, queued([&] { return plain.run(); }));
+      f16.name = "f16";
+      bench.measure(spec, streamed(device, queued([&] { return coded.run(); })), {f16});
     }
   }
 }
