@@ -127,11 +127,10 @@ TEST(LaunchShapes, PagedAttention) {
   };
   const std::string one = "tiles 1,1,1x32 1,8,16x256 1,32,1x256";
   const std::string matrix = "matrix 1,1,1x32 1,8,16x128 1,32,1x256";
-  EXPECT_EQ(shapes(1), (Shapes{{"M2", one},
-                               {"M2 Max", one},
-                               {"RTX 4060", matrix},
-                               {"L4", matrix},
-                               {"H200", matrix}}));
+  EXPECT_EQ(
+      shapes(1),
+      (Shapes{
+          {"M2", one}, {"M2 Max", one}, {"RTX 4060", matrix}, {"L4", matrix}, {"H200", matrix}}));
   EXPECT_EQ(shapes(64), (Shapes{
                             {"M2", "tiles 1,1,1x32 64,8,1x256 64,32,1x256 67,32,1x128"},
                             {"M2 Max", "tiles 1,1,1x32 64,8,2x256 64,32,1x256 67,32,1x128"},

@@ -97,6 +97,10 @@ struct PagedInputs {
   }
   DType dtype() const { return input(paged::kQ).dtype; }
   DType cache_dtype() const { return input(paged::kKeys).dtype; }
+  // What tensor cores multiply.
+  DType matrix_dtype() const {
+    return key_format != 0 || value_format != 0 ? DType::f16 : cache_dtype();
+  }
   std::string memory() const { return dialect_type(dtype()); }
   std::string cache_memory() const { return dialect_type(cache_dtype()); }
   std::string value() const { return sum_type(dtype()); }
@@ -233,14 +237,19 @@ Step matrix_step(StepPlan& plan, const PagedInputs& in, const StepArgument& unit
   const std::int64_t columns = std::max(p.d, p.dv) <= 64 ? 64 : kMostMatrixColumns;
   const std::int64_t simdgroups = kMatrixThreads / kSimdWidth;
   const std::int64_t shares = shares_of_pieces(in, p, kMatrixThreads);
-  const auto vectors = [&](int i) { return aligned(in.arguments[i], kPacketBytes); };
+  const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
+  const auto vectors = [&](int i, paged::CacheFormat format) {
+    return aligned(in.arguments[i], PagedInputs::wide_bytes(format));
+  };
   return KernelCall("attention/paged_matrix.metal", "paged_matrix",
-                    {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
-                     std::to_string(columns), std::to_string(queries),
-                     truth(p.d == columns && p.dv == columns), truth(in.has_softcap)})
-      .read(in.memory(), "q", vectors(paged::kQ))
-      .read(in.cache_memory(), "keys", vectors(paged::kKeys))
-      .read(in.cache_memory(), "values", vectors(paged::kValues))
+                    {dtype_struct(in.dtype()), dtype_struct(in.matrix_dtype()),
+                     PagedInputs::loader(keys, in.key_format, true),
+                     PagedInputs::loader(values, in.value_format, true), std::to_string(columns),
+                     std::to_string(queries), truth(p.d == columns && p.dv == columns),
+                     truth(in.has_softcap)})
+      .read(in.memory(), "q", vectors(paged::kQ, 0))
+      .read(dialect_type(keys.dtype), "keys", vectors(paged::kKeys, in.key_format))
+      .read(dialect_type(values.dtype), "values", vectors(paged::kValues, in.value_format))
       .read("int", "pages", in.arguments[paged::kPages])
       .read("int", "units", units)
       .write("float", "parts", parts)
@@ -386,16 +395,33 @@ bool accepts_paged_tiles(const Signature& signature) {
          signature.inputs[paged::kValues].dtype == keys && accepts_paged_pieces(signature);
 }
 
-bool accepts_paged_matrix(const Signature& signature) {
+namespace {
+
+// Whether q becomes `keys` without a loss: few of f16 are bf16.
+bool fits_matrix(const Signature& signature, DType keys) {
   const TensorSpec& q = signature.inputs[paged::kQ];
-  const DType keys = signature.inputs[paged::kKeys].dtype;
   const std::int64_t dv = signature.output.shape[2];
-  // Of f16 q few become bf16 without a loss.
   const bool fits_keys = q.dtype == keys || (q.dtype == DType::bf16 && keys == DType::f16);
-  return accepts_paged_tiles(signature) && size_of(q.dtype) == 2 && fits_keys &&
-         q.shape[2] % kMatrixVector == 0 && dv % kMatrixVector == 0 &&
-         std::max(q.shape[2], dv) <= kMostMatrixColumns &&
+  return size_of(q.dtype) == 2 && fits_keys && q.shape[2] % kMatrixVector == 0 &&
+         dv % kMatrixVector == 0 && std::max(q.shape[2], dv) <= kMostMatrixColumns &&
          element_count(signature.output.shape) > 0;
+}
+
+}  // namespace
+
+bool accepts_paged_matrix(const Signature& signature) {
+  return accepts_paged_tiles(signature) &&
+         fits_matrix(signature, signature.inputs[paged::kKeys].dtype);
+}
+
+bool accepts_paged_code_matrix(const Signature& signature) {
+  const paged::Settings s = paged::settings_of(ParamReader(signature.statics));
+  const auto fits = [&](int i, paged::CacheFormat format) {
+    return format != 0 || signature.inputs[static_cast<std::size_t>(i)].dtype == DType::f16;
+  };
+  return paged::has_codes(ParamReader(signature.statics)) && fits(paged::kKeys, s.key_format) &&
+         fits(paged::kValues, s.value_format) && fits_pieces(signature) &&
+         fits_matrix(signature, DType::f16);
 }
 
 bool fits_paged_matrix(const Signature& signature) {
@@ -414,6 +440,9 @@ Prepared prepare_paged_tiles(const Signature& signature) {
 }
 Prepared prepare_paged_matrix(const Signature& signature) {
   return prepare_paged(signature, true, true);
+}
+Prepared prepare_paged_code_matrix(const Signature& signature) {
+  return prepare_paged(signature, false, true);
 }
 
 }  // namespace hearth::gpu

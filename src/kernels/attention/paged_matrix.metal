@@ -1,6 +1,7 @@
 // paged_attention for units, as paged_pieces.metal, of f16 and bf16 by tensor cores. Text of the
 // kernel dialect. Queries of bf16 become f16 where keys are: as they are, but for the tiniest and
-// for those beyond f16, which become its largest.
+// for those beyond f16, which become its largest. Elements of caches of codes are rounded to f16,
+// as if they had been stored so.
 //
 // Up to 8 heads that read the same keys are the rows of a tile, in the layout of
 // flash_decoding_mma.metal: lanes multiply 16 bytes of a key or value as they were loaded. A
@@ -9,14 +10,15 @@
 // Values are on their way while keys are multiplied, and the next keys while values are. In place
 // of a key that the row does not see slot 0 is read, and weighs nothing.
 //
-// Bound by memory: each key and value is read once for 8 heads, at 5 instructions for 16 bytes.
+// Bound by memory: each key and value is read once for 8 heads, at 5 instructions for 16 bytes; of
+// codes by making floats of them.
 // Scores and sums are f32; weights are rounded to the dtype, and it is the rounded ones that are
 // summed up.
 
 #include "kernels/attention/matrix_rows.metal"
-#include "kernels/attention/paged.metal"
+#include "kernels/attention/paged_codes.metal"
 
-enum { kPagedSimdgroups = 4, kMatrixPiece = 256 };
+enum { kPagedSimdgroups = 4 };
 
 // Offsets of the rows of slots; those of none are that of slot 0.
 HEARTH_INLINE long slot_offset(int slot, constant PagedOperand& rows) {
@@ -42,11 +44,42 @@ struct QueryOf<D, D> {
   static HEARTH_INLINE Packet<16> from(Packet<16> query) { return query; }
 };
 
+// 8 columns of a row of a cache as those of D: what is stored, or made of codes.
+template <typename D, typename Cache>
+struct VectorsOf {
+  static HEARTH_INLINE Packet<16> load(device const typename Cache::memory* row, uint column) {
+    Cache cache;
+    cache.load(row, int(column), 1, 0);
+    Packet<16> made;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) D::put(made.word, i, cache.get(i));
+    return made;
+  }
+};
+template <typename D, typename F>
+struct VectorsOf<D, PlainCache<F, true>> {
+  static HEARTH_INLINE Packet<16> load(device const typename F::memory* row, uint column) {
+    return Packet<16>::read(row + column);
+  }
+};
+template <bool kWhole, int kCount, typename D, typename Cache>
+HEARTH_INLINE void load_columns(thread Packet<16>* to, device const typename Cache::memory* row,
+                                uint column, uint step, uint last) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    uint at = column + uint(i) * step;
+    to[i] = VectorsOf<D, Cache>::load(row, kWhole ? at : metal::min(at, last));
+  }
+}
+
+// K and V are caches of paged_codes.metal: floats of D in vectors, or codes.
+//
 // d and dv are multiples of 8 and at most kColumns, or equal to it with kWhole; vectors begin at
 // multiples of 16 bytes. kQueries, a power of two up to 8, is how many `shared` has room for.
-template <typename Q, typename D, int kColumns, int kQueries, bool kWhole, bool kSoftcap>
-void paged_matrix(device const typename Q::memory* q, device const typename D::memory* keys,
-                  device const typename D::memory* values, device const int* pages,
+template <typename Q, typename D, typename K, typename V, int kColumns, int kQueries, bool kWhole,
+          bool kSoftcap>
+void paged_matrix(device const typename Q::memory* q, device const typename K::memory* keys,
+                  device const typename V::memory* values, device const int* pages,
                   device const int* units, device float* parts, device float* row_stats,
                   constant PagedAttentionParams& p, threadgroup float* shared,
                   threadgroup int* slots, Ctx ctx) {
@@ -62,8 +95,8 @@ void paged_matrix(device const typename Q::memory* q, device const typename D::m
   int begin = paged_begin(position, p), end = position + 1;
   uint g = ctx.lane / 4u, t = ctx.lane % 4u;
   uint last_key_column = uint(p.d) - 8u, last_value_column = uint(p.dv) - 8u;
-  device const typename D::memory* key_rows = keys + p.keys.base + long(kv_head) * p.keys.head;
-  device const typename D::memory* value_rows =
+  device const typename K::memory* key_rows = keys + p.keys.base + long(kv_head) * p.keys.head;
+  device const typename V::memory* value_rows =
       values + p.values.base + long(kv_head) * p.values.head;
 
   bool exists = g < queries;
@@ -82,22 +115,22 @@ void paged_matrix(device const typename Q::memory* q, device const typename D::m
   float scale = Number<float>::of(p.scale), softcap = Number<float>::of(p.softcap);
 
 #pragma unroll 1
-  for (int piece = begin / kMatrixPiece + int(ctx.tg.z); piece * kMatrixPiece < end;
+  for (int piece = begin / kPieceKeys + int(ctx.tg.z); piece * kPieceKeys < end;
        piece += int(ctx.ntg.z)) {
-    int base = piece * kMatrixPiece;
-    for (int i = int(ctx.tid.x); i < kMatrixPiece; i += 32 * kPagedSimdgroups) {
+    int base = piece * kPieceKeys;
+    for (int i = int(ctx.tid.x); i < kPieceKeys; i += 32 * kPagedSimdgroups) {
       int key = base + i;
       slots[i] = key >= begin && key < end ? paged_slot(pages, sequence, key, p) : -1;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
-    int count = metal::min(end - base, int(kMatrixPiece)), from = int(ctx.sg) * kTileKeys;
+    int count = metal::min(end - base, int(kPieceKeys)), from = int(ctx.sg) * kTileKeys;
     while (from + kTileKeys <= begin - base) from += kHop;
     Packet<16> key_row[2][kKeyVectors], value_row[4][kChunks];
     if (from < count) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        load_vectors<kWhole, kKeyVectors>(
+        load_columns<kWhole, kKeyVectors, D, K>(
             key_row[h], key_rows + slot_offset(slots[from + 8 * h + int(g)], p.keys), 8u * t, 32u,
             last_key_column);
       }
@@ -113,8 +146,8 @@ void paged_matrix(device const typename Q::memory* q, device const typename D::m
       for (int r = 0; r < 4; ++r) {
         int slot = slots[from + 8 * (r / 2) + r % 2 + 2 * int(t)];
         lacks = lacks || slot < 0;
-        load_vectors<kWhole, kChunks>(value_row[r], value_rows + slot_offset(slot, p.values),
-                                      8u * g, uint(kChunk), last_value_column);
+        load_columns<kWhole, kChunks, D, V>(value_row[r], value_rows + slot_offset(slot, p.values),
+                                            8u * g, uint(kChunk), last_value_column);
       }
       float score[4];
       float top = -INFINITY;
@@ -143,7 +176,7 @@ void paged_matrix(device const typename Q::memory* q, device const typename D::m
       if (from + kHop < count) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          load_vectors<kWhole, kKeyVectors>(
+          load_columns<kWhole, kKeyVectors, D, K>(
               key_row[h], key_rows + slot_offset(slots[from + kHop + 8 * h + int(g)], p.keys),
               8u * t, 32u, last_key_column);
         }
