@@ -67,6 +67,18 @@ HEARTH_INLINE int dot2(uint pair, uint bytes, int sum) {
   return sum;
 }
 
+// What every launch begins with. A graph may start it while the launch before it still runs
+// (src/devices/cuda/driver/commands/cuda_graph.h): nothing of memory is touched before that one,
+// and with it all that it waited for, has ended. Then the next launch may be started.
+#if __CUDA_ARCH__ >= 900
+HEARTH_INLINE void begin_launch() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+#else
+HEARTH_INLINE void begin_launch() {}
+#endif
+
 HEARTH_INLINE uint lane_index() {
   uint lane;
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
