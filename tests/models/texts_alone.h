@@ -46,7 +46,7 @@ inline Tokenizer words(std::int64_t vocabulary) {
 // texts at near ties.
 inline LoadedModel loaded_golden(const std::string& name) {
   LanguageModel model =
-      testing::golden_language_model(testing::read_golden_model(name), DType::f64, kContext);
+      testing::golden_language_model(testing::read_golden_model(name), DType::f32, kContext);
   model.config.context = kContext;
   const std::int64_t vocabulary = model.vocabulary();
   return {std::move(model), words(vocabulary)};
