@@ -512,8 +512,8 @@ TEST(Gemm, SameBitsForAnyNumberOfRows) {
               g.b_col_stride = is_turned ? k : 1;
               multiply(g);
             }
-            EXPECT_EQ(parts, all) << name(dtype) << " " << name(c_dtype) << " m=" << m
-                                  << " n=" << n << " k=" << k << " by " << some << " rows"
+            EXPECT_EQ(parts, all) << name(dtype) << " " << name(c_dtype) << " m=" << m << " n=" << n
+                                  << " k=" << k << " by " << some << " rows"
                                   << (is_turned ? ", turned" : "");
           }
         }

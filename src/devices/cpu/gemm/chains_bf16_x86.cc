@@ -128,8 +128,7 @@ HEARTH_CHAINS_TARGET void pair_columns(const PairProduct& p, const bfloat16* x, 
   constexpr int kVectors = 2;
   constexpr std::int64_t kAll = kVectors * kPairLanes;
   // Dense columns lie one behind the other, and so do those that come next.
-  const bfloat16* const next =
-      p.b_stride == p.k && count >= kAll ? b + kAll * p.b_stride : nullptr;
+  const bfloat16* const next = p.b_stride == p.k && count >= kAll ? b + kAll * p.b_stride : nullptr;
   const auto mask = [&](int v) HEARTH_CHAINS_TARGET {
     const std::int64_t some = std::clamp<std::int64_t>(count - v * kPairLanes, 0, kPairLanes);
     return static_cast<__mmask16>((1u << some) - 1);
@@ -233,8 +232,7 @@ HEARTH_CHAINS_TARGET void pair_rows(const PairProduct& p, const bfloat16* x, flo
       const __m512i low = _mm512_maskz_loadu_epi16(read, b + at * p.b_stride);
       const __m512i high = is_whole ? _mm512_maskz_loadu_epi16(read, b + (at + 1) * p.b_stride)
                                     : _mm512_setzero_si512();
-      const __m512i woven[2] = {_mm512_unpacklo_epi16(low, high),
-                                _mm512_unpackhi_epi16(low, high)};
+      const __m512i woven[2] = {_mm512_unpacklo_epi16(low, high), _mm512_unpackhi_epi16(low, high)};
       HEARTH_UNROLL
       for (int i = 0; i < MR; ++i) {
         const __m512i pair = repeat_pair(x + i * p.x_stride + at, is_whole);
@@ -247,10 +245,12 @@ HEARTH_CHAINS_TARGET void pair_rows(const PairProduct& p, const bfloat16* x, flo
       HEARTH_UNROLL
       for (int v = 0; v < 2; ++v) order[i][v].end_step();
       float* const to = y + i * p.y_stride + j;
-      _mm512_mask_storeu_ps(to, static_cast<__mmask16>(read),
-                            _mm512_permutex2var_ps(order[i][0].sum, to_columns[0], order[i][1].sum));
-      _mm512_mask_storeu_ps(to + 16, static_cast<__mmask16>(read >> 16),
-                            _mm512_permutex2var_ps(order[i][0].sum, to_columns[1], order[i][1].sum));
+      _mm512_mask_storeu_ps(
+          to, static_cast<__mmask16>(read),
+          _mm512_permutex2var_ps(order[i][0].sum, to_columns[0], order[i][1].sum));
+      _mm512_mask_storeu_ps(
+          to + 16, static_cast<__mmask16>(read >> 16),
+          _mm512_permutex2var_ps(order[i][0].sum, to_columns[1], order[i][1].sum));
     }
   }
 }

@@ -177,8 +177,8 @@ void run_columns(const How& how, const GemmArgs& g, std::int64_t batch, const Vi
       }
     }
   }
-  ChainProduct<typename How::X, S, T> p{v.m, n, v.k, how.depth, x, x_stride, nullptr, 0,
-                                        sums, stride, g.accumulate};
+  ChainProduct<typename How::X, S, T> p{v.m,     n, v.k,  how.depth, x,           x_stride,
+                                        nullptr, 0, sums, stride,    g.accumulate};
   p.b = static_cast<const S*>(v.b) + j * v.b_col_stride;
   if (v.b_col_stride == 1) {
     p.b_stride = v.b_row_stride;

@@ -1,4 +1,4 @@
-// Square blocks, turned in registers as they are loaded; included once for every target.
+// Turning square blocks in registers; included once for every target.
 
 #if defined(HEARTH_DEVICES_CPU_GEMM_TURN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEARTH_DEVICES_CPU_GEMM_TURN_INL_H_
@@ -21,73 +21,76 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D>
 inline constexpr int kLanesOf = static_cast<int>(hn::MaxLanes(D()));
 
-#if HWY_TARGET != HWY_SCALAR
-// Blocks of 16 bytes, the first at `from`, the next ones `stride` bytes further. Only the first
-// is loaded to be moved: the others go where they belong on their way, which takes no shuffle.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const std::byte* from,
-                                  [[maybe_unused]] std::int64_t stride) {
-  if constexpr (kLanesOf<D> * sizeof(T) <= 16) {
-    return hn::LoadU(d, reinterpret_cast<const T*>(from));
-  } else if constexpr (kLanesOf<D> * sizeof(T) == 32) {
-    const hn::Half<D> dh;
-    return hn::Combine(d, hn::LoadU(dh, reinterpret_cast<const T*>(from + stride)),
-                       hn::LoadU(dh, reinterpret_cast<const T*>(from)));
-  } else {
 #if HWY_MAX_BYTES == 64
-    const auto at = [&](std::int64_t block) {
-      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + block * stride));
-    };
-    __m512i v = _mm512_castsi128_si512(at(0));
-    v = _mm512_mask_broadcast_i32x4(v, 0x00f0, at(1));
-    v = _mm512_mask_broadcast_i32x4(v, 0x0f00, at(2));
-    v = _mm512_mask_broadcast_i32x4(v, 0xf000, at(3));
-    return hn::BitCast(d, hn::Vec512<std::int32_t>{v});
+template <int kSelect>
+HWY_INLINE hn::Vec512<float> select_blocks(hn::Vec512<float> a, hn::Vec512<float> b) {
+  return hn::Vec512<float>{_mm512_shuffle_f32x4(a.raw, b.raw, kSelect)};
+}
+template <int kSelect>
+HWY_INLINE hn::Vec512<double> select_blocks(hn::Vec512<double> a, hn::Vec512<double> b) {
+  return hn::Vec512<double>{_mm512_shuffle_f64x2(a.raw, b.raw, kSelect)};
+}
 #endif
+
+// Lane i of vector j and lane j of vector i change places, for as many vectors as lanes.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void turn([[maybe_unused]] D d, [[maybe_unused]] V (&v)[kLanesOf<D>]) {
+#if HWY_TARGET != HWY_SCALAR
+  constexpr int kLanes = kLanesOf<D>;
+  constexpr int kEach = 16 / static_cast<int>(sizeof(hn::TFromD<D>));  // lanes of a block
+  // Within blocks: v[kEach * q + e] has, in block x, lane kEach * x + e of vectors from kEach * q.
+  V s[kLanes];
+  HEARTH_UNROLL
+  for (int j = 0; j < kLanes; j += 2) {
+    s[j] = hn::InterleaveLower(d, v[j], v[j + 1]);
+    s[j + 1] = hn::InterleaveUpper(d, v[j], v[j + 1]);
   }
+  if constexpr (kEach == 4) {
+    const hn::RepartitionToWide<D> dw;
+    HEARTH_UNROLL
+    for (int j = 0; j < kLanes; j += 4) {
+      const auto a = hn::BitCast(dw, s[j]), b = hn::BitCast(dw, s[j + 1]);
+      const auto c = hn::BitCast(dw, s[j + 2]), e = hn::BitCast(dw, s[j + 3]);
+      s[j] = hn::BitCast(d, hn::InterleaveLower(dw, a, c));
+      s[j + 1] = hn::BitCast(d, hn::InterleaveUpper(dw, a, c));
+      s[j + 2] = hn::BitCast(d, hn::InterleaveLower(dw, b, e));
+      s[j + 3] = hn::BitCast(d, hn::InterleaveUpper(dw, b, e));
+    }
+  }
+  constexpr int kBlocks = kLanes / kEach;
+  HEARTH_UNROLL
+  for (int e = 0; e < kEach; ++e) {
+    if constexpr (kBlocks == 1) {
+      v[e] = s[e];
+    } else if constexpr (kBlocks == 2) {
+      v[e] = hn::ConcatLowerLower(d, s[kEach + e], s[e]);
+      v[kEach + e] = hn::ConcatUpperUpper(d, s[kEach + e], s[e]);
+    } else {
+#if HWY_MAX_BYTES == 64
+      const V low = select_blocks<0x44>(s[e], s[kEach + e]);
+      const V high = select_blocks<0xee>(s[e], s[kEach + e]);
+      const V low_behind = select_blocks<0x44>(s[2 * kEach + e], s[3 * kEach + e]);
+      const V high_behind = select_blocks<0xee>(s[2 * kEach + e], s[3 * kEach + e]);
+      v[e] = select_blocks<0x88>(low, low_behind);
+      v[kEach + e] = select_blocks<0xdd>(low, low_behind);
+      v[2 * kEach + e] = select_blocks<0x88>(high, high_behind);
+      v[3 * kEach + e] = select_blocks<0xdd>(high, high_behind);
+#endif
+    }
+  }
+#endif
 }
 
-#endif
-
-// As many columns as a vector has lanes, `stride` bytes apart, turned: lane j of v[i] is value i of column j.
+// As many columns as a vector has lanes, `stride` bytes apart, turned: lane j of v[i] is value i of
+// column j.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void load_turned(D d, const std::byte* from, std::int64_t stride,
                             hn::Vec<D> (&v)[kLanesOf<D>]) {
-#if HWY_TARGET == HWY_SCALAR
-  (void)stride;
-  v[0] = hn::LoadU(d, reinterpret_cast<const T*>(from));
-#else
-  constexpr int kLanes = kLanesOf<D>;
-  constexpr int kEach = 16 / static_cast<int>(sizeof(T));  // lanes of a block
-  constexpr int kBlocks = kLanes / kEach;
-  using V = hn::Vec<D>;
-  // s[kEach * c + j] has, in block q, values kEach * c and on of column kEach * q + j.
-  V s[kLanes];
   HEARTH_UNROLL
-  for (int j = 0; j < kEach; ++j) {
-    HEARTH_UNROLL
-    for (int c = 0; c < kBlocks; ++c) {
-      s[kEach * c + j] = load_blocks(d, from + j * stride + 16 * c, kEach * stride);
-    }
+  for (int j = 0; j < kLanesOf<D>; ++j) {
+    v[j] = hn::LoadU(d, reinterpret_cast<const T*>(from + j * stride));
   }
-  HEARTH_UNROLL
-  for (int c = 0; c < kLanes; c += kEach) {
-    if constexpr (kEach == 2) {
-      v[c] = hn::InterleaveLower(d, s[c], s[c + 1]);
-      v[c + 1] = hn::InterleaveUpper(d, s[c], s[c + 1]);
-    } else {
-      const hn::RepartitionToWide<D> dw;
-      const auto a = hn::BitCast(dw, hn::InterleaveLower(d, s[c], s[c + 1]));
-      const auto b = hn::BitCast(dw, hn::InterleaveUpper(d, s[c], s[c + 1]));
-      const auto e = hn::BitCast(dw, hn::InterleaveLower(d, s[c + 2], s[c + 3]));
-      const auto f = hn::BitCast(dw, hn::InterleaveUpper(d, s[c + 2], s[c + 3]));
-      v[c] = hn::BitCast(d, hn::InterleaveLower(dw, a, e));
-      v[c + 1] = hn::BitCast(d, hn::InterleaveUpper(dw, a, e));
-      v[c + 2] = hn::BitCast(d, hn::InterleaveLower(dw, b, f));
-      v[c + 3] = hn::BitCast(d, hn::InterleaveUpper(dw, b, f));
-    }
-  }
-#endif
+  turn(d, v);
 }
 
 }  // namespace HWY_NAMESPACE
