@@ -1,11 +1,14 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "models/generation.h"
 #include "models/serving/text_generation.h"
 #include "tools/commands.h"
+#include "tools/lm/draft_options.h"
 #include "tools/lm/load_model.h"
+#include "tools/lm/load_with_progress.h"
 #include "tools/lm/sampling_options.h"
 #include "tools/output.h"
 
@@ -19,31 +22,46 @@ struct GenerateOptions {
   std::string dtype = "f32";
   std::string device;
   std::string key_type, value_type;  // of caches; empty: the dtype
+  std::vector<std::string> stops;
   SamplingArguments sampling;
+  DraftArguments drafts;
 };
 
 // Of a GGUF file, or of a folder that has a tokenizer.
 void write_with_tokens(const GenerateOptions& options, Device device) {
-  const models::LoadedModel loaded = models::load_language_model(
-      options.model, {.device = device, .compute = dtype_from_name(options.dtype)});
+  models::LoadOptions load{.device = device, .compute = dtype_from_name(options.dtype)};
+  const models::LoadedModel loaded = load_with_progress(options.model, load);
+  const auto draft_model = load_draft_model(options.drafts, load);
   models::GenerateOptions generate{
       .tokens = options.tokens,
-      .sampling = sampling_options(options.sampling, loaded.tokenizer),
-      .constraint = sampling_constraint(options.sampling, loaded.tokenizer)};
+      .sampling = sampling_options(options.sampling, loaded),
+      .constraint = sampling_constraint(options.sampling, loaded.tokenizer),
+      .stops = options.stops,
+      .drafts = options.drafts.count(),
+      .draft_model = draft_model.get()};
   if (!options.key_type.empty()) generate.keys = models::cache_type_from_name(options.key_type);
   if (!options.value_type.empty()) {
     generate.values = models::cache_type_from_name(options.value_type);
   }
   write_out(options.prompt);
-  models::generate_text(loaded, options.prompt, generate, [](std::string_view text) {
-    write_out(text);
-    return true;
-  });
+  const models::Generated made =
+      models::generate_text(loaded, options.prompt, generate, [](std::string_view text) {
+        write_out(text);
+        return true;
+      });
   write_out("\n");
+  if (generate.drafts > 0) {
+    write_note("generate: " + held_text(made.guesses_held, made.tokens_guessed) + "\n");
+  }
 }
 
 // Of a folder that `hearth train` wrote.
 void write_with_bytes(const GenerateOptions& options, Device device) {
+  if (options.drafts.count() > 0 || !options.stops.empty()) {
+    throw Error(ErrorCode::unsupported,
+                "generate: drafts and stops of a model that `hearth train` wrote; `hearth quantize` "
+                "makes a file of it that knows them");
+  }
   const models::Transformer model =
       load_model(options.model, dtype_from_name(options.dtype), device);
   if (model.config.vocabulary != 256) {
@@ -93,7 +111,10 @@ void add_generate(CommandLine& line) {
               "Tokens to write; bytes, of a model that `hearth train` wrote")
       .range(0, std::int64_t{1} << 40)
       .show_default();
+  command.option("--stop", options->stops,
+                 "The text ends before this; may be given several times");
   add_sampling_options(command, options->sampling);
+  add_draft_options(command, options->drafts);
   command.option("--dtype", options->dtype, "What activations are computed in")
       .one_of({"f32", "bf16"})
       .show_default();

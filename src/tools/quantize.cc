@@ -1,11 +1,15 @@
 // `hearth quantize`: a model's file with smaller weights.
+#include <unistd.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/quoted.h"
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/progress_bar.h"
 
 namespace hearth::tools {
 namespace {
@@ -51,16 +55,22 @@ void add_quantize(CommandLine& line) {
       options.importance = models::read_importance(arguments->importance);
     }
     std::int64_t before = 0, after = 0;
+    // Lines and a bar on one terminal would be mixed up.
+    const bool has_lines = !arguments->is_quiet;
+    std::optional<ProgressBar> bar;
+    if (!has_lines || isatty(STDOUT_FILENO) == 0) bar.emplace("quantizing");
     options.progress = [&](const models::QuantizedTensorReport& tensor, std::size_t done,
                            std::size_t count) {
       before += tensor.bytes_before;
       after += tensor.bytes_after;
-      if (arguments->is_quiet) return;
+      if (bar) bar->show(static_cast<double>(done) / static_cast<double>(count));
+      if (!has_lines) return;
       write_out("[" + std::to_string(done) + "/" + std::to_string(count) + "] " +
                 hearth::quoted(tensor.name) + " " + std::string(name(tensor.from)) + " -> " +
                 std::string(name(tensor.to)) + ", " + mebibytes(tensor.bytes_after) + "\n");
     };
     const auto paths = models::quantize_file(arguments->in, arguments->out, options);
+    bar.reset();
     for (const std::string& path : paths) write_out("wrote " + hearth::quoted(path) + "\n");
     write_out(mebibytes(before) + " -> " + mebibytes(after) + "\n");
   });

@@ -43,6 +43,7 @@ GenerationPiece ChatSession::answer(const ChatPrompt& prompt, const AnswerWriter
   request.most_tokens = options_.most_tokens;
   request.sampling = options_.sampling;
   request.sampling.seed += answers_++;
+  request.stops = options_.stops;
   request.constraint = options_.constraint;
   request.shows_special = format_.shows_special(prompt);
   AnswerParser parser = format_.parser(prompt);

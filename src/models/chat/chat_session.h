@@ -17,6 +17,7 @@ struct ChatSessionOptions {
   std::string system;               // the first message; empty: none
   std::int64_t most_tokens = 2048;  // of an answer
   SamplingOptions sampling;         // the seed of the n-th answer is n above it
+  std::vector<std::string> stops;   // an answer ends before the first of these
   std::shared_ptr<grammar::Constraint> constraint;
 };
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "hearth/io.h"
 #include "models/language/family.h"
 #include "models/language/language_model.h"
+#include "models/sampling/recommended_sampling.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {
@@ -15,6 +17,8 @@ struct LoadOptions {
   Device device = {};
   DType compute = DType::f32;  // of activations: f32, bf16, f16 or f64
   std::int64_t context = 0;    // positions of sequences at most; 0: what the model was made for
+  // Called with the share of the weights' bytes that are where they belong, from 0 to 1.
+  std::function<void(double)> progress = {};
 };
 
 // What is in a model's files, under GGUF's names, on the host and for the most part unread: weights
@@ -36,6 +40,7 @@ struct LoadedModel {
   LanguageModel model;
   Tokenizer tokenizer;
   std::string chat_template = {};  // of ModelContents
+  RecommendedSampling recommended = {};
 };
 
 // From a GGUF file (of a split model, any part) or a folder as Hugging Face and MLX have them.

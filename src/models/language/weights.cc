@@ -1,5 +1,7 @@
 #include "models/language/weights.h"
 
+#include <utility>
+
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
@@ -23,13 +25,15 @@ Array Norm::forward(const Array& x) const {
   return is_layer ? layer_norm(x, weight, bias, epsilon) : rms_norm(x, weight, epsilon);
 }
 
-Weights::Weights(const NamedArrays& arrays, DType compute, Device device)
-    : compute_(compute), device_(device) {
+Weights::Weights(const NamedArrays& arrays, DType compute, Device device,
+                 std::function<void(double)> progress)
+    : compute_(compute), device_(device), progress_(std::move(progress)) {
   for (const NamedArray& each : arrays) {
     if (!arrays_.emplace(each.name, each.array).second) {
       throw Error(ErrorCode::invalid_argument,
                   "model: tensor is there twice; got " + quoted(each.name) + ", expected one");
     }
+    bytes_ += bytes_of(each.array.dtype(), each.array.size());
   }
 }
 
@@ -55,6 +59,8 @@ Array Weights::take(const std::string& name, const Shape& shape) {
                                       to_string(array.shape()) + ", expected " + to_string(shape));
   }
   arrays_.erase(name);
+  bytes_taken_ += bytes_of(array.dtype(), array.size());
+  if (progress_) progress_(static_cast<double>(bytes_taken_) / static_cast<double>(bytes_));
   return array;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -41,7 +42,9 @@ struct Norm {
 class Weights {
  public:
   // Throws Error{invalid_argument} for a name that is there twice.
-  Weights(const NamedArrays& arrays, DType compute, Device device);
+  // `progress`, which may be empty, gets the share of the bytes that were taken.
+  Weights(const NamedArrays& arrays, DType compute, Device device,
+          std::function<void(double)> progress = {});
 
   DType compute() const noexcept { return compute_; }
   bool has(const std::string& name) const { return arrays_.count(name) != 0; }
@@ -70,6 +73,8 @@ class Weights {
   std::map<std::string, Array> arrays_;
   DType compute_;
   Device device_;
+  std::function<void(double)> progress_;
+  std::int64_t bytes_ = 0, bytes_taken_ = 0;
 };
 
 }  // namespace hearth::models

@@ -4,6 +4,7 @@
 
 #include "hearth/ops.h"
 #include "io/file.h"
+#include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
@@ -47,6 +48,7 @@ GgufContents file_of_folder(const std::string& path) {
   }
   contents.metadata.set("general.type", "model");
   contents.metadata.set("general.name", name_of(path));
+  add_generation_config_of(folder, contents.metadata);
   if (folder.tokenizer.empty()) {
     contents.metadata.set("tokenizer.ggml.model", "none");
   } else {
