@@ -11,6 +11,7 @@
 #include "hearth/device.h"
 #include "models/chat/chat_format.h"
 #include "models/chat/chat_session.h"
+#include "models/language/cache.h"
 #include "models/language/load_model.h"
 #include "models/serving/scheduler.h"
 #include "tools/commands.h"
@@ -60,16 +61,15 @@ models::SchedulerOptions options_for(const models::LoadedModel& loaded, std::int
   models::SchedulerOptions options{.most_running = 1};
   const std::int64_t longest = loaded.model.config.context;
   const std::int64_t rows = context > 0 ? std::min(context, longest) : std::min(kMostRows, longest);
-  options.pages = (rows + options.page_size - 1) / options.page_size;
+  options.pages = models::pages_of(rows, options.page_size);
   return options;
 }
 
 void run_chat(const ChatArguments& arguments) {
   const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
   Device::set_default(device);
-  const models::LoadOptions load{.device = device,
-                                 .compute = dtype_from_name(arguments.dtype),
-                                 .context = arguments.context};
+  const models::LoadOptions load{
+      .device = device, .compute = dtype_from_name(arguments.dtype), .context = arguments.context};
   models::LoadedModel loaded = load_with_progress(arguments.model, load);
   set_chat_template(loaded, arguments.chat_template);
   const auto draft_model = load_draft_model(arguments.drafts, load);
@@ -78,13 +78,13 @@ void run_chat(const ChatArguments& arguments) {
   options.drafts = arguments.drafts.count();
   options.draft_model = draft_model.get();
   models::Scheduler scheduler(loaded, options);
-  models::ChatSession session(scheduler, std::move(format),
-                              {.system = arguments.system,
-                               .most_tokens = arguments.tokens,
-                               .sampling = sampling_options(arguments.sampling, loaded),
-                               .stops = arguments.stops,
-                               .constraint = sampling_constraint(arguments.sampling,
-                                                                 loaded.tokenizer)});
+  models::ChatSession session(
+      scheduler, std::move(format),
+      {.system = arguments.system,
+       .most_tokens = arguments.tokens,
+       .sampling = sampling_options(arguments.sampling, loaded),
+       .stops = arguments.stops,
+       .constraint = sampling_constraint(arguments.sampling, loaded.tokenizer)});
   const bool is_asking = isatty(STDIN_FILENO) != 0, is_shown = isatty(STDOUT_FILENO) != 0;
   models::AnswerWriter writer;
   writer.content = [](std::string_view text) { write_out(text); };

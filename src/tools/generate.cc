@@ -58,9 +58,10 @@ void write_with_tokens(const GenerateOptions& options, Device device) {
 // Of a folder that `hearth train` wrote.
 void write_with_bytes(const GenerateOptions& options, Device device) {
   if (options.drafts.count() > 0 || !options.stops.empty()) {
-    throw Error(ErrorCode::unsupported,
-                "generate: drafts and stops of a model that `hearth train` wrote; `hearth quantize` "
-                "makes a file of it that knows them");
+    throw Error(
+        ErrorCode::unsupported,
+        "generate: drafts and stops of a model that `hearth train` wrote; `hearth quantize` "
+        "makes a file of it that knows them");
   }
   const models::Transformer model =
       load_model(options.model, dtype_from_name(options.dtype), device);
@@ -111,8 +112,7 @@ void add_generate(CommandLine& line) {
               "Tokens to write; bytes, of a model that `hearth train` wrote")
       .range(0, std::int64_t{1} << 40)
       .show_default();
-  command.option("--stop", options->stops,
-                 "The text ends before this; may be given several times");
+  command.option("--stop", options->stops, "The text ends before this; may be given several times");
   add_sampling_options(command, options->sampling);
   add_draft_options(command, options->drafts);
   command.option("--dtype", options->dtype, "What activations are computed in")

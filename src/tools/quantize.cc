@@ -8,6 +8,7 @@
 #include "core/quoted.h"
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
+#include "tools/lm/load_model.h"
 #include "tools/output.h"
 #include "tools/progress_bar.h"
 
@@ -32,7 +33,8 @@ void add_quantize(CommandLine& line) {
   Command command =
       line.add_command("quantize", "Write a model as a GGUF file with smaller weights");
   command
-      .option("in", arguments->in, "A GGUF file, of a split model any, or a folder of Hugging Face")
+      .option("in", arguments->in,
+              "A GGUF file, of a split model any, or a folder of Hugging Face or `hearth train`")
       .required();
   command.option("out", arguments->out, "The file to write").required();
   command
@@ -69,7 +71,10 @@ void add_quantize(CommandLine& line) {
                 hearth::quoted(tensor.name) + " " + std::string(name(tensor.from)) + " -> " +
                 std::string(name(tensor.to)) + ", " + mebibytes(tensor.bytes_after) + "\n");
     };
-    const auto paths = models::quantize_file(arguments->in, arguments->out, options);
+    const auto paths = is_trained_model(arguments->in)
+                           ? models::quantize_contents(file_of_trained_model(arguments->in),
+                                                       arguments->out, options)
+                           : models::quantize_file(arguments->in, arguments->out, options);
     bar.reset();
     for (const std::string& path : paths) write_out("wrote " + hearth::quoted(path) + "\n");
     write_out(mebibytes(before) + " -> " + mebibytes(after) + "\n");

@@ -65,9 +65,8 @@ std::string name_of(const ServeArguments& arguments) {
 }
 
 std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, Device device) {
-  const models::LoadOptions load{.device = device,
-                                 .compute = dtype_from_name(arguments.dtype),
-                                 .context = arguments.context};
+  const models::LoadOptions load{
+      .device = device, .compute = dtype_from_name(arguments.dtype), .context = arguments.context};
   models::LoadedModel loaded = load_with_progress(arguments.model, load);
   set_chat_template(loaded, arguments.chat_template);
   models::SchedulerOptions options = arguments.scheduler;

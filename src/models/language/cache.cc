@@ -155,6 +155,16 @@ Array readable(const Array& cache, CacheType type) {
   return is_packed(type.dtype) ? packed_blocks(cache, type.dtype) : cache;
 }
 
+std::int64_t pages_of(std::int64_t rows, std::int64_t page_size) {
+  return (rows + page_size - 1) / page_size;
+}
+
+CacheOptions with_padding(CacheOptions options) {
+  ++options.pages;
+  ++options.states;
+  return options;
+}
+
 std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options) {
   std::int64_t bytes = 0;
   for (const LayerConfig& layer : config.layers) {

@@ -58,6 +58,12 @@ void copy_states(Cache& cache, std::int64_t from, std::int64_t to, Device device
 // Those that a sequence begins with.
 void clear_states(Cache& cache, std::int64_t slot, Device device);
 
+// Pages that hold so many rows.
+std::int64_t pages_of(std::int64_t rows, std::int64_t page_size);
+
+// With one page and one state more, for what padding writes.
+CacheOptions with_padding(CacheOptions options);
+
 // What a cache takes in memory.
 std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options);
 

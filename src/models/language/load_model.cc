@@ -43,10 +43,10 @@ ModelContents read_model_contents(const std::string& path) {
 }
 
 LanguageModel make_language_model(const ModelContents& files, const LoadOptions& options) {
-  return LanguageModel(read_config(files.contents.metadata, files.kind),
-                       Weights(files.contents.arrays, options.compute, options.device,
-                               options.progress),
-                       options.device, options.context);
+  return LanguageModel(
+      read_config(files.contents.metadata, files.kind),
+      Weights(files.contents.arrays, options.compute, options.device, options.progress),
+      options.device, options.context);
 }
 
 LoadedModel load_language_model(const std::string& path, const LoadOptions& options) {

@@ -13,10 +13,6 @@
 namespace hearth::models {
 namespace {
 
-std::int64_t pages_of(std::int64_t rows, std::int64_t page_size) {
-  return (rows + page_size - 1) / page_size;
-}
-
 // The next power of two.
 std::int64_t bucket(std::int64_t count) {
   return static_cast<std::int64_t>(
@@ -28,12 +24,6 @@ std::int64_t row_bucket(std::int64_t count) {
   constexpr std::int64_t kManyRows = 32;
   const std::int64_t most = bucket(count);
   return most > kManyRows && count <= most / 4 * 3 ? most / 4 * 3 : most;
-}
-
-CacheOptions with_padding(CacheOptions options) {
-  ++options.pages;
-  ++options.states;
-  return options;
 }
 
 bool any_states(const LanguageConfig& config) {

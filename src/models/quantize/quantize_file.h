@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hearth/gguf.h"
+#include "hearth/io.h"
 #include "models/quantize/importance.h"
 #include "models/quantize/tensor_types.h"
 
@@ -34,5 +35,9 @@ struct QuantizeOptions {
 // does not fit its matrix, and where `out` is `in`.
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options);
+
+// The same of what is read already.
+std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
+                                           const QuantizeOptions& options);
 
 }  // namespace hearth::models

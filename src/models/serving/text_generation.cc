@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "models/language/cache.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
 
@@ -20,17 +21,16 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   request.stops = options.stops;
   request.constraint = options.constraint;
   // Room for this text and no other.
-  SchedulerOptions one{
-      .most_running = 1,
-      .keys = options.keys,
-      .values = options.values,
-      .shares_prefixes = false,
-      .drafts = options.drafts,
-      .draft_model = options.draft_model};
+  SchedulerOptions one{.most_running = 1,
+                       .keys = options.keys,
+                       .values = options.values,
+                       .shares_prefixes = false,
+                       .drafts = options.drafts,
+                       .draft_model = options.draft_model};
   const std::int64_t context = loaded.model.config.context;
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   const std::int64_t rows = std::min(context, length + std::min(options.tokens, context) + 1);
-  one.pages = (rows + one.page_size - 1) / one.page_size;
+  one.pages = pages_of(rows, one.page_size);
   Scheduler scheduler(loaded, one);
   const auto stream = scheduler.submit(std::move(request));
   const GeneratedText made = read_text(*stream, write);

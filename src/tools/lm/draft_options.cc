@@ -11,9 +11,10 @@ void add_draft_options(Command& command, DraftArguments& arguments) {
               "A smaller model of the same tokens that guesses ahead; the text stays the same")
       .value_name("FILE");
   command
-      .option("--drafts", arguments.drafts,
-              "Tokens guessed ahead and checked in one step, looked up in the text where there is no "
-              "--draft-model [0; 8 with one]")
+      .option(
+          "--drafts", arguments.drafts,
+          "Tokens guessed ahead and checked in one step, looked up in the text where there is no "
+          "--draft-model [0; 8 with one]")
       .range(std::int64_t{0}, std::int64_t{256});
 }
 

@@ -130,14 +130,14 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
               "Of scores within n standard deviations of the highest [0: off]")
       .range(0.0, 1e9);
   option("--xtc-probability", &Values::xtc_probability,
-              "How often all but the least of the likeliest tokens are dropped [0: off]")
+         "How often all but the least of the likeliest tokens are dropped [0: off]")
       .range(0.0, 1.0);
   option("--xtc-threshold", &Values::xtc_threshold,
-              "From which probability on --xtc-probability takes tokens for likely")
+         "From which probability on --xtc-probability takes tokens for likely")
       .range(1e-9, 1.0)
       .show_default();
   option("--repeat-penalty", &Values::repetition_penalty,
-              "Scores of tokens that stand in the text are divided by this [1: off]")
+         "Scores of tokens that stand in the text are divided by this [1: off]")
       .range(1e-9, 1e9);
   command
       .option("--presence-penalty", values.presence_penalty,

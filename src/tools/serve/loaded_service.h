@@ -19,8 +19,7 @@ class LoadedService final : public ServedModel {
   // Throws what ChatFormat and Scheduler throw, but for a model that says nothing of chats: only
   // chat() refuses then. `draft_model` guesses options.drafts tokens ahead; null: they are looked
   // up.
-  LoadedService(models::LoadedModel loaded, const std::string& id,
-                models::SchedulerOptions options,
+  LoadedService(models::LoadedModel loaded, const std::string& id, models::SchedulerOptions options,
                 std::unique_ptr<const models::LoadedModel> draft_model = nullptr);
 
   const ModelCard& card() const override { return card_; }
