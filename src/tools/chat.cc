@@ -130,7 +130,7 @@ void add_chat(CommandLine& line) {
   arguments->sampling.values.min_p = 0.05;
   Command command = line.add_command(
       "chat", "Talk with a language model, a line at a time; /reset begins anew, /exit ends");
-  command.option("--model", arguments->model, "GGUF file or folder of Hugging Face or MLX")
+  command.option("--model,model", arguments->model, "GGUF file or folder of Hugging Face or MLX")
       .required();
   command.option("--system", arguments->system, "What the model is told before all else");
   add_chat_template_option(command, arguments->chat_template);

@@ -103,7 +103,7 @@ void add_generate(CommandLine& line) {
   auto options = std::make_shared<GenerateOptions>();
   Command command = line.add_command("generate", "Write text with a language model");
   command
-      .option("--model", options->model,
+      .option("--model,model", options->model,
               "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
       .required();
   command.option("--prompt", options->prompt, "What the text starts with");

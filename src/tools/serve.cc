@@ -112,7 +112,7 @@ void add_serve(CommandLine& line) {
   auto arguments = std::make_shared<ServeArguments>();
   Command command =
       line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
-  command.option("--model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
+  command.option("--model,model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
       .required();
   command.option("--name", arguments->name, "What clients call the model [that of the file]");
   command.option("--host", arguments->host, "Address to listen on; 0.0.0.0: all of the machine")
