@@ -9,6 +9,7 @@
 
 #include "hearth/error.h"
 #include "models/grammar/grammar.h"
+#include "models/tokenizer/from_gguf.h"
 #include "tool_folder.h"
 #include "tools/command_line.h"
 
@@ -49,7 +50,12 @@ TEST(SamplingArguments, WithoutAnyTheDefaultsOfTheCommandStay) {
 
 // What the command line says stands, then what the model's makers say, then the command's defaults.
 TEST(SamplingArguments, TheModelsMakersAreAskedBetweenFlagsAndDefaults) {
-  models::LoadedModel loaded;
+  models::LoadedModel loaded{{},
+                             models::tokenizer_from_gguf(
+                                 {{"tokenizer.ggml.model", "llama"},
+                                  {"tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "a"}},
+                                  {"tokenizer.ggml.scores", std::vector<float>{0, 0}}},
+                                 "test")};
   loaded.recommended.temperature = 0.6;
   loaded.recommended.top_k = 20;
   loaded.recommended.mirostat = models::Mirostat::first;
