@@ -1,5 +1,6 @@
 """A model that `hearth train` wrote, as a GGUF file that `hearth` and llama.cpp read alike."""
 
+import json
 import os
 import re
 import signal
@@ -40,6 +41,13 @@ def file(request, folder):
     return path
 
 
+@pytest.fixture(scope="module")
+def whole(folder):
+    path = folder.parent / "whole.gguf"
+    hearth("quantize", folder, path, "--type", "keep", "--quiet")
+    return path
+
+
 def written(model, prompt=PROMPT):
     return hearth("generate", "--model", model, "--prompt", prompt, "--tokens", TOKENS,
                   "--temperature", 0).rstrip("\n")  # fmt: skip
@@ -58,11 +66,36 @@ def test_says_what_it_is(folder, file):
     assert [int(token) for token in tokens] == list(text.encode())
 
 
-def test_writes_what_the_folder_writes(folder, tmp_path):
-    file = tmp_path / "whole.gguf"
-    hearth("quantize", folder, file, "--type", "keep", "--quiet")
+def test_writes_what_the_folder_writes(folder, whole):
     for prompt in (PROMPT, "foxes", "over 4"):
-        assert written(file, prompt) == written(folder, prompt)
+        assert written(whole, prompt) == written(folder, prompt)
+
+
+def test_guesses_change_nothing(whole, folder):
+    small = folder.parent / "small.gguf"
+    hearth("quantize", folder, small, "--type", "q4_0", "--quiet")
+    for options in (["--drafts", "4"], ["--draft-model", small]):
+        done = subprocess.run([TOOL, "generate", whole, "--prompt", PROMPT, "--tokens", str(TOKENS),
+                               "--temperature", "0", *options], capture_output=True, text=True)  # fmt: skip
+        assert done.stdout.rstrip("\n") == written(whole)
+        held, guessed = map(int, re.search(r"(\d+) of (\d+) guesses held", done.stderr).groups())
+        assert 0 < held <= guessed
+
+
+def test_bench_model_tells_how_many_guesses_held(whole):
+    out = hearth("bench-model", "--model", whole, "--prompt", 0, "--tokens", 32, "--repeat", 1,
+                 "--drafts", 4, "--json")  # fmt: skip
+    plain, drafted = json.loads(out)["rows"]
+    assert plain["held"] is None and drafted["test"] == "tg32 + 4 drafts"
+    assert 0 <= drafted["held"] <= 1 and drafted["mean"] > 0
+
+
+def test_stop_ends_the_text(whole):
+    text = written(whole)
+    stop = text[len(PROMPT) + 10 : len(PROMPT) + 14]
+    cut = hearth("generate", whole, "--prompt", PROMPT, "--tokens", TOKENS, "--temperature", 0,
+                 "--stop", stop)  # fmt: skip
+    assert cut.rstrip("\n") == text[: text.index(stop, len(PROMPT))]
 
 
 def test_is_served(file):

@@ -136,6 +136,7 @@ double encoding_rate(const models::LanguageModel& model, const ModelBenchOptions
 double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& options,
                     TokenDraws& draws) {
   constexpr std::int64_t kLeastPrompt = 16;
+  const double start = seconds_now();
   std::vector<std::shared_ptr<models::GenerationStream>> streams;
   for (std::int64_t i = 0; i < options.batch; ++i) {
     models::GenerationRequest request{.tokens = draws.draw(std::max(options.depth, kLeastPrompt)),
@@ -144,22 +145,14 @@ double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& optio
     request.ignores_end = true;
     streams.push_back(scheduler.submit(std::move(request)));
   }
-  double start = 0;
-  std::int64_t before = 0, tokens = 0;  // until then, in all
+  std::int64_t tokens = 0;
   for (const auto& stream : streams) {
-    while (true) {
-      const models::GenerationPiece piece = stream->next();
-      if (start == 0) {
-        start = seconds_now();
-        before = piece.new_tokens;
-      }
-      if (piece.finish == models::FinishReason::none) continue;
-      if (piece.finish == models::FinishReason::failed) throw Error(piece.error_code, piece.error);
-      tokens += piece.new_tokens;
-      break;
-    }
+    models::GenerationPiece piece;
+    while (piece.finish == models::FinishReason::none) piece = stream->next();
+    if (piece.finish == models::FinishReason::failed) throw Error(piece.error_code, piece.error);
+    tokens += piece.new_tokens;
   }
-  return static_cast<double>(tokens - before) / std::max(seconds_now() - start, 1e-9);
+  return static_cast<double>(tokens) / (seconds_now() - start);
 }
 
 }  // namespace

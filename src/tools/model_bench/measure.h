@@ -40,8 +40,9 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
                                          const ModelBenchOptions& options);
 
 // How fast the same number of greedy texts is written behind random prompts of `depth` tokens, 16
-// at least, where `drafts` tokens are guessed ahead (SchedulerOptions): "tg128 + 8 drafts". From
-// the first token on; `piece` and `prompt` do not count. Throws Error as Scheduler does.
+// at least, where `drafts` tokens are guessed ahead (SchedulerOptions): "tg128 + 8 drafts". The
+// prompts take their part of the time; `piece` and `prompt` do not count. Throws Error as Scheduler
+// does.
 ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBenchOptions& options,
                              std::int64_t drafts, const models::LoadedModel* draft_model);
 
