@@ -102,7 +102,12 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
     throw Error(ErrorCode::invalid_argument,
                 "quantize: the file would be written over itself; got " + in + " twice");
   }
-  GgufContents contents = is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu());
+  return quantize_contents(is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu()),
+                           out, options);
+}
+
+std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
+                                           const QuantizeOptions& options) {
   const std::int64_t layers = layers_of(contents.arrays);
   const bool has_output = has_tensor(contents.arrays, "output.weight");
   std::optional<LoadedAdapters> adapters;

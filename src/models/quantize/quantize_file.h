@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hearth/gguf.h"
+#include "hearth/io.h"
 #include "hearth/models.h"
 #include "models/quantize/importance.h"
 #include "models/quantize/tensor_types.h"
@@ -36,5 +37,9 @@ struct QuantizeOptions {
 // Error{invalid_argument} for importance that does not fit its matrix, and where `out` is `in`.
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options);
+
+// The same of what is read already.
+std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
+                                           const QuantizeOptions& options);
 
 }  // namespace hearth::models
