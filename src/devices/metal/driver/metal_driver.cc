@@ -256,9 +256,20 @@ void MetalDriver::wait_for_earlier(Id encoder) {
   }
 }
 
+void MetalDriver::set_buffer(Id encoder, const BufferPlace& place, UInteger index) {
+  if (stream_.bound().has_buffer(place.buffer, place.offset, index)) return;
+  objc_->send(encoder, messages::set_buffer, place.buffer, place.offset, index);
+  stream_.bound().set_buffer(place.buffer, place.offset, index);
+}
+
+void MetalDriver::set_bytes(Id encoder, const void* bytes, std::int64_t count, UInteger index) {
+  stream_.bound().set_buffer(nullptr, 0, index);
+  objc_->send(encoder, messages::set_bytes, bytes, static_cast<UInteger>(count), index);
+}
+
 std::byte* MetalDriver::set_large(Id encoder, std::int64_t bytes, UInteger index) {
   const ArgumentRing::Piece piece = ring_.take(bytes);
-  objc_->send(encoder, messages::set_buffer, piece.place.buffer, piece.place.offset, index);
+  set_buffer(encoder, piece.place, index);
   return piece.bytes;
 }
 
@@ -279,7 +290,7 @@ void MetalDriver::set_batch(Id encoder, const Command& command, const BufferPlac
   runtime::pack_batch(source, command, target,
                       [&](std::size_t i) { return places[i].gpu_address; });
   if (target != few) return;
-  objc_->send(encoder, messages::set_bytes, few, static_cast<UInteger>(bytes), UInteger{0});
+  set_bytes(encoder, few, bytes, 0);
 }
 
 void MetalDriver::encode(Id encoder, const Command& command, const BufferPlace* places) {
@@ -291,16 +302,18 @@ void MetalDriver::encode(Id encoder, const Command& command, const BufferPlace* 
                     properties_.name + "; got " + std::to_string(command.threads.product()) +
                     " threads, expected at most " + std::to_string(kernel.max_threads()));
   }
-  objc_->send(encoder, messages::set_pipeline, kernel.pipeline());
+  if (!stream_.bound().has_pipeline(kernel.pipeline())) {
+    objc_->send(encoder, messages::set_pipeline, kernel.pipeline());
+    stream_.bound().set_pipeline(kernel.pipeline());
+  }
   if (bindings.is_batch) set_batch(encoder, command, places);
   for (std::size_t i = 0; i < bindings.buffers.size() && !bindings.is_batch; ++i) {
     const Argument& argument = command.arguments[i];
     const UInteger index = bindings.buffers[i];
     if (argument.constant == nullptr) {
-      objc_->send(encoder, messages::set_buffer, places[i].buffer, places[i].offset, index);
+      set_buffer(encoder, places[i], index);
     } else if (argument.bytes <= kInlineBytes) {
-      objc_->send(encoder, messages::set_bytes, argument.constant,
-                  static_cast<UInteger>(argument.bytes), index);
+      set_bytes(encoder, argument.constant, argument.bytes, index);
     } else {
       std::memcpy(set_large(encoder, argument.bytes, index), argument.constant,
                   static_cast<std::size_t>(argument.bytes));

@@ -91,6 +91,8 @@ class MetalDriver final : public runtime::Driver {
   void wait_for_earlier(Id encoder);
   void encode_call(const runtime::Command& command, const BufferPlace* places);
   void encode(Id encoder, const runtime::Command& command, const BufferPlace* places);
+  void set_buffer(Id encoder, const BufferPlace& place, UInteger index);
+  void set_bytes(Id encoder, const void* bytes, std::int64_t count, UInteger index);
   // Of a constant that is too long for the encoder to copy: where its bytes are to be written.
   std::byte* set_large(Id encoder, std::int64_t bytes, UInteger index);
   // All arguments of a batched kernel.

@@ -45,6 +45,7 @@ Id CommandStream::encoder() {
   if (encoder_) return encoder_.get();
   const AutoreleasePool pool(objc_);
   open();
+  bound_.clear();
   encoder_ = objc_.keep(objc_.send(buffer_.get(), messages::compute_encoder, kConcurrentDispatch));
   if (!encoder_) {
     throw Error(ErrorCode::device, "metal: " + name_ + " gives no command encoder");

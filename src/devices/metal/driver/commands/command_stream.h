@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/metal/driver/chip.h"
+#include "devices/metal/driver/commands/bound_arguments.h"
 #include "devices/metal/driver/memory/reached_buffers.h"
 #include "devices/metal/driver/memory/residency.h"
 #include "devices/metal/objc/objc.h"
@@ -49,6 +50,7 @@ class CommandStream {
   Id encoder();
   // What the next command reaches by addresses; kept alive until it is done.
   ReachedBuffers& reached() noexcept { return reached_; }
+  BoundArguments& bound() noexcept { return bound_; }  // of the open encoder
   // Gives `encode` the command buffer, wrapped as an MPSCommandBuffer, while no encoder is open.
   // One wrapper serves until commit(): it keeps the memory of what calls need between. What is
   // encoded so follows all before it and comes before all after it: memory is tracked by Metal. It
@@ -104,6 +106,7 @@ class CommandStream {
   std::vector<KernelName> kernels_;  // of buffer_
   Load load_;                        // of buffer_
   ReachedBuffers reached_;           // of encoder_
+  BoundArguments bound_;             // likewise
   std::vector<Owned> kept_;          // that ended encoders of buffer_ reached
   std::int64_t committed_ = 0;
   std::int64_t done_ = 0;
