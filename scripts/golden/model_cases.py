@@ -159,6 +159,12 @@ CASES.append(Case("gpt_neox", "GPTNeoXForCausalLM", "GPTNeoXConfig",
 CASES.append(Case("gpt_neox_sequential", "GPTNeoXForCausalLM", "GPTNeoXConfig", dict(
     NEOX, rope_parameters=rope(partial_rotary_factor=0.5), use_parallel_residual=False,
     tie_word_embeddings=True)))
+case("starcoder2", "Starcoder2", rope_parameters=rope(theta=1e5), sliding_window=WINDOW,
+     use_bias=True, hidden_act="gelu_pytorch_tanh", tie_word_embeddings=True)
+case("glm4", "Glm4", head_dim=16, attention_bias=True,
+     rope_parameters=rope(partial_rotary_factor=0.5))
+case("stablelm", "StableLm", use_qkv_bias=True, rope_parameters=PARTIAL, num_attention_heads=3,
+     num_key_value_heads=1)
 ENCODER = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
                intermediate_size=96, max_position_embeddings=64, type_vocab_size=2, pad_token_id=0)
 CASES.append(Case("bert", "BertModel", "BertConfig", dict(ENCODER), "hidden"))

@@ -72,13 +72,22 @@ TEST(GoldenModel, EveryFileIsWhole) {
       EXPECT_EQ(normalized_error(prompt.values, prompt), 0);
     }
   }
-  const std::set<std::string> expected = {
-      "bert",         "deepseek_v2", "deepseek_v3", "gemma2",   "gemma3",
-      "gemma3_text",  "gemma4_text", "gpt2",        "gpt_neox", "gpt_oss",
-      "granite",      "granitemoe",  "llama",       "mamba2",   "mistral",
-      "mixtral",      "nomic_bert",  "olmo2",       "olmo3",    "phi3",
-      "qwen2",        "qwen2_moe",   "qwen3",       "qwen3_5",  "qwen3_5_moe_text",
-      "qwen3_5_text", "qwen3_moe",   "qwen3_next",  "smollm3"};
+  const std::set<std::string> expected = {"bert",         "deepseek_v2",
+                                          "deepseek_v3",  "gemma2",
+                                          "gemma3",       "gemma3_text",
+                                          "gemma4_text",  "gpt2",
+                                          "gpt_neox",     "gpt_oss",
+                                          "glm4",         "granite",
+                                          "granitemoe",   "llama",
+                                          "mamba2",       "mistral",
+                                          "mixtral",      "nomic_bert",
+                                          "olmo2",        "olmo3",
+                                          "phi3",         "qwen2",
+                                          "qwen2_moe",    "qwen3",
+                                          "qwen3_5",      "qwen3_5_moe_text",
+                                          "qwen3_5_text", "qwen3_moe",
+                                          "qwen3_next",   "smollm3",
+                                          "stablelm",     "starcoder2"};
   EXPECT_EQ(families, expected);
 }
 

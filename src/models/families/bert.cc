@@ -1,5 +1,5 @@
 // BERT and its kin (MiniLM, BGE): encoders with learned positions and norms around sums.
-#include "models/families/encoder.h"
+#include "models/language/family.h"
 
 namespace hearth::models {
 namespace {
@@ -32,10 +32,9 @@ Family bert_family() {
           .places = NormPlaces::around_sum,
           .activation = Activation::gelu,
           .rope = RopePairs::none,
-          .adjust = see_both_ways,
+          .is_encoder = true,
           .keys = kBertKeys,
-          .tensors = kBertTensors,
-          .adjust_file = say_both_ways};
+          .tensors = kBertTensors};
 }
 
 }  // namespace hearth::models

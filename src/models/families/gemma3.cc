@@ -6,17 +6,6 @@ namespace {
 
 constexpr std::string_view kGemma3Types[] = {"gemma3_text", "gemma3"};
 
-void adjust_gemma3(LanguageConfig& config, const Keys& keys, FileKind) {
-  adjust_gemma(config, keys, 62);
-  const double base = keys.number("rope.freq_base_swa", 10000);
-  for (LayerConfig& layer : config.layers) {
-    if (layer.attention.window == 0) continue;
-    layer.attention.rope.base = base;
-    layer.attention.rope.scaling = {};
-    layer.attention.rope.has_factors = false;
-  }
-}
-
 // Models of texts and images do not cap their logits, whatever they say.
 void add_gemma3_keys(const JsonObject& config, const JsonObject& folder, GgufMetadata& metadata) {
   add_gemma_scale(config, folder, metadata);
@@ -31,7 +20,10 @@ Family gemma3_family() {
           .places = NormPlaces::both,
           .activation = Activation::gelu_tanh,
           .window_period = 6,
-          .adjust = adjust_gemma3,
+          .scales_windows = false,
+          .window_base = 10000,
+          .adjust = [](LanguageConfig& config, const Keys& keys,
+                       FileKind) { adjust_gemma(config, keys, 62); },
           .tensors = kGemmaTensors,
           .adjust_folder = add_gemma3_keys};
 }

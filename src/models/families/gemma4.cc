@@ -1,54 +1,48 @@
 // Gemma 4: heads of two widths, later layers that read keys and values of earlier ones, an input of
 // each layer's own, and experts beside the feed-forward.
-#include <algorithm>
 #include <cmath>
-#include <string>
 
-#include "hearth/error.h"
-#include "models/families/gemma4_folder.h"
 #include "models/language/family.h"
+#include "models/language/folder/config_values.h"
+#include "models/language/folder/layer_kinds.h"
 
 namespace hearth::models {
 namespace {
 
 constexpr std::string_view kGemma4Types[] = {"gemma4_text", "gemma4", "gemma4_unified_text"};
+constexpr KeyRule kGemma4Keys[] = {{"top_k_experts", "expert_used_count"}};
+constexpr TensorRule kGemma4Tensors[] = {
+    {"model.embed_tokens_per_layer", "per_layer_token_embd"},
+    {"model.per_layer_model_projection", "per_layer_model_proj"},
+    {"model.per_layer_projection_norm", "per_layer_proj_norm"},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
+    {"model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm"},
+    {"model.layers.{}.pre_feedforward_layernorm_2", "blk.{}.pre_ffw_norm_2"},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+    {"model.layers.{}.post_feedforward_layernorm_1", "blk.{}.post_ffw_norm_1"},
+    {"model.layers.{}.post_feedforward_layernorm_2", "blk.{}.post_ffw_norm_2"},
+    {"model.layers.{}.layer_scalar", "blk.{}.layer_output_scale.weight"},
+    {"model.layers.{}.per_layer_input_gate", "blk.{}.inp_gate"},
+    {"model.layers.{}.per_layer_projection", "blk.{}.proj"},
+    {"model.layers.{}.post_per_layer_input_norm", "blk.{}.post_norm"},
+    {"model.layers.{}.router.proj", "blk.{}.ffn_gate_inp"},
+    {"model.layers.{}.router.scale", "blk.{}.ffn_gate_inp.scale"},
+    {"model.layers.{}.router.per_expert_scale", "blk.{}.ffn_down_exps.scale"},
+    {"model.layers.{}.experts.gate_up_proj", "blk.{}.ffn_gate_up_exps.weight"},
+    {"model.layers.{}.experts.down_proj", "blk.{}.ffn_down_exps.weight"},
+};
 
-// The last of the first `count` layers that sees as much as layer `i`.
-std::int64_t layer_to_share(const LanguageConfig& config, std::size_t i, std::int64_t count) {
-  const bool has_window = config.layers[i].attention.window > 0;
-  for (std::int64_t j = count; j-- > 0;) {
-    const bool same =
-        (config.layers[static_cast<std::size_t>(j)].attention.window > 0) == has_window;
-    if (same) return j;
+void adjust_gemma4(LanguageConfig& config, const Keys&, FileKind) {
+  config.embedding_scale = std::sqrt(static_cast<double>(config.dim));
+  for (LayerConfig& layer : config.layers) {
+    layer.attention.scale = 1;
+    layer.attention.norms_values = true;
   }
-  throw Error(ErrorCode::invalid_argument,
-              "gemma4.attention.shared_kv_layers: no layer to share with; got " +
-                  std::to_string(config.layers.size() - static_cast<std::size_t>(count)) +
-                  " layers that share, expected fewer");
 }
 
-void adjust_gemma4(LanguageConfig& config, const Keys& keys, FileKind) {
-  if (!config.is_causal) {
-    throw Error(ErrorCode::unsupported, "gemma4.attention.causal: got false, expected true");
-  }
-  config.embedding_scale = std::sqrt(static_cast<double>(config.dim));
-  config.layer_input_dim = keys.size("embedding_length_per_layer_input", 0);
-  const auto layers = static_cast<std::int64_t>(config.layers.size());
-  const std::int64_t own = layers - std::min(keys.size("attention.shared_kv_layers", 0), layers);
-  for (std::size_t i = 0; i < config.layers.size(); ++i) {
-    AttentionConfig& attention = config.layers[i].attention;
-    attention.scale = 1;
-    attention.norms_values = true;
-    if (static_cast<std::int64_t>(i) >= own)
-      attention.shared_layer = layer_to_share(config, i, own);
-    if (attention.window == 0) continue;
-    attention.key_dim = keys.size("attention.key_length_swa", attention.key_dim);
-    attention.value_dim = keys.size("attention.value_length_swa", attention.value_dim);
-    attention.rope.dims = keys.size("rope.dimension_count_swa", attention.key_dim);
-    attention.rope.base = keys.number("rope.freq_base_swa", 10000);
-    attention.rope.scaling = {};
-    attention.rope.has_factors = false;
-  }
+void add_gemma4_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+  add_layer_kinds(config, metadata);
+  if (!find_flag(config, "enable_moe_block").value_or(false)) metadata.erase("gemma4.expert_count");
 }
 
 }  // namespace
@@ -59,6 +53,8 @@ Family gemma4_family() {
           .places = NormPlaces::both,
           .activation = Activation::gelu_tanh,
           .window_period = 6,
+          .scales_windows = false,
+          .window_base = 10000,
           .is_normalised = true,
           .has_both = true,
           .adjust = adjust_gemma4,

@@ -1,5 +1,5 @@
 // Nomic's BERT: rotary positions, gated feed-forwards, no biases.
-#include "models/families/encoder.h"
+#include "models/language/family.h"
 
 namespace hearth::models {
 namespace {
@@ -34,10 +34,9 @@ Family nomic_bert_family() {
   return {.architecture = "nomic-bert",
           .model_types = kNomicTypes,
           .places = NormPlaces::around_sum,
-          .adjust = see_both_ways,
+          .is_encoder = true,
           .keys = kNomicKeys,
-          .tensors = kNomicTensors,
-          .adjust_file = say_both_ways};
+          .tensors = kNomicTensors};
 }
 
 }  // namespace hearth::models

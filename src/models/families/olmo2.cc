@@ -11,16 +11,6 @@ constexpr TensorRule kOlmo2Tensors[] = {
     {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
 };
 
-// Positions are scaled in layers that see all keys alone.
-void adjust_olmo2(LanguageConfig& config, const Keys& keys, FileKind) {
-  for (LayerConfig& layer : config.layers) {
-    if (layer.attention.window == 0) continue;
-    layer.attention.rope.base = keys.number("rope.freq_base_swa", layer.attention.rope.base);
-    layer.attention.rope.scaling = {};
-    layer.attention.rope.magnitude = 1;
-  }
-}
-
 }  // namespace
 
 Family olmo2_family() {
@@ -28,7 +18,7 @@ Family olmo2_family() {
           .model_types = kOlmo2Types,
           .places = NormPlaces::after,
           .window_period = 4,
-          .adjust = adjust_olmo2,
+          .scales_windows = false,
           .tensors = kOlmo2Tensors,
           .repeats_output = true};
 }

@@ -12,11 +12,11 @@ Family qwen35_family() {
   return {.architecture = "qwen35",
           .model_types = kQwen35Types,
           .feed_forward_norm = "post_attention_norm",
-          .adjust = [](LanguageConfig& config, const Keys& keys,
-                       FileKind kind) { adjust_qwen_delta(config, keys, kind == FileKind::gguf); },
+          .mixer = Mixer::delta,
+          .tiles_values = true,
+          .gates_heads = true,
           .keys = kQwenDeltaKeys,
-          .tensors = kQwenDeltaTensors,
-          .adjust_file = tile_value_heads};
+          .tensors = kQwenDeltaTensors};
 }
 
 }  // namespace hearth::models

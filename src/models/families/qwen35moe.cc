@@ -12,12 +12,12 @@ Family qwen35moe_family() {
   return {.architecture = "qwen35moe",
           .model_types = kQwen35MoeTypes,
           .feed_forward_norm = "post_attention_norm",
+          .mixer = Mixer::delta,
+          .tiles_values = true,
+          .gates_heads = true,
           .is_normalised = true,
-          .adjust = [](LanguageConfig& config, const Keys& keys,
-                       FileKind kind) { adjust_qwen_delta(config, keys, kind == FileKind::gguf); },
           .keys = kQwenDeltaKeys,
-          .tensors = kQwenDeltaTensors,
-          .adjust_file = tile_value_heads};
+          .tensors = kQwenDeltaTensors};
 }
 
 }  // namespace hearth::models

@@ -12,12 +12,11 @@ Family qwen3next_family() {
   return {.architecture = "qwen3next",
           .model_types = kQwen3NextTypes,
           .feed_forward_norm = "post_attention_norm",
+          .mixer = Mixer::delta,
+          .gates_heads = true,
           .is_normalised = true,
-          .adjust = [](LanguageConfig& config, const Keys& keys,
-                       FileKind) { adjust_qwen_delta(config, keys, false); },
           .keys = kQwenDeltaKeys,
-          .tensors = kQwenDeltaTensors,
-          .adjust_file = say_delta_sizes};
+          .tensors = kQwenDeltaTensors};
 }
 
 }  // namespace hearth::models

@@ -58,9 +58,19 @@ struct Family {
   RopePairs rope = RopePairs::halves;
   // GGUF's rows of queries and keys are in an order that makes neighbours of halves.
   bool is_permuted = false;
+  // Of all layers; delta: of those that files say, else of three of four.
+  Mixer mixer = Mixer::attention;
+  // Rows see all rows of their text, and texts are the mean of them where files do not say.
+  bool is_encoder = false;
+  bool tiles_values = false;  // DeltaConfig::is_tiled, of GGUF files
+  bool gates_heads = false;   // queries of heads bring gates
   // Every n-th layer sees all keys, the others a window; 1: all of them, 0: none. Files may say
   // else.
   std::int64_t window_period = 1;
+  // In layers with a window: whether positions are scaled and divided as in others, and what turns
+  // them where files do not say; 0: what turns the others.
+  bool scales_windows = true;
+  double window_base = 0;
   bool is_normalised = false;  // weights of chosen experts, where the file does not say
   RouterGate router = RouterGate::softmax;
   bool has_both = false;  // layers with experts have a feed-forward beside them
@@ -75,8 +85,6 @@ struct Family {
                         GgufMetadata& metadata) = nullptr;
   // Files hold the weights of the output even where they are those of the embedding.
   bool repeats_output = false;
-  // What files hold otherwise than the folder was read; `config` is that of the folder.
-  void (*adjust_file)(GgufContents& contents, const LanguageConfig& config) = nullptr;
 };
 
 // All of src/models/families/x.cc, each of which defines `Family x_family()`. Found when the build

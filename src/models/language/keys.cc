@@ -47,6 +47,12 @@ std::int64_t Keys::size(std::string_view key, std::int64_t fallback) const {
   return find(key) == nullptr ? fallback : size(key);
 }
 
+void Keys::require_some(std::string_view key, std::int64_t size) const {
+  if (size < 1) {
+    fail_key(full(key), "no size; got " + std::to_string(size) + ", expected at least 1");
+  }
+}
+
 std::int64_t Keys::size_of(std::string_view key, std::int64_t layer, std::int64_t fallback) const {
   const GgufValue* value = find(key);
   if (value == nullptr) return fallback;

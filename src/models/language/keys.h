@@ -23,6 +23,8 @@ class Keys {
   // Sizes and counts: 0 to 2^40.
   std::int64_t size(std::string_view key) const;
   std::int64_t size(std::string_view key, std::int64_t fallback) const;
+  // Throws Error{invalid_argument} for a size of 0.
+  void require_some(std::string_view key, std::int64_t size) const;
   // Of a layer, where the file may say one for all or an array of them.
   std::int64_t size_of(std::string_view key, std::int64_t layer, std::int64_t fallback) const;
   bool flag_of(std::string_view key, std::int64_t layer, bool fallback) const;

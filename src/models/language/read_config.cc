@@ -1,11 +1,12 @@
 #include "models/language/read_config.h"
 
-#include <cmath>
 #include <string>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/language/keys.h"
+#include "models/language/read_attention.h"
+#include "models/language/read_recurrent.h"
 
 namespace hearth::models {
 namespace {
@@ -14,94 +15,6 @@ constexpr std::int64_t kMaxLayers = 10000;
 
 [[noreturn]] void fail_config(ErrorCode code, const std::string& key, const std::string& what) {
   throw Error(code, key + ": " + what);
-}
-
-void require_size(const Keys& keys, std::string_view key, std::int64_t value) {
-  if (value < 1) {
-    fail_config(ErrorCode::invalid_argument, keys.full(key),
-                "no size; got " + std::to_string(value) + ", expected at least 1");
-  }
-}
-
-RopeScaling read_scaling(const Keys& keys, std::int64_t context) {
-  RopeScaling scaling;
-  const std::string type = keys.text("rope.scaling.type", "");
-  // Files from before there were types say it this way.
-  scaling.factor = keys.number("rope.scaling.factor", keys.number("rope.scale_linear", 1));
-  if (scaling.factor == 0) scaling.factor = 1;
-  scaling.original_length = keys.size("rope.scaling.original_context_length", context);
-  if (type == "yarn") {
-    scaling.kind = RopeScalingKind::yarn;
-    scaling.beta_fast = keys.number("rope.scaling.yarn_beta_fast", scaling.beta_fast);
-    scaling.beta_slow = keys.number("rope.scaling.yarn_beta_slow", scaling.beta_slow);
-    scaling.truncate = keys.flag("rope.scaling.yarn_truncate", scaling.truncate);
-  } else if (type == "llama3") {
-    scaling.kind = RopeScalingKind::llama3;
-    scaling.low_frequency_factor = keys.number("rope.scaling.low_freq_factor", 1);
-    scaling.high_frequency_factor = keys.number("rope.scaling.high_freq_factor", 4);
-  } else if (type == "linear" || (type.empty() && scaling.factor != 1)) {
-    scaling.kind = RopeScalingKind::linear;
-  } else if (!type.empty() && type != "none" && type != "longrope") {
-    fail_config(ErrorCode::unsupported, keys.full("rope.scaling.type"),
-                "unknown scaling of positions; got " + quoted(type) +
-                    ", expected none, linear, yarn or longrope");
-  }
-  return scaling;
-}
-
-RopeConfig read_rope(const Keys& keys, const Family& family, FileKind kind, std::int64_t head_dim,
-                     std::int64_t context) {
-  RopeConfig rope;
-  const bool is_straight = kind == FileKind::folder && family.is_permuted;
-  rope.pairs = is_straight ? RopePairs::halves : family.rope;
-  rope.dims = keys.size("rope.dimension_count", head_dim);
-  rope.base = keys.number("rope.freq_base", 10000);
-  rope.scaling = read_scaling(keys, context);
-  rope.magnitude = keys.number("rope.scaling.attn_factor", 1);
-  // Where this is said, what yarn does to scores is part of their scale.
-  const bool is_in_scale = keys.number("rope.scaling.yarn_log_multiplier", 0) != 0;
-  if (rope.scaling.kind == RopeScalingKind::yarn && !is_in_scale) {
-    rope.magnitude *= rope_magnitude(rope.scaling.factor);
-  }
-  return rope;
-}
-
-AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind kind,
-                               std::int64_t dim, std::int64_t context, std::int64_t layer) {
-  AttentionConfig attention;
-  attention.heads = keys.size_of("attention.head_count", layer, 0);
-  require_size(keys, "attention.head_count", attention.heads);
-  attention.kv_heads = keys.size_of("attention.head_count_kv", layer, attention.heads);
-  require_size(keys, "attention.head_count_kv", attention.kv_heads);
-  if (attention.heads % attention.kv_heads != 0) {
-    fail_config(ErrorCode::invalid_argument, keys.full("attention.head_count_kv"),
-                "heads are no multiple; got " + std::to_string(attention.kv_heads) + " for " +
-                    std::to_string(attention.heads) + " heads, expected a divisor");
-  }
-  attention.key_dim = keys.size_of("attention.key_length", layer, dim / attention.heads);
-  attention.value_dim = keys.size_of("attention.value_length", layer, dim / attention.heads);
-  require_size(keys, "attention.key_length", attention.key_dim);
-  require_size(keys, "attention.value_length", attention.value_dim);
-  attention.scale =
-      keys.number("attention.scale", 1 / std::sqrt(static_cast<double>(attention.key_dim)));
-  attention.softcap = keys.number("attn_logit_softcapping", 0);
-  attention.rope = read_rope(keys, family, kind, attention.key_dim, context);
-  const double logarithms = keys.number("rope.scaling.yarn_log_multiplier", 0);
-  if (attention.rope.scaling.kind == RopeScalingKind::yarn && logarithms != 0) {
-    const double magnitude = 1 + logarithms * std::log(attention.rope.scaling.factor);
-    attention.scale *= magnitude * magnitude;
-  }
-  return attention;
-}
-
-// Whether a layer sees a window of keys only.
-bool has_window(const Keys& keys, const Family& family, std::int64_t layer) {
-  const GgufValue* pattern = keys.find("attention.sliding_window_pattern");
-  if (pattern != nullptr && pattern->is_array()) {
-    return keys.flag_of("attention.sliding_window_pattern", layer, false);
-  }
-  const std::int64_t period = keys.size("attention.sliding_window_pattern", family.window_period);
-  return period == 0 || layer % period < period - 1;
 }
 
 ExpertsConfig read_experts(const Keys& keys, const Family& family, std::int64_t layer) {
@@ -196,9 +109,9 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.architecture = family.architecture;
   const Keys keys(metadata, config.architecture);
   config.dim = keys.size("embedding_length");
-  require_size(keys, "embedding_length", config.dim);
+  keys.require_some("embedding_length", config.dim);
   config.context = keys.size("context_length", 2048);
-  require_size(keys, "context_length", config.context);
+  keys.require_some("context_length", config.context);
   read_norm(keys, config);
   config.places = family.places;
   config.is_parallel = keys.flag("use_parallel_residual", false);
@@ -206,9 +119,11 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.embedding_scale = keys.number("embedding_scale", 1);
   config.residual_scale = keys.number("residual_scale", 1);
   config.logit_scale = keys.number("logit_scale", 1);
+  config.layer_input_dim = keys.size("embedding_length_per_layer_input", 0);
   config.logit_softcap = keys.number("final_logit_softcapping", 0);
-  config.is_causal = keys.flag("attention.causal", true);
+  config.is_causal = !family.is_encoder && keys.flag("attention.causal", true);
   config.pooling = read_pooling(keys);
+  if (family.is_encoder && config.pooling == Pooling::none) config.pooling = Pooling::mean;
   const std::int64_t blocks = keys.size("block_count");
   const std::int64_t extra = keys.size("nextn_predict_layers", 0);  // heads of more tokens at once
   if (blocks < 1 || blocks > kMaxLayers || extra >= blocks) {
@@ -216,18 +131,19 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
                 "out of range; got " + std::to_string(blocks) + ", expected 1 to " +
                     std::to_string(kMaxLayers));
   }
-  const std::int64_t window = keys.size("attention.sliding_window", 0);
   for (std::int64_t i = 0; i < blocks - extra; ++i) {
     LayerConfig& layer = config.layers.emplace_back();
+    layer.mixer = mixer_of(keys, family, i);
     // Families without attention have no heads.
     if (keys.find("attention.head_count") != nullptr) {
-      layer.attention = read_attention(keys, family, kind, config.dim, config.context, i);
-      if (window > 0 && has_window(keys, family, i)) layer.attention.window = window;
+      layer.attention = read_attention(keys, family, kind, config, i);
     }
     layer.hidden = keys.size_of("feed_forward_length", i, 0);
     layer.experts = read_experts(keys, family, i);
     if (layer.experts.count > 0 && !family.has_both) layer.hidden = 0;
   }
+  share_layers(keys, config);
+  read_recurrent(keys, family, kind, config);
   if (family.adjust != nullptr) family.adjust(config, keys, kind);
   return config;
 }

@@ -14,6 +14,8 @@
 #include "hearth/ops/attention.h"
 #include "hearth/quantization/packed.h"
 #include "models/language/family.h"
+#include "models/language/folder/latent_keys.h"
+#include "models/language/folder/recurrent_layout.h"
 #include "models/language/read_config.h"
 
 namespace hearth::models {
@@ -139,6 +141,18 @@ void repeat_output(NamedArrays& arrays) {
   arrays.push_back({"output.weight", weights});
 }
 
+// What readers cannot know of an encoder by its architecture alone.
+void say_both_ways(GgufContents& contents, const LanguageConfig& config) {
+  contents.metadata.insert(config.architecture + ".attention.causal", false);
+  contents.metadata.insert(config.architecture + ".pooling_type",
+                           static_cast<std::uint32_t>(config.pooling));
+  for (const NamedArray& each : contents.arrays) {
+    if (each.name != "token_types.weight") continue;
+    contents.metadata.set("tokenizer.ggml.token_type_count",
+                          static_cast<std::uint32_t>(each.array.shape(0)));
+  }
+}
+
 // Whole rows of blocks, by their bytes.
 Array packed_rows(const Array& x, const std::vector<std::int64_t>& order) {
   const HostBytes all = x.host_bytes(x.dtype());
@@ -178,7 +192,9 @@ void lay_out_as_file(GgufContents& contents) {
     add_llama3_factors(contents, rope, config.architecture);
   }
   if (family.repeats_output) repeat_output(contents.arrays);
-  if (family.adjust_file != nullptr) family.adjust_file(contents, config);
+  if (!config.is_causal) say_both_ways(contents, config);
+  lay_out_latent(contents, config);
+  lay_out_recurrent(contents, config, family);
   narrow_numbers(contents.metadata);
 }
 

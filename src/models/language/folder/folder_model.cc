@@ -12,6 +12,7 @@
 #include "hearth/ops.h"
 #include "models/language/family.h"
 #include "models/language/folder/config_values.h"
+#include "models/language/folder/latent_keys.h"
 #include "models/language/folder/rope_keys.h"
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
@@ -92,6 +93,18 @@ void add_expert_layers(const JsonObject& config, const Family& family, GgufMetad
   metadata.set(std::string(family.architecture) + ".expert_layers", flags);
 }
 
+// Causal models whose rows see those behind them after all.
+void refuse_bidirectional(const JsonObject& config) {
+  const JsonValue* value = find_value(config, "use_bidirectional_attention");
+  if (value == nullptr || *value == JsonValue(false) ||
+      *value == JsonValue(std::string("vision"))) {
+    return;
+  }
+  throw Error(ErrorCode::unsupported,
+              "config.json: rows that see those behind them; got use_bidirectional_attention " +
+                  json_text(*value) + ", expected \"vision\", false or none");
+}
+
 GgufMetadata metadata_of(const JsonObject& config, const Family& family) {
   GgufMetadata metadata;
   metadata.set("general.architecture", std::string(family.architecture));
@@ -104,6 +117,8 @@ GgufMetadata metadata_of(const JsonObject& config, const Family& family) {
       }
     }
   }
+  refuse_bidirectional(config);
+  add_latent_keys(config, family.architecture, metadata);
   add_layer_types(config, family, metadata);
   add_expert_layers(config, family, metadata);
   return metadata;

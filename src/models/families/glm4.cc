@@ -1,0 +1,25 @@
+// GLM-4 (0414): norms before and behind both blocks, half of a head turns, gate and up joined.
+#include "models/language/family.h"
+
+namespace hearth::models {
+namespace {
+
+constexpr std::string_view kGlm4Types[] = {"glm4"};
+constexpr TensorRule kGlm4Tensors[] = {
+    {"model.layers.{}.post_self_attn_layernorm", "blk.{}.post_attention_norm"},
+    {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},
+    {"model.layers.{}.post_mlp_layernorm", "blk.{}.post_ffw_norm"},
+    {"model.layers.{}.mlp.gate_up_proj", "blk.{}.ffn_up"},
+};
+
+}  // namespace
+
+Family glm4_family() {
+  return {.architecture = "glm4",
+          .model_types = kGlm4Types,
+          .places = NormPlaces::both,
+          .rope = RopePairs::neighbours,
+          .tensors = kGlm4Tensors};
+}
+
+}  // namespace hearth::models
