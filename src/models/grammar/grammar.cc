@@ -183,8 +183,8 @@ void GrammarMatcher::rollback(std::size_t count) {
                     " steps, expected at most " + std::to_string(before_.size()));
   }
   if (count == 0) return;
-  now_ = std::move(before_[before_.size() - count]);
-  before_.resize(before_.size() - count);
+  now_ = before_[before_.size() - count];
+  before_.drop(count);
 }
 
 bool GrammarMatcher::may_end() const {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/shared_sequence.h"
 #include "models/grammar/automaton.h"
 #include "models/grammar/gbnf_parser.h"
 #include "models/grammar/positions.h"
@@ -81,8 +82,8 @@ struct GrammarTrigger {
   std::vector<std::int32_t> tokens;  // behind one of these
 };
 
-// How far one text has come in a grammar. Copies are cheap and go their own ways. Not for two
-// threads at once.
+// How far one text has come in a grammar. Copies cost nothing and go their own ways; they are not
+// for several threads at once.
 class GrammarMatcher {
  public:
   // Lazy where there is a trigger. Throws Error{invalid_argument} for empty texts of triggers.
@@ -129,7 +130,7 @@ class GrammarMatcher {
   std::shared_ptr<Constraint> constraint_;
   std::shared_ptr<const GrammarTrigger> trigger_;
   mutable Progress now_;
-  std::vector<Progress> before_;
+  SharedSequence<Progress> before_;
 };
 
 }  // namespace hearth::models::grammar

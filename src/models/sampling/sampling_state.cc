@@ -32,7 +32,7 @@ SamplingState::SamplingState(SamplingOptions options, std::int64_t vocabulary)
 
 void SamplingState::accept_prompt(std::span<const std::int32_t> tokens) {
   require_tokens("sampling", tokens, vocabulary_);
-  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  tokens_.append(tokens);
 }
 
 bool SamplingState::accept(std::int32_t token) {
@@ -57,8 +57,8 @@ void SamplingState::rollback(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     mu_ = accepted_.back().mu;
     if (accepted_.back().moved_grammar) ++moves;
-    accepted_.pop_back();
-    tokens_.pop_back();
+    accepted_.drop(1);
+    tokens_.drop(1);
   }
   if (moves > 0) grammar_->rollback(moves);
 }
@@ -77,7 +77,7 @@ std::vector<LogitEdit> SamplingState::logit_edits() const {
                          options.frequency_penalty != 0;
   if (penalizes && has_step(options, SamplingStep::penalties)) {
     std::map<std::int32_t, std::int64_t> counts;
-    for (const std::int32_t token : last_of(tokens_, options.penalty_last)) ++counts[token];
+    for (const std::int32_t token : last_of(tokens(), options.penalty_last)) ++counts[token];
     for (const auto& [token, count] : counts) {
       LogitEdit& edit = edit_of(token);
       edit.factor = static_cast<float>(options.repetition_penalty);
@@ -87,7 +87,7 @@ std::vector<LogitEdit> SamplingState::logit_edits() const {
   }
   if (options.dry_multiplier != 0 && has_step(options, SamplingStep::dry)) {
     for (const auto& [token, penalty] :
-         dry_penalties(last_of(tokens_, options.dry_last), options, fixed_->breakers)) {
+         dry_penalties(last_of(tokens(), options.dry_last), options, fixed_->breakers)) {
       edit_of(token).subtracted += static_cast<float>(penalty);
     }
   }

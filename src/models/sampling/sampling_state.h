@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/philox.h"
+#include "core/shared_sequence.h"
 #include "models/grammar/grammar.h"
 #include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_options.h"
@@ -25,7 +26,7 @@ struct LogitEdit {
   float subtracted = 0;
 };
 
-// Copies go their own ways. Not for two threads at once.
+// Copies cost nothing and go their own ways; they are not for several threads at once.
 class SamplingState {
  public:
   // Throws what check_sampling_options() throws.
@@ -64,8 +65,8 @@ class SamplingState {
   // What biases, penalties and DRY change now, each token once, in ascending order.
   std::vector<LogitEdit> logit_edits() const;
 
-  // The prompt and what was accepted.
-  std::span<const std::int32_t> tokens() const noexcept { return tokens_; }
+  // The prompt and what was accepted. Holds until this or a copy of it takes a token.
+  std::span<const std::int32_t> tokens() const noexcept { return tokens_.view(); }
 
  private:
   // Shared by copies.
@@ -80,8 +81,8 @@ class SamplingState {
 
   std::shared_ptr<const Fixed> fixed_;
   std::int64_t vocabulary_;
-  std::vector<std::int32_t> tokens_;
-  std::vector<Accepted> accepted_;
+  SharedSequence<std::int32_t> tokens_;
+  SharedSequence<Accepted> accepted_;
   std::optional<grammar::GrammarMatcher> grammar_;
   double mu_;
   double surprise_ = 0;
