@@ -18,15 +18,12 @@ namespace hearth {
 inline namespace v0 {
 namespace {
 
-constexpr std::int64_t kPageRows = 32;
 constexpr std::int64_t kMostCacheBytes = std::int64_t{1} << 30;  // where nobody says how many
 
 models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
                                            const TextModelOptions& options) {
-  models::SchedulerOptions scheduler{
-      .page_size = kPageRows, .most_running = options.most_texts, .drafts = options.drafts};
-  const models::CacheOptions of_one{.pages = (model.config.context + kPageRows - 1) / kPageRows + 1,
-                                    .page_size = kPageRows,
+  models::SchedulerOptions scheduler{.most_running = options.most_texts, .drafts = options.drafts};
+  const models::CacheOptions of_one{.pages = models::pages_of(model.config.context) + 1,
                                     .states = options.most_texts,
                                     .keys = model.compute,
                                     .values = model.compute};
@@ -145,8 +142,7 @@ Array TextModel::logits(std::span<const std::int32_t> tokens) const {
     refuse(ErrorCode::unsupported,
            "scores of an encoder; got one of the family " + family() + ", expected a causal model");
   }
-  models::Sequences sequences(model, {.pages = (rows + kPageRows - 1) / kPageRows,
-                                      .page_size = kPageRows,
+  models::Sequences sequences(model, {.pages = models::pages_of(rows),
                                       .states = 1,
                                       .keys = model.compute,
                                       .values = model.compute});

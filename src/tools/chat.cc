@@ -68,7 +68,7 @@ models::SchedulerOptions options_for(const models::LoadedModel& loaded, std::int
   models::SchedulerOptions options{.most_running = 1};
   const std::int64_t longest = loaded.model.config.context;
   const std::int64_t rows = context > 0 ? std::min(context, longest) : std::min(kMostRows, longest);
-  options.pages = (rows + options.page_size - 1) / options.page_size;
+  options.pages = models::pages_of(rows, options.page_size);
   return options;
 }
 

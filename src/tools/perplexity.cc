@@ -25,7 +25,7 @@ constexpr std::uint64_t kMaxText = std::uint64_t{1} << 30;
 struct PerplexityArguments {
   std::string model, file, save, base, device;
   std::string compute = "f32";
-  std::string cache;
+  std::string keys, values;
   std::int64_t context = 512, windows = 0;
   int threads = 0;
 };
@@ -102,9 +102,10 @@ void run_perplexity(const PerplexityArguments& arguments) {
   models::Divergence divergence;
   std::vector<Array> saved;
   std::int64_t done = 0;
-  models::score_windows(loaded.model, windows,
-                        arguments.cache.empty() ? models::CacheType(compute)
-                                                : models::cache_type_from_name(arguments.cache),
+  const auto type_of = [&](const std::string& name) {
+    return name.empty() ? models::CacheType(compute) : models::cache_type_from_name(name);
+  };
+  models::score_windows(loaded.model, windows, type_of(arguments.keys), type_of(arguments.values),
                         [&](const Array& scores, std::span<const std::int32_t> next) {
                           perplexity.add(scores, next);
                           const auto count = static_cast<std::int64_t>(next.size());
@@ -151,7 +152,9 @@ void add_perplexity(CommandLine& line) {
   command.option("--dtype", arguments->compute, "What activations are computed in")
       .one_of({"f32", "bf16", "f16"})
       .show_default();
-  command.option("--cache-type", arguments->cache, "Of keys and values [as --dtype]")
+  command.option("--cache-type-k", arguments->keys, "What keys are kept as [the dtype]")
+      .one_of(models::cache_type_names());
+  command.option("--cache-type-v", arguments->values, "And values")
       .one_of(models::cache_type_names());
   command.option("--threads", arguments->threads, "Of the CPU [one a core]")
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});

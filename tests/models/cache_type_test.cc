@@ -44,8 +44,8 @@ LanguageConfig config_of(const AttentionConfig& attention) {
   return config;
 }
 
-CacheOptions options_of(CacheType type, bool rotate) {
-  return {.pages = 3, .page_size = 8, .states = 1, .keys = type, .values = type, .rotate = rotate};
+CacheOptions options_of(CacheType type) {
+  return {.pages = 3, .page_size = 8, .states = 1, .keys = type, .values = type};
 }
 
 TEST(CacheType, HasNames) {
@@ -59,7 +59,7 @@ TEST(CacheType, HasNames) {
 TEST(CacheType, BytesAreThoseOfTheArrays) {
   for (const char* each : kNames) {
     const LanguageConfig config = config_of(heads_of(64, 96));
-    const CacheOptions options = options_of(cache_type_from_name(each), true);
+    const CacheOptions options = options_of(cache_type_from_name(each));
     const Cache cache(config, options, DType::f32, Device());
     std::int64_t bytes = 0;
     for (const Array& x : {cache.layers[0].keys, cache.layers[0].values}) {
@@ -68,25 +68,25 @@ TEST(CacheType, BytesAreThoseOfTheArrays) {
     EXPECT_EQ(cache_bytes(config, options), bytes) << each;
   }
   const LanguageConfig config = config_of(heads_of(128, 128));
-  const auto bytes = [&](CacheType type) { return cache_bytes(config, options_of(type, true)); };
+  const auto bytes = [&](CacheType type) { return cache_bytes(config, options_of(type)); };
   EXPECT_EQ(bytes(DType::f16), 24 * 2 * 256 * 2);
   EXPECT_EQ(bytes(DType::q8_0), 24 * 2 * 136 * 2);
   EXPECT_EQ(bytes(CacheType::turbo(4)), 24 * 2 * 68 * 2);
 }
 
 TEST(CacheType, RefusesHeadsThatDoNotFit) {
-  const auto refusal = [](const AttentionConfig& attention, CacheType type, bool rotate) {
+  const auto refusal = [](const AttentionConfig& attention, CacheType type) {
     return error_of(ErrorCode::unsupported, [&] {
-      (void)Cache(config_of(attention), options_of(type, rotate), DType::f32, Device());
+      (void)Cache(config_of(attention), options_of(type), DType::f32, Device());
     });
   };
-  EXPECT_TRUE(contains(refusal(heads_of(80, 80), DType::q8_0, false), "80 columns"));
-  EXPECT_TRUE(contains(refusal(heads_of(64, 72), DType::q4_0, true), "72 columns"));
-  EXPECT_TRUE(contains(refusal(heads_of(64, 64), CacheType::turbo(4), false), "rotate"));
-  EXPECT_TRUE(contains(refusal(heads_of(64, 64), DType::q6_k, true), "q6_k"));
+  EXPECT_TRUE(contains(refusal(heads_of(80, 80), DType::q8_0), "80 columns"));
+  EXPECT_TRUE(contains(refusal(heads_of(64, 72), DType::q4_0), "72 columns"));
+  EXPECT_TRUE(contains(refusal(heads_of(64, 64), CacheType::turbo(5)), "5 bits"));
+  EXPECT_TRUE(contains(refusal(heads_of(64, 64), DType::q6_k), "q6_k"));
   AttentionConfig latent = heads_of(64, 64);
   latent.latent = LatentConfig{.query_rank = 0, .rank = 64, .rope_dims = 32};
-  EXPECT_TRUE(contains(refusal(latent, DType::q8_0, true), "latent"));
+  EXPECT_TRUE(contains(refusal(latent, DType::q8_0), "latent"));
 }
 
 TEST(HeadRotation, KeepsProductsAndUndoes) {
@@ -110,7 +110,7 @@ TEST(Cache, RowsOfCodesAreWrittenInPlace) {
     const Array slots = to_device(cast(ints({5, 17, 17}, {3}), DType::i32), device).eval();
     for (const char* each : {"f16", "q8_0", "q4_0", "tq4", "tq2"}) {
       const CacheType type = cache_type_from_name(each);
-      Cache made(config_of(heads_of(64, 64)), options_of(type, true), DType::f32, device);
+      Cache made(config_of(heads_of(64, 64)), options_of(type), DType::f32, device);
       Array cache = std::move(made.layers[0].keys);
       made.layers.clear();
       cache.eval();
@@ -140,7 +140,7 @@ TEST(Cache, RowsOfCodesAreWrittenInPlace) {
 }
 
 // A block of attention with random weights over 20 rows, the last ones one by one.
-Array attended(const CacheOptions& options, Device device) {
+Array attended(const CacheOptions& options, Device device, bool rotates_floats = false) {
   const AttentionConfig config = heads_of(64, 32);
   const LanguageConfig model = config_of(config);
   Attention block;
@@ -155,6 +155,10 @@ Array attended(const CacheOptions& options, Device device) {
   block.value = projection(2 * 32, model.dim, 3);
   block.output = projection(model.dim, 4 * 32, 4);
   Cache cache(model, options, DType::f32, device);
+  if (rotates_floats) {
+    cache.layers[0].key_rotation = HeadRotation(64, 3, DType::f32, device);
+    cache.layers[0].value_rotation = HeadRotation(32, 3, DType::f32, device);
+  }
   const Array x = random_array({20, model.dim}, DType::f32, -2, 2, 5);
   const auto numbers = [&](const std::vector<std::int32_t>& list, const Shape& shape) {
     return to_device(Array::from_data(list, shape), device);
@@ -180,8 +184,8 @@ Array attended(const CacheOptions& options, Device device) {
 
 TEST(Cache, AttentionOverCodesIsNearThatOverFloats) {
   for (const Device device : devices_under_test()) {
-    const Values exact = attended(options_of(DType::f32, false), device).to_doubles();
-    expect_close(attended(options_of(DType::f32, true), device), exact, 1e-4,
+    const Values exact = attended(options_of(DType::f32), device).to_doubles();
+    expect_close(attended(options_of(DType::f32), device, true), exact, 1e-4,
                  device.name() + " rotated");
     const struct {
       const char* type;
@@ -190,7 +194,7 @@ TEST(Cache, AttentionOverCodesIsNearThatOverFloats) {
                 {"tq4", 0.25},  {"tq3", 0.45},  {"tq2", 0.8}};
     for (const auto& bar : bars) {
       const CacheType type = cache_type_from_name(bar.type);
-      const Values got = attended(options_of(type, true), device).to_doubles();
+      const Values got = attended(options_of(type), device).to_doubles();
       double error = 0, norm = 0;
       for (std::size_t i = 0; i < got.size(); ++i) {
         error += (got[i] - exact[i]) * (got[i] - exact[i]);

@@ -83,7 +83,7 @@ TEST(Perplexity, ScoresTheSecondHalfOfEachWindow) {
   std::vector<double> seen;
   std::vector<std::int32_t> next;
   Perplexity perplexity;
-  score_windows(model, windows, DType::f32,
+  score_windows(model, windows, DType::f32, DType::f32,
                 [&](const Array& scores, std::span<const std::int32_t> at) {
                   const std::vector<double> values = scores.to_doubles();
                   seen.insert(seen.end(), values.begin(), values.end());

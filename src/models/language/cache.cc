@@ -70,12 +70,14 @@ void require_fit(const LayerConfig& layer, const CacheOptions& options) {
     throw Error(ErrorCode::unsupported, "cache: " + why);
   };
   if (layer.attention.latent) {
-    if (!options.keys.is_coded() && !options.rotate) return;
-    refuse("latent rows are not coded; got " + name(options.keys) + ", expected a float type");
+    if (options.keys.is_coded()) {
+      refuse("latent rows are not coded; got " + name(options.keys) + ", expected a float type");
+    }
+    return;
   }
-  const std::string keys = why_unfit(options.keys, options.rotate, layer.attention.key_dim);
+  const std::string keys = why_unfit(options.keys, layer.attention.key_dim);
   if (!keys.empty()) refuse(keys);
-  const std::string values = why_unfit(options.values, options.rotate, layer.attention.value_dim);
+  const std::string values = why_unfit(options.values, layer.attention.value_dim);
   if (!values.empty()) refuse(values);
 }
 
@@ -105,8 +107,10 @@ Cache::Cache(const LanguageConfig& config, const CacheOptions& its_options, DTyp
     cache.value_type = options.values;
     cache.keys = make(stored_shape(shapes.keys, options.keys), stored_dtype(options.keys));
     cache.values = make(stored_shape(shapes.values, options.values), stored_dtype(options.values));
-    if (options.rotate && cache.values.defined()) {
+    if (options.keys.is_coded() && cache.keys.defined()) {
       cache.key_rotation = HeadRotation(shapes.keys.back(), options.seed, compute, device);
+    }
+    if (options.values.is_coded() && cache.values.defined()) {
       cache.value_rotation = HeadRotation(shapes.values.back(), options.seed, compute, device);
     }
     cache.convolution = make(shapes.convolution, wide);

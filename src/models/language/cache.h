@@ -11,15 +11,21 @@
 
 namespace hearth::models {
 
+inline constexpr std::int64_t kPageRows = 32;  // where nobody says else
+
+// Pages that so many rows fill, the last one perhaps not wholly.
+constexpr std::int64_t pages_of(std::int64_t rows, std::int64_t page_size = kPageRows) {
+  return (rows + page_size - 1) / page_size;
+}
+
 struct CacheOptions {
   std::int64_t pages = 1;
-  std::int64_t page_size = 32;    // rows of a page
+  std::int64_t page_size = kPageRows;
   std::int64_t states = 1;        // sequences that have states
   std::int64_t saved_states = 0;  // more of them, of earlier rows
+  // Those of codes are rotated before they are stored, keys with their queries: what codes lose is
+  // less then.
   CacheType keys = DType::f32, values = DType::f32;
-  // Keys, with their queries, and values of heads are rotated before they are stored: what codes
-  // lose is less then. Codes of turbo_quantize() ask for it.
-  bool rotate = false;
   std::uint64_t seed = 0;  // of the rotation: what is stored with one is read with the same
 };
 

@@ -68,7 +68,7 @@ std::string name(CacheType type) {
   return std::string(hearth::name(type.dtype));
 }
 
-std::string why_unfit(CacheType type, bool is_rotated, std::int64_t columns) {
+std::string why_unfit(CacheType type, std::int64_t columns) {
   if (type.bits == 0 && !is_float(type.dtype) && type.dtype != DType::q8_0 &&
       type.dtype != DType::q4_0) {
     return "no type of a cache; got " + name(type) +
@@ -77,10 +77,7 @@ std::string why_unfit(CacheType type, bool is_rotated, std::int64_t columns) {
   if (type.bits != 0 && !is_turbo_bits(type.bits)) {
     return "no such codes; got " + std::to_string(type.bits) + " bits, expected 2, 3 or 4";
   }
-  if (type.bits != 0 && !is_rotated) {
-    return "codes of rows that are not rotated; got " + name(type) + ", expected rotate";
-  }
-  if ((type.is_coded() || is_rotated) && columns % kTurboBlock != 0) {
+  if (type.is_coded() && columns % kTurboBlock != 0) {
     return "heads are no whole blocks; got " + std::to_string(columns) + " columns as " +
            name(type) + ", expected a multiple of 32";
   }

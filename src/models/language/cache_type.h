@@ -38,9 +38,8 @@ CacheType cache_type_from_name(std::string_view name);
 std::vector<std::string> cache_type_names();
 std::string name(CacheType type);
 
-// Nothing where a cache can hold rows of so many columns as `type`, rotated or not; else what is
-// wrong.
-std::string why_unfit(CacheType type, bool is_rotated, std::int64_t columns);
+// Nothing where a cache can hold rows of so many columns as `type`; else what is wrong.
+std::string why_unfit(CacheType type, std::int64_t columns);
 
 // Rows [..., columns] as they lie in a cache: of the dtype, or u8 [..., bytes].
 Array to_cache(const Array& rows, CacheType type);

@@ -14,7 +14,6 @@ namespace hearth::models {
 namespace {
 
 constexpr std::int64_t kLeastContext = 4;
-constexpr std::int64_t kWindowPageRows = 32;
 constexpr std::int64_t kWindowPiece = 512;  // rows of a pass
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -48,18 +47,13 @@ TokenWindows windows_of(std::span<const std::int32_t> tokens, std::int64_t conte
 }
 
 void score_windows(
-    const LanguageModel& model, const TokenWindows& windows, CacheType cache,
+    const LanguageModel& model, const TokenWindows& windows, CacheType keys, CacheType values,
     const std::function<void(const Array& scores, std::span<const std::int32_t> tokens)>& take) {
   const NoGrad no_grad;
   if (windows.empty()) return;
   const auto context = static_cast<std::int64_t>(windows.front().size());
-  const std::int64_t pages = (context + kWindowPageRows - 1) / kWindowPageRows;
-  Sequences sequences(model, {.pages = pages,
-                              .page_size = kWindowPageRows,
-                              .states = 1,
-                              .keys = cache,
-                              .values = cache,
-                              .rotate = cache.is_coded()});
+  Sequences sequences(model,
+                      {.pages = pages_of(context), .states = 1, .keys = keys, .values = values});
   for (const std::vector<std::int32_t>& window : windows) {
     Sequence sequence = sequences.begin();
     // Row i foresees token i + 1.

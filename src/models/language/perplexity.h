@@ -27,9 +27,9 @@ std::int64_t scored_tokens(std::int64_t context);
 
 // Calls `take` with log-probabilities [n, vocabulary], in f32, of what may stand at the next n
 // scored places, and with the n tokens that do: the windows' in order, a window's in several
-// pieces. Keys and values are of `cache`. Throws as Sequences does.
+// pieces. `keys` and `values` are what caches hold them as. Throws as Sequences does.
 void score_windows(
-    const LanguageModel& model, const TokenWindows& windows, CacheType cache,
+    const LanguageModel& model, const TokenWindows& windows, CacheType keys, CacheType values,
     const std::function<void(const Array& scores, std::span<const std::int32_t> tokens)>& take);
 
 // Of the tokens that it was given.

@@ -13,10 +13,6 @@
 namespace hearth::models {
 namespace {
 
-std::int64_t pages_of(std::int64_t rows, std::int64_t page_size) {
-  return (rows + page_size - 1) / page_size;
-}
-
 // The next power of two.
 std::int64_t bucket(std::int64_t count) {
   return static_cast<std::int64_t>(

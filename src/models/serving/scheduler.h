@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "models/language/cache_type.h"
+#include "models/language/cache.h"
 #include "models/language/load_model.h"
 #include "models/serving/generation_stream.h"
 #include "models/serving/request.h"
@@ -21,11 +21,11 @@ struct SchedulerOptions {
   // Of keys and values, of all texts together; 0: as many as `memory` has room for.
   std::int64_t pages = 0;
   std::int64_t memory = std::int64_t{1} << 30;  // bytes of caches, where `pages` is 0
-  std::int64_t page_size = 32;                  // rows of a page
-  std::int64_t most_running = 16;               // texts that are being written at once
-  std::int64_t prefill_rows = 512;              // of prompts in one step, at most
-  std::int64_t most_waiting = 256;              // texts that wait for their turn
-  // Of keys and values; default what the model computes in. Codes are of rows that are rotated.
+  std::int64_t page_size = kPageRows;
+  std::int64_t most_running = 16;   // texts that are being written at once
+  std::int64_t prefill_rows = 512;  // of prompts in one step, at most
+  std::int64_t most_waiting = 256;  // texts that wait for their turn
+  // Of keys and values; default what the model computes in.
   std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
   bool shares_prefixes = true;   // rows of earlier texts are taken again
   std::int64_t save_rows = 512;  // of a prompt, between states that are kept of models with some

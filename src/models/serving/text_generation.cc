@@ -24,7 +24,7 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   const std::int64_t context = loaded.model.config.context;
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   const std::int64_t rows = std::min(context, length + std::min(options.tokens, context) + 1);
-  one.pages = (rows + one.page_size - 1) / one.page_size;
+  one.pages = pages_of(rows, one.page_size);
   Scheduler scheduler(loaded, one);
   const auto stream = scheduler.submit(std::move(request));
   const GeneratedText made = read_text(*stream, write);

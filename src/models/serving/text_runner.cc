@@ -43,7 +43,6 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
                      .saved_states = 0,
                      .keys = options.keys.value_or(model.compute),
                      .values = options.values.value_or(model.compute)};
-  cache.rotate = cache.keys.is_coded() || cache.values.is_coded();
   CacheOptions page = cache, state = cache;
   page.states = 0;
   state.pages = 0;
@@ -66,8 +65,7 @@ CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& o
     return cache;
   }
   const std::int64_t for_pages = options.memory - of_state * (cache.states + cache.saved_states);
-  const std::int64_t of_text =
-      (model.config.context + options.page_size - 1) / options.page_size + 1;
+  const std::int64_t of_text = pages_of(model.config.context, options.page_size) + 1;
   // More than all texts could ever fill only keeps earlier ones.
   const std::int64_t most = std::min(kMostPages, 2 * of_text * options.most_running);
   if (for_pages < of_page) {
@@ -88,8 +86,7 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
       cache_(cache_options(model, options)),
       block_(block_rows(model.config)),
       drafter_(std::move(drafter)) {
-  options_.save_rows =
-      (options.save_rows + options.page_size - 1) / options.page_size * options.page_size;
+  options_.save_rows = pages_of(options.save_rows, options.page_size) * options.page_size;
   longest_ = std::min(model.config.context, cache_.pages * cache_.page_size);
   sequences_.emplace(model, cache_);
   stats_.pages = cache_.pages;
@@ -242,6 +239,7 @@ std::vector<SequenceRows> TextRunner::plan() {
 void TextRunner::take(RunningText& text, std::span<const DrawnToken> drawn) {
   const std::vector<std::int32_t> guess(text.guess().begin(), text.guess().end());
   const std::int64_t before = text.new_tokens();
+  text.set_guess({});
   std::size_t held = 0;
   text.take(drawn.front());
   while (held < guess.size() && !text.has_ended() && drawn[held].token == guess[held]) {
@@ -253,7 +251,6 @@ void TextRunner::take(RunningText& text, std::span<const DrawnToken> drawn) {
   stats_.guesses_held += static_cast<std::int64_t>(held);
   const auto next = static_cast<std::int64_t>(held) + 1;
   text.most_guessed = held == guess.size() ? 2 * next : next;
-  text.set_guess({});
   if (held < guess.size() && !text.has_ended()) {
     sequences_->truncate(text.sequence, static_cast<std::int64_t>(text.tokens().size()) - 1);
   }

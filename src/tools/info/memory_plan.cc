@@ -49,7 +49,6 @@ double most_bytes(const models::LanguageConfig& config, double rows, double sequ
 }  // namespace
 
 MemoryPlan plan_memory(const models::ModelContents& files, const MemoryOptions& options) {
-  constexpr std::int64_t kPageRows = 32;
   const models::LanguageConfig config = models::read_config(files.contents.metadata, files.kind);
   MemoryPlan plan;
   plan.options = options;
@@ -58,7 +57,7 @@ MemoryPlan plan_memory(const models::ModelContents& files, const MemoryOptions& 
     plan.weights += bytes_of(each.array.dtype(), each.array.size());
   }
   if (!config.is_causal) return plan;  // encoders remember nothing
-  const double rows = (static_cast<double>(plan.options.context) + kPageRows) *
+  const double rows = (static_cast<double>(plan.options.context) + models::kPageRows) *
                       static_cast<double>(options.sequences);
   if (most_bytes(config, rows, static_cast<double>(options.sequences)) > 0x1p60) {
     throw Error(ErrorCode::invalid_argument,
@@ -66,17 +65,12 @@ MemoryPlan plan_memory(const models::ModelContents& files, const MemoryOptions& 
                     " sequences of " + std::to_string(plan.options.context) +
                     " tokens, expected less than 2^60 bytes of caches");
   }
-  const std::int64_t pages = (plan.options.context + kPageRows - 1) / kPageRows * options.sequences;
-  plan.caches = models::cache_bytes(config, {.pages = pages,
-                                             .page_size = kPageRows,
-                                             .states = 0,
-                                             .keys = options.cache,
-                                             .values = options.cache});
-  plan.states = models::cache_bytes(config, {.pages = 0,
-                                             .page_size = kPageRows,
-                                             .states = options.sequences,
-                                             .keys = options.cache,
-                                             .values = options.cache});
+  const std::int64_t pages = models::pages_of(plan.options.context) * options.sequences;
+  plan.caches = models::cache_bytes(
+      config, {.pages = pages, .states = 0, .keys = options.cache, .values = options.cache});
+  plan.states = models::cache_bytes(
+      config,
+      {.pages = 0, .states = options.sequences, .keys = options.cache, .values = options.cache});
   return plan;
 }
 

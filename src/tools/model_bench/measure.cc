@@ -12,8 +12,6 @@
 namespace hearth::tools {
 namespace {
 
-constexpr std::int64_t kPageRows = 32;
-
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -63,12 +61,10 @@ class ModelRun {
  private:
   static models::CacheOptions cache_options(const ModelBenchOptions& options) {
     const std::int64_t rows = options.depth + std::max(options.prompt, options.tokens);
-    return {.pages = std::max<std::int64_t>((rows + kPageRows - 1) / kPageRows, 1) * options.batch,
-            .page_size = kPageRows,
+    return {.pages = std::max<std::int64_t>(models::pages_of(rows), 1) * options.batch,
             .states = options.batch,
             .keys = options.cache,
-            .values = options.cache,
-            .rotate = options.cache.is_coded()};
+            .values = options.cache};
   }
 
   void begin(std::int64_t count) {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kLlamaDim = 4096, kLlamaHidden = 14336, kLlamaLayers = 32,
                        kLlamaVocabulary = 128256;
 constexpr std::int64_t kLlamaHeads = 32, kLlamaKvHeads = 8, kLlamaHeadDim = 128;
-constexpr std::int64_t kPageRows = 32, kPrompt = 512, kMostRows = 2048;
+constexpr std::int64_t kPrompt = 512, kMostRows = 2048;
 
 models::LanguageConfig config_of_llama() {
   models::LanguageConfig config;
@@ -74,10 +74,9 @@ class LlamaDecoding {
   LlamaDecoding(DType format, Device device)
       : model_(config_of_llama(),
                models::Weights(random_weights(format, device), DType::bf16, device), device),
-        sequences_(model_, {.pages = kMostRows / kPageRows,
-                            .page_size = kPageRows,
-                            .keys = DType::bf16,
-                            .values = DType::bf16}),
+        sequences_(
+            model_,
+            {.pages = models::pages_of(kMostRows), .keys = DType::bf16, .values = DType::bf16}),
         sequence_(sequences_.begin()) {
     start();
   }
