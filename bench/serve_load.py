@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads `hearth serve` with many users at once, through OpenAI's own client, and reports what they see.
+"""Asks `hearth serve` as many users at once would, through OpenAI's client; reports what they see.
 
 usage: bench/serve_load.py [--hearth PROGRAM] [--model FILE] [--users N] [--requests N]
                            [--prompt TOKENS] [--tokens N] [--seed N] [--json FILE|-] [OPTION...]
@@ -11,9 +11,9 @@ schema. What follows `--` goes to the server. Without --model a tiny model with 
 made, in which the server's own work is what is measured.
 
 Reported are the time to the first token of streams and the time of whole answers (median and 99th
-percentile), tokens a second, requests that were lost (any answer that is neither whole nor closed by
-its user), and the server's resident memory after a tenth of the requests and at the end. Exit
-status 1 where a request was lost.
+percentile), tokens a second, requests that were lost (any answer that is neither whole nor closed
+by its user), and the server's resident memory after a tenth of the requests and at the end. Exit
+status 1 where one was lost.
 """
 
 import argparse

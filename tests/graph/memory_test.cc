@@ -1,6 +1,9 @@
 // Donation, shared storage, peaks and limits.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <utility>
+
 #include "graph/counted.h"
 #include "graph/record/node.h"
 #include "hearth/ops.h"
@@ -38,6 +41,63 @@ TEST(Memory, PartialUpdatesTakeOverTheirInput) {
     EXPECT_EQ(values[60], -1);
     EXPECT_EQ(values[79], -1);
     EXPECT_EQ(values[80], 80);
+  }
+}
+
+// As a cache whose rows are copied and then written, with readers in between.
+TEST(Memory, UpdatesInARowStayInOnePlace) {
+  for (const Device device : devices_under_test()) {
+    Array x = iota({50, 20}, device);
+    const Array from = Array::from_data(std::vector<std::int32_t>{1}, {1}, device).eval();
+    const Array to = Array::from_data(std::vector<std::int32_t>{40}, {1}, device).eval();
+    const Array row = full({1, 20}, -1.0, DType::f32, device).eval();
+    x.eval();
+    Array between;
+    const std::int64_t before = device.memory().in_use;
+    device.reset_peak();
+    const Statistics count = counted([&] {
+      Array copied = select(x, from, 0);
+      x = select_assign(std::exchange(x, Array()), to, copied, 0, IndexingUpdateOp::assign);
+      copied = Array();
+      between = sum(select(x, to, 0));
+      x = slice_assign(std::exchange(x, Array()), {{1, 2}}, row);
+      x = slice_assign(std::exchange(x, Array()), {{40, 41}, {0, 1}}, 5.0);
+      eval(std::array{x, between});
+    });
+    EXPECT_EQ(count.donations, 1);
+    EXPECT_LT(device.memory().peak - before, 50 * 20 * 4) << device.name();
+    EXPECT_EQ(between.to_vector<float>()[0], [] {
+      float all = 0;
+      for (int i = 20; i < 40; ++i) all += static_cast<float>(i);
+      return all;
+    }());
+    const std::vector<float> values = x.to_vector<float>();
+    EXPECT_EQ(values[19], 19);
+    EXPECT_EQ(values[20], -1);
+    EXPECT_EQ(values[40], 40);
+    EXPECT_EQ(values[800], 5);
+    EXPECT_EQ(values[801], 21);
+  }
+}
+
+// One value may take an input over, not two.
+TEST(Memory, TwoUpdatesOfOneInputAreTwoArrays) {
+  for (const Device device : devices_under_test()) {
+    Array x = iota({50, 20}, device).eval();
+    const Array row = full({1, 20}, -1.0, DType::f32, device).eval();
+    Array first = slice_assign(slice_assign(x, {{0, 1}}, row), {{1, 2}}, row);
+    Array second = slice_assign(slice_assign(x, {{2, 3}}, row), {{3, 4}}, row);
+    x = Array();
+    eval(std::array{first, second});
+    const std::vector<float> a = first.to_vector<float>(), b = second.to_vector<float>();
+    EXPECT_EQ(a[0], -1);
+    EXPECT_EQ(a[20], -1);
+    EXPECT_EQ(a[40], 40);
+    EXPECT_EQ(a[60], 60);
+    EXPECT_EQ(b[0], 0);
+    EXPECT_EQ(b[20], 20);
+    EXPECT_EQ(b[40], -1);
+    EXPECT_EQ(b[60], -1);
   }
 }
 

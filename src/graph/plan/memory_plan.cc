@@ -95,6 +95,8 @@ void Planner::note_read(const PlanValue& value, int step) {
 // Lets root `into`, born at `step`, live in the memory of `from`, which is read there for the last
 // time. The two have the same bytes and the same layout.
 bool Planner::take_over(int into, int from, int step) {
+  // What has taken over an external itself may pass it on: updates in a row stay in one place.
+  const bool is_passed_on = resolve(from) != from;
   from = resolve(from);
   PlanRoot& target = roots_[static_cast<std::size_t>(into)];
   PlanRoot& source = roots_[static_cast<std::size_t>(from)];
@@ -104,9 +106,10 @@ bool Planner::take_over(int into, int from, int step) {
   }
   if (source.external >= 0) {
     const auto slot = static_cast<std::size_t>(source.external);
-    if (!switches_.donate || !facts_[slot].donatable || donated_[slot]) return false;
+    if (!switches_.donate || !facts_[slot].donatable) return false;
+    if (donated_[slot] && !is_passed_on) return false;
+    if (!donated_[slot]) ++plan_->donations;
     donated_[slot] = true;
-    ++plan_->donations;
   }
   target.merged_into = from;
   source.last_step = std::max(source.last_step, target.last_step);

@@ -8,17 +8,11 @@
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/sampling/draw_tokens.h"
+#include "models/serving/cache_plan.h"
 #include "models/serving/step_rows.h"
 
 namespace hearth::models {
 namespace {
-
-void require_positive(const char* name, std::int64_t value, std::int64_t most) {
-  if (value >= 1 && value <= most) return;
-  throw Error(ErrorCode::invalid_argument, std::string("scheduler: ") + name +
-                                               " out of range; got " + std::to_string(value) +
-                                               ", expected 1 to " + std::to_string(most));
-}
 
 std::int64_t block_rows(const LanguageConfig& config) {
   const bool has_delta = std::ranges::any_of(
@@ -28,62 +22,11 @@ std::int64_t block_rows(const LanguageConfig& config) {
 
 }  // namespace
 
-CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& options) {
-  constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
-  constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
-  require_positive("page_size", options.page_size, kMostRows);
-  require_positive("most_running", options.most_running, kMostRows);
-  require_positive("prefill_rows", options.prefill_rows, kMostRows);
-  require_positive("most_waiting", options.most_waiting, kMostPages);
-  require_positive("save_rows", options.save_rows, kMostRows);
-  if (options.drafts != 0) require_positive("drafts", options.drafts, kMostRows);
-  CacheOptions cache{.pages = 1,
-                     .page_size = options.page_size,
-                     .states = options.most_running,
-                     .saved_states = 0,
-                     .keys = options.keys.value_or(model.compute),
-                     .values = options.values.value_or(model.compute)};
-  CacheOptions page = cache, state = cache;
-  page.states = 0;
-  state.pages = 0;
-  state.states = 1;
-  const std::int64_t of_page = cache_bytes(model.config, page);
-  const std::int64_t of_state = cache_bytes(model.config, state);
-  if (options.pages != 0) {
-    require_positive("pages", options.pages, kMostPages);
-  } else {
-    require_positive("memory", options.memory, std::int64_t{1} << 50);
-  }
-  if (of_state > 0 && options.drafts > 0) cache.saved_states = options.most_running;
-  if (of_state > 0 && options.shares_prefixes) {
-    // States of earlier rows, and those of texts: half of the memory, where that is enough.
-    const std::int64_t fitting = options.memory / 2 / of_state - options.most_running;
-    cache.saved_states += std::clamp<std::int64_t>(fitting, 1, 8 * options.most_running);
-  }
-  if (options.pages != 0) {
-    cache.pages = options.pages;
-    return cache;
-  }
-  const std::int64_t for_pages = options.memory - of_state * (cache.states + cache.saved_states);
-  const std::int64_t of_text = pages_of(model.config.context, options.page_size) + 1;
-  // More than all texts could ever fill only keeps earlier ones.
-  const std::int64_t most = std::min(kMostPages, 2 * of_text * options.most_running);
-  if (for_pages < of_page) {
-    throw Error(ErrorCode::invalid_argument,
-                "scheduler: memory too small; got " + std::to_string(options.memory) +
-                    " bytes, expected at least " +
-                    std::to_string(options.memory - for_pages + of_page) + " for " +
-                    std::to_string(options.most_running) + " texts");
-  }
-  cache.pages = of_page == 0 ? most : std::clamp<std::int64_t>(for_pages / of_page, 1, most);
-  return cache;
-}
-
 TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& options,
                        std::unique_ptr<Drafter> drafter)
     : model_(model),
       options_(options),
-      cache_(cache_options(model, options)),
+      cache_(cache_options(model.config, model.compute, options)),
       block_(block_rows(model.config)),
       drafter_(std::move(drafter)) {
   options_.save_rows = pages_of(options.save_rows, options.page_size) * options.page_size;
@@ -143,10 +86,18 @@ bool TextRunner::begin(RunningText& text) {
 
 void TextRunner::look_again() {
   if (!options_.shares_prefixes) return;
+  std::vector<RunningText*> fresh;
   for (const auto& text : running_) {
-    if (text->has_rows) continue;
-    sequences_->end(text->sequence);
-    text->sequence = sequences_->begin(text->tokens());
+    if (!text->has_rows) fresh.push_back(text.get());
+  }
+  std::ranges::sort(
+      fresh, {}, [](const RunningText* text) { return std::pair(text->pending(), text->place); });
+  // Those that may have rows in this step, about.
+  std::int64_t budget = options_.prefill_rows;
+  for (std::size_t i = 0; i < fresh.size() && budget > 0; ++i) {
+    sequences_->end(fresh[i]->sequence);
+    fresh[i]->sequence = sequences_->begin(fresh[i]->tokens());
+    budget -= fresh[i]->pending();
   }
 }
 
@@ -348,15 +299,14 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   draw(drawing, scores);
 }
 
-void TextRunner::lose_caches(const Error& error) {
+void TextRunner::forget_caches(const Error& error) {
   sequences_.reset();
   ++stats_.faults;
   stats_.is_failing = error.code() == ErrorCode::device;
-  if (running_.size() == 1) {
-    running_.front()->fail(error);
-    drop_ended();
-    return;
-  }
+}
+
+void TextRunner::begin_again() {
+  drop_ended();
   for (std::unique_ptr<RunningText>& text : running_) {
     text->sequence = {};
     text->runs_alone = true;
@@ -365,9 +315,16 @@ void TextRunner::lose_caches(const Error& error) {
   running_.clear();
 }
 
+void TextRunner::lose_caches(const Error& error) {
+  forget_caches(error);
+  if (running_.size() == 1) running_.front()->fail(error);
+  begin_again();
+}
+
 void TextRunner::fail_all(const Error& error) {
-  sequences_.reset();
-  ++stats_.faults;
+  forget_caches(error);
+  // Somebody has to go, or all would be tried again for ever.
+  if (running_.empty() && !waiting_.empty()) waiting_.front()->fail(error);
   for (auto& text : running_) text->fail(error);
   drop_ended();
 }
@@ -397,7 +354,15 @@ void TextRunner::step() {
 void TextRunner::run_step() {
   if (!has_caches()) return;
   drop_ended();
-  let_in();
+  try {
+    let_in();
+  } catch (const Error& error) {
+    forget_caches(error);
+    stats_.is_failing = true;  // not even an empty text has room
+    waiting_.front()->fail(error);
+    begin_again();
+    return;
+  }
   if (running_.empty()) return;
   look_again();
   guess();

@@ -18,9 +18,6 @@
 
 namespace hearth::models {
 
-// The caches that options ask for. Throws Error{invalid_argument} for options out of range.
-CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& options);
-
 // Not for several threads at once. The model must outlive this.
 class TextRunner {
  public:
@@ -68,6 +65,8 @@ class TextRunner {
   // Behind a fault of the device, after which nobody knows what the caches hold: a text that ran
   // alone fails; of several each begins again alone, which shows whose rows were too much.
   void lose_caches(const Error& error);
+  void forget_caches(const Error& error);
+  void begin_again();  // each that runs, alone
   // Ends all that run, with their caches.
   void fail_all(const Error& error);
   bool has_caches();  // makes them again where they are gone; else what waits has failed
