@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.h"
+#include "error_text.h"
 #include "hearth/io.h"
 #include "hearth/ops.h"
 #include "hearth/quantization.h"
@@ -156,6 +157,18 @@ TEST_F(QuantizeFile, ReadsImportanceOfBothFormats) {
   QuantizeOptions wrong;
   wrong.importance[matrix] = std::vector<float>(7, 1.0f);
   expect_error(ErrorCode::invalid_argument, [&] { (void)quantized("q4_k", wrong); });
+}
+
+TEST_F(QuantizeFile, RefusesImportanceOfOtherThings) {
+  // A model where an importance matrix should be.
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::corrupt_file,
+                                       [&] { (void)read_importance(path("in.gguf")); }),
+                       "no importance of matrices"));
+  QuantizeOptions other;
+  other.importance["model.of.something.else"] = std::vector<float>(256, 1.0f);
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::invalid_argument, [&] { (void)quantized("q4_k", other); }),
+      "importance of another model; got that of \"model.of.something.else\" and 0 others"));
 }
 
 TEST_F(QuantizeFile, LeavesTheOldFileWhereItFails) {

@@ -31,6 +31,23 @@ TEST(TokenizerJson, ByteLevel) {
   EXPECT_EQ(tokenizer.size(), 5u);
 }
 
+// Contents that multiply a text, by each step again.
+TEST(TokenizerJson, NormalizersHaveAnEnd) {
+  const std::string content(1000, 'a');
+  for (const char* pattern : {R"({"String": "a"})", R"({"Regex": "a"})"}) {
+    const std::string step = R"({"type": "Replace", "pattern": )" + std::string(pattern) +
+                             R"(, "content": ")" + content + R"("})";
+    const Tokenizer tokenizer = tokenizer_from_json(
+        file_of(kBpe, kByteLevel + R"(, "normalizer": {"type": "Sequence", "normalizers": [)" +
+                          step + ", " + step + ", " + step + "]}"),
+        "test");
+    EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument,
+                                  [&] { static_cast<void>(tokenizer.encode("aaa", kPlain)); }),
+                         "normalizers make too much of a text; got over 65728 bytes"));
+    EXPECT_EQ(tokenizer.encode("b", kPlain), Ids{1});
+  }
+}
+
 TEST(TokenizerJson, AddedTokens) {
   const std::string added = R"("added_tokens": [
       {"id": 5, "content": "<s>", "special": true},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 
@@ -15,7 +16,12 @@ RopeScaling read_scaling(const Keys& keys, std::int64_t context) {
   const std::string type = keys.text("rope.scaling.type", "");
   // Files from before there were types say it this way.
   scaling.factor = keys.number("rope.scaling.factor", keys.number("rope.scale_linear", 1));
-  if (scaling.factor == 0) scaling.factor = 1;
+  if (scaling.factor == 0) scaling.factor = 1;  // how some files say none
+  if (scaling.factor < 0) {
+    throw Error(ErrorCode::invalid_argument,
+                keys.full("rope.scaling.factor") + ": out of range; got " +
+                    number_text(scaling.factor) + ", expected a number above 0");
+  }
   scaling.original_length = keys.size("rope.scaling.original_context_length", context);
   if (type == "yarn") {
     scaling.kind = RopeScalingKind::yarn;

@@ -73,6 +73,29 @@ void read_norm(const Keys& keys, LanguageConfig& config) {
   }
 }
 
+// Before anything is made of them.
+void require_sizes(const LanguageConfig& config) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const auto require = [](const char* what, std::int64_t size, std::int64_t least) {
+    if (size >= least && size <= kMost) return;
+    throw Error(ErrorCode::invalid_argument,
+                std::string("model: no such size; got ") + std::to_string(size) + " " + what +
+                    ", expected " + std::to_string(least) + " to " + std::to_string(kMost));
+  };
+  for (const LayerConfig& layer : config.layers) {
+    const AttentionConfig& attention = layer.attention;
+    require("heads", attention.heads, 0);
+    require("columns of keys", attention.key_dim, 0);
+    require("columns of values", attention.value_dim, 0);
+    require("columns that turn", attention.rope.dims, 0);
+    if (layer.mixer != Mixer::delta) continue;
+    require("heads of keys", config.delta.key_heads, 1);
+    require("heads of values", config.delta.value_heads, 1);
+    require("columns of keys", config.delta.key_dim, 1);
+    require("columns of values", config.delta.value_dim, 1);
+  }
+}
+
 Pooling read_pooling(const Keys& keys) {
   const std::int64_t pooling = keys.size("pooling_type", 0);
   switch (pooling) {
@@ -146,6 +169,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   share_layers(keys, config);
   read_recurrent(keys, family, kind, config);
   if (family.adjust != nullptr) family.adjust(config, keys, kind);
+  require_sizes(config);
   return config;
 }
 

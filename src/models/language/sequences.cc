@@ -236,6 +236,14 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
                       std::to_string(count) + " tokens, expected at least one token");
     }
     require_tokens("model", each.tokens, model_.vocabulary());
+    if (!model_.position_embedding.defined()) continue;
+    const std::int64_t length = each.sequence->length + count;
+    const std::int64_t most = model_.position_embedding.shape(0);
+    if (length > most) {
+      throw Error(ErrorCode::invalid_argument,
+                  "model: a text longer than its learned positions; got " +
+                      std::to_string(length) + " tokens, expected at most " + std::to_string(most));
+    }
   }
 }
 

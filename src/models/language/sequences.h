@@ -61,7 +61,7 @@ class Sequences {
   // the caches: scores [outputs of all, vocabulary], in the order of the rows. Shapes are rounded
   // up to few, so that few plans are made. Throws Error{out_of_memory}, with the sequences as they
   // were, where pages do not suffice, and Error{invalid_argument} for tokens outside the
-  // vocabulary.
+  // vocabulary and for rows beyond learned positions.
   Array step(std::span<const SequenceRows> rows);
 
   // The pages that step() needs for these rows.

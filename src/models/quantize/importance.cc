@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "core/quoted.h"
 #include "io/file.h"
 #include "io/gguf.h"
 #include "io/untrusted.h"
@@ -107,7 +108,14 @@ Importance read_importance(const std::string& path) {
   constexpr char kMagic[] = {'G', 'G', 'U', 'F'};
   const bool is_gguf =
       bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
-  return is_gguf ? of_gguf(path) : of_numbers(bytes, path);
+  Importance means = is_gguf ? of_gguf(path) : of_numbers(bytes, path);
+  if (means.empty()) {
+    throw Error(ErrorCode::corrupt_file,
+                "importance: " + path + ": no importance of matrices; got " +
+                    (is_gguf ? "no tensors named " + hearth::quoted("*" + std::string(kSums)) : "none") +
+                    ", expected a file of llama-imatrix");
+  }
+  return means;
 }
 
 }  // namespace hearth::models

@@ -13,7 +13,8 @@ namespace hearth::models {
 using Importance = std::map<std::string, std::vector<float>, std::less<>>;
 
 // Reads llama.cpp's files, of both formats: GGUF (general.type "imatrix") and the older one of
-// counts and sums. Throws Error{io}; Error{corrupt_file} where the contents break the format.
+// counts and sums. Throws Error{io}; Error{corrupt_file} where the contents break the format or are
+// of no matrix.
 Importance read_importance(const std::string& path);
 
 }  // namespace hearth::models

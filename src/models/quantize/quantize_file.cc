@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/quoted.h"
 #include "hearth/ops.h"
 #include "hearth/quantization.h"
 #include "io/gguf_writer.h"
@@ -46,6 +47,16 @@ Array weights_of(const NamedArray& tensor, const std::vector<float>& mean) {
   }
   const Array each = Array::from_data(mean, {experts, 1, in}, Device::cpu());
   return contiguous(expand(each, shape));
+}
+
+// That of another model would be of no use, and nobody would know.
+void require_own(const Importance& importance, const NamedArrays& tensors) {
+  const auto is_known = [&](const NamedArray& each) { return importance.contains(each.name); };
+  if (importance.empty() || std::any_of(tensors.begin(), tensors.end(), is_known)) return;
+  throw Error(ErrorCode::invalid_argument,
+              "quantize: importance of another model; got that of " +
+                  hearth::quoted(importance.begin()->first) + " and " +
+                  std::to_string(importance.size() - 1) + " others, expected names of this one");
 }
 
 using Pairs = std::vector<std::shared_ptr<const LowRank>>;
@@ -108,6 +119,7 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
 
 std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
                                            const QuantizeOptions& options) {
+  require_own(options.importance, contents.arrays);
   const std::int64_t layers = layers_of(contents.arrays);
   const bool has_output = has_tensor(contents.arrays, "output.weight");
   std::optional<LoadedAdapters> adapters;

@@ -1,5 +1,7 @@
 #include "models/tokenizer/normalizer.h"
 
+#include "hearth/error.h"
+
 namespace hearth::models::tokens {
 namespace {
 
@@ -61,11 +63,23 @@ std::string mark_spaces(const MarkSpaces& step, std::string_view text) {
   return out;
 }
 
-std::string replaced(const Replace& step, std::string_view text) {
+// Files may say any contents, which would multiply from step to step.
+void require_room(std::size_t size, std::size_t most) {
+  if (size <= most) return;
+  throw Error(ErrorCode::invalid_argument,
+              "tokenizer: normalizers make too much of a text; got over " + std::to_string(most) +
+                  " bytes, expected at most as many");
+}
+
+std::string replaced(const Replace& step, std::string_view text, std::size_t most) {
   std::string out;
+  const auto add = [&](std::string_view part) {
+    require_room(out.size() + part.size(), most);
+    out += part;
+  };
   if (step.pattern != nullptr) {
     step.pattern->split(text, [&](std::size_t begin, std::size_t end, bool matched) {
-      out += matched ? std::string_view(step.content) : text.substr(begin, end - begin);
+      add(matched ? std::string_view(step.content) : text.substr(begin, end - begin));
     });
     return out;
   }
@@ -73,11 +87,11 @@ std::string replaced(const Replace& step, std::string_view text) {
   while (!step.text.empty()) {
     const std::size_t found = text.find(step.text, at);
     if (found == std::string_view::npos) break;
-    out += text.substr(at, found - at);
-    out += step.content;
+    add(text.substr(at, found - at));
+    add(step.content);
     at = found + step.text.size();
   }
-  out += text.substr(at);
+  add(text.substr(at));
   return out;
 }
 
@@ -100,7 +114,7 @@ struct Normalize {
   std::string operator()(NormalForm form) const { return normalized(text, form); }
   std::string operator()(LowerCase) const { return lower_case(text); }
   std::string operator()(StripMarks) const { return without_marks(text, true); }
-  std::string operator()(const Replace& step) const { return replaced(step, text); }
+  std::string operator()(const Replace& step) const { return replaced(step, text, most); }
   std::string operator()(const Prepend& step) const {
     const bool wanted = !text.empty() && (at_start || !step.first_only);
     return wanted ? step.content + text : text;
@@ -114,14 +128,20 @@ struct Normalize {
 
   const std::string& text;
   bool at_start;
+  std::size_t most;  // bytes
 };
 
 }  // namespace
 
 std::string normalize(const std::vector<NormalizerStep>& steps, std::string_view text,
                       bool at_start) {
+  constexpr std::size_t kGrowth = 64, kAlways = std::size_t{1} << 16;
+  const std::size_t most = kAlways + kGrowth * text.size();
   std::string out(text);
-  for (const NormalizerStep& step : steps) out = std::visit(Normalize{out, at_start}, step);
+  for (const NormalizerStep& step : steps) {
+    out = std::visit(Normalize{out, at_start, most}, step);
+    require_room(out.size(), most);
+  }
   return out;
 }
 

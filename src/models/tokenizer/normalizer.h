@@ -41,7 +41,8 @@ struct MarkSpaces {
 using NormalizerStep = std::variant<NormalForm, LowerCase, StripMarks, Replace, Prepend,
                                     StripSpaces, BertText, MarkSpaces, Charsmap>;
 
-// The steps in order. `at_start`: no text stands before it, or a special token does.
+// The steps in order. `at_start`: no text stands before it, or a special token does. Throws
+// Error{invalid_argument} where they make more than 64 KiB and 64 times as much of a text.
 std::string normalize(const std::vector<NormalizerStep>& steps, std::string_view text,
                       bool at_start);
 

@@ -54,28 +54,6 @@ void narrow_numbers(GgufMetadata& metadata) {
 }
 
 // Sizes whose products are computed before tensors are held against them.
-void require_sizes(const LanguageConfig& config) {
-  constexpr std::int64_t kMost = 1 << 20;
-  const auto require = [](const char* what, std::int64_t size, std::int64_t least) {
-    if (size >= least && size <= kMost) return;
-    throw Error(ErrorCode::invalid_argument,
-                std::string("model: no such size; got ") + std::to_string(size) + " " + what +
-                    ", expected " + std::to_string(least) + " to " + std::to_string(kMost));
-  };
-  for (const LayerConfig& layer : config.layers) {
-    const AttentionConfig& attention = layer.attention;
-    require("heads", attention.heads, 0);
-    require("columns of keys", attention.key_dim, 0);
-    require("columns of values", attention.value_dim, 0);
-    require("columns that turn", attention.rope.dims, 0);
-    if (layer.mixer != Mixer::delta) continue;
-    require("heads of keys", config.delta.key_heads, 1);
-    require("heads of values", config.delta.value_heads, 1);
-    require("columns of keys", config.delta.key_dim, 1);
-    require("columns of values", config.delta.value_dim, 1);
-  }
-}
-
 void permute_heads(GgufContents& contents, const LanguageConfig& config) {
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     const AttentionConfig& attention = config.layers[i].attention;
@@ -184,7 +162,6 @@ Array in_order(const Array& x, const std::vector<std::int64_t>& order, int axis)
 void lay_out_as_file(GgufContents& contents) {
   const Family& family = family_of(contents.metadata);
   const LanguageConfig config = read_config(contents.metadata, FileKind::folder);
-  require_sizes(config);
   if (family.is_permuted) permute_heads(contents, config);
   const RopeConfig& rope = config.layers.front().attention.rope;
   if (rope.scaling.kind == RopeScalingKind::llama3) {

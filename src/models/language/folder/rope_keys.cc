@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops/attention.h"
@@ -28,6 +31,7 @@ class RopeKeys {
     std::optional<double> part = either(own, "partial_rotary_factor");
     if (!part) part = find_number(config_, "rotary_pct");
     const bool is_proportional = find_text(own, "rope_type").value_or("") == "proportional";
+    if (part && !(*part >= 0 && *part <= 1)) fail("partial_rotary_factor", *part, "0 to 1");
     const double dims = static_cast<double>(head_dim) * (is_proportional ? 1 : part.value_or(1));
     if (!contents_.metadata.contains(prefix_ + "dimension_count")) {
       set("dimension_count", static_cast<std::uint32_t>(dims));
@@ -55,6 +59,26 @@ class RopeKeys {
     return found ? found : find_number(config_, key);
   }
 
+  [[noreturn]] static void fail(const char* key, std::optional<double> got, const char* expected) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string("config.json: ") + key + " of positions; got " +
+                    (got ? number_text(*got) : "none") + ", expected " + expected);
+  }
+
+  // A number above 0 that scalings of this kind cannot do without.
+  static double required(const char* key, std::optional<double> value) {
+    if (!value || !(*value > 0) || !std::isfinite(*value)) fail(key, value, "a number above 0");
+    return *value;
+  }
+
+  void set_original(std::optional<double> original) {
+    const char* key = "original_max_position_embeddings";
+    if (original && !(*original >= 0 && *original <= UINT32_MAX)) {
+      fail(key, *original, "0 to 2^32 - 1");
+    }
+    set("scaling.original_context_length", static_cast<std::uint32_t>(original.value_or(0)));
+  }
+
   void add_scaling(const JsonObject& own) {
     std::optional<std::string> type = find_text(own, "rope_type");
     if (!type) type = find_text(own, "type");
@@ -71,14 +95,19 @@ class RopeKeys {
                       ", expected default, linear, yarn, llama3 or longrope");
     }
     set("scaling.type", *type);
-    set("scaling.factor", factor.value_or(1));
-    set("scaling.original_context_length", static_cast<std::uint32_t>(original.value_or(0)));
+    set("scaling.factor", required("factor", factor));
+    set_original(original);
     const auto copy = [&](const char* key, const char* gguf) {
       if (const auto value = find_number(own, key)) set(gguf, *value);
     };
     if (*type == "llama3") {
-      copy("low_freq_factor", "scaling.low_freq_factor");
-      copy("high_freq_factor", "scaling.high_freq_factor");
+      required("original_max_position_embeddings",
+               either(own, "original_max_position_embeddings"));
+      const double low = required("low_freq_factor", find_number(own, "low_freq_factor"));
+      const double high = required("high_freq_factor", find_number(own, "high_freq_factor"));
+      if (low >= high) fail("high_freq_factor", high, "more than low_freq_factor");
+      set("scaling.low_freq_factor", low);
+      set("scaling.high_freq_factor", high);
     } else if (*type == "yarn") {
       copy("beta_fast", "scaling.yarn_beta_fast");
       copy("beta_slow", "scaling.yarn_beta_slow");
@@ -106,7 +135,7 @@ class RopeKeys {
     const double usual =
         ratio <= 1 || original <= 1 ? 1 : std::sqrt(1 + std::log(ratio) / std::log(original));
     set("scaling.type", std::string("longrope"));
-    set("scaling.original_context_length", static_cast<std::uint32_t>(original));
+    set_original(original);
     set("scaling.attn_factor", find_number(own, "attention_factor").value_or(usual));
     add_divisors(own, "long_factor", "rope_factors_long.weight");
     add_divisors(own, "short_factor", "rope_factors_short.weight");

@@ -1,0 +1,206 @@
+// Keys of config.json that change results: read, or refused where the code takes one value for
+// granted. That what is read is right, tests/golden/models tells.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "error_text.h"
+#include "models/golden_language_model.h"
+#include "models/golden_model.h"
+#include "models/language/folder/folder_model.h"
+#include "models/language/read_config.h"
+#include "models/language/sequences.h"
+
+namespace hearth::models {
+namespace {
+
+using check::contains;
+using check::error_of;
+using testing::GoldenModel;
+
+// The golden configuration with these members in place of its own.
+JsonObject config_with(const std::string& golden, const std::string& members) {
+  JsonObject config = testing::read_golden_model(golden).config;
+  for (auto& [key, value] : std::get<JsonObject>(*parse_json("{" + members + "}"))) {
+    std::erase_if(config, [&](const auto& each) { return each.first == key; });
+    config.emplace_back(key, value);
+  }
+  return config;
+}
+
+LanguageConfig read_with(const std::string& golden, const std::string& members) {
+  return read_config(gguf_of_folder(config_with(golden, members), {}).metadata, FileKind::folder);
+}
+
+std::string refused(ErrorCode code, const std::string& golden, const std::string& members) {
+  return error_of(code, [&] { static_cast<void>(read_with(golden, members)); });
+}
+
+// A golden configuration without a tied output needs one.
+constexpr const char* kTied = R"("tie_word_embeddings": true, )";
+
+TEST(FolderKeys, ActivationsAreThoseOfTheFile) {
+  const auto activation = [](const char* golden, const std::string& member) {
+    return read_with(golden, kTied + member).activation;
+  };
+  EXPECT_EQ(activation("llama", R"("hidden_act": "gelu")"), Activation::gelu);
+  EXPECT_EQ(activation("llama", R"("hidden_act": "swish")"), Activation::silu);
+  EXPECT_EQ(activation("olmo2", R"("hidden_act": "relu")"), Activation::relu);
+  EXPECT_EQ(activation("gpt_neox", R"("hidden_act": "gelu_fast")"), Activation::gelu_tanh);
+  EXPECT_EQ(activation("deepseek_v3", R"("hidden_act": "gelu")"), Activation::gelu);
+  EXPECT_EQ(activation("gemma3", R"("hidden_activation": "silu")"), Activation::silu);
+  EXPECT_EQ(activation("gemma3", R"("hidden_activation": null)"), Activation::gelu_tanh);
+  EXPECT_EQ(activation("gpt2", R"("activation_function": "relu")"), Activation::relu);
+  EXPECT_EQ(activation("nomic_bert", R"("activation_function": "swiglu")"), Activation::silu);
+  EXPECT_EQ(activation("gpt_oss", R"("hidden_act": "silu")"), Activation::clamped_swiglu);
+}
+
+// Every family, so that none is added whose files' activation nobody reads.
+TEST(FolderKeys, OtherActivationsAreRefusedByAllFamilies) {
+  for (const bool of_encoders : {false, true}) {
+    for (const std::string& golden : testing::golden_language_models(of_encoders)) {
+      SCOPED_TRACE(golden);
+      JsonObject config = testing::read_golden_model(golden).config;
+      JsonObject* text = &config;
+      for (auto& [key, value] : config) {
+        if (key == "text_config") text = &std::get<JsonObject>(value);
+      }
+      int changed = 0;
+      for (auto& [key, value] : *text) {
+        if (key != "hidden_act" && key != "hidden_activation" && key != "activation_function") {
+          continue;
+        }
+        value = std::string("mish");
+        ++changed;
+      }
+      EXPECT_GE(changed, 1);
+      const std::string error = error_of(ErrorCode::unsupported, [&] {
+        const GoldenModel whole = testing::read_golden_model(golden);
+        static_cast<void>(read_config(
+            gguf_of_folder(config, testing::golden_weights(whole)).metadata, FileKind::folder));
+      });
+      EXPECT_TRUE(contains(error, "hidden_activation: another activation; got \"mish\"")) << error;
+    }
+  }
+}
+
+TEST(FolderKeys, ActivationsOfFusedBlocksHaveNoChoice) {
+  const auto error = [](const char* golden) {
+    return refused(ErrorCode::unsupported, golden, std::string(kTied) + R"("hidden_act": "gelu")");
+  };
+  for (const char* golden : {"mamba2", "qwen3_next", "gpt_oss"}) {
+    EXPECT_TRUE(contains(error(golden), "got \"gelu\", expected one of silu, swish")) << golden;
+  }
+}
+
+TEST(FolderKeys, ValuesThatAreTakenForGrantedAreTheOnlyOnes) {
+  const auto error = [](const char* golden, const std::string& member) {
+    return refused(ErrorCode::unsupported, golden, kTied + member);
+  };
+  EXPECT_TRUE(contains(error("gpt_oss", R"("swiglu_limit": 0.5)"), "expected 7"));
+  EXPECT_TRUE(contains(error("deepseek_v3", R"("rope_interleave": false)"), "expected true"));
+  EXPECT_TRUE(contains(error("deepseek_v3", R"("moe_layer_freq": 2)"), "expected 1"));
+  EXPECT_TRUE(contains(error("bert", R"("position_embedding_type": "relative_key")"),
+                       "expected \"absolute\""));
+  EXPECT_TRUE(contains(error("bert", R"("is_decoder": true)"), "expected false"));
+  EXPECT_TRUE(contains(error("stablelm", R"("use_parallel_residual": true)"), "expected false"));
+  EXPECT_TRUE(contains(error("gemma3", R"("use_bidirectional_attention": true)"), "got use_bid"));
+  EXPECT_NO_THROW(read_with("gpt_oss", std::string(kTied) + R"("swiglu_limit": 7)"));
+}
+
+TEST(FolderKeys, WindowsAreThoseThatFilesAskFor) {
+  const auto windows = [](const char* golden, const std::string& members) {
+    std::vector<bool> has;
+    const LanguageConfig config =
+        read_with(golden, kTied + (R"("layer_types": null, "sliding_window": 5, )" + members));
+    for (const LayerConfig& layer : config.layers) has.push_back(layer.attention.window == 5);
+    return has;
+  };
+  using Flags = std::vector<bool>;
+  const std::string four = R"("num_hidden_layers": 4, "max_window_layers": 3, )";
+  EXPECT_EQ(windows("qwen2", four + R"("use_sliding_window": true)"), (Flags{0, 0, 0, 1}));
+  EXPECT_EQ(windows("qwen3", four + R"("use_sliding_window": true)"), (Flags{0, 0, 0, 1}));
+  EXPECT_EQ(windows("qwen2", four + R"("use_sliding_window": null)"), (Flags{0, 0, 0, 0}));
+  EXPECT_EQ(windows("qwen2_moe", four + R"("use_sliding_window": true)"), (Flags{1, 0, 1, 0}));
+  EXPECT_EQ(windows("qwen3_moe", four + R"("use_sliding_window": true)"), (Flags{1, 1, 1, 1}));
+  EXPECT_EQ(windows("mistral_window", four + R"("x": 0)"), (Flags{1, 1, 1, 1}));
+}
+
+TEST(FolderKeys, LayersWithoutPositionsAreThoseOfTheFile) {
+  const auto turning = [](const std::string& members) {
+    std::vector<bool> has;
+    for (const LayerConfig& layer : read_with("smollm3", members).layers) {
+      has.push_back(layer.attention.rope.pairs != RopePairs::none);
+    }
+    return has;
+  };
+  using Flags = std::vector<bool>;
+  EXPECT_EQ(turning(R"("no_rope_layers": null)"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(turning(R"("no_rope_layers": null, "no_rope_layer_interval": 2)"),
+            (Flags{1, 0, 1, 0, 1}));
+  EXPECT_EQ(turning(R"("no_rope_layers": [0, 1, 1, 0, 1])"), (Flags{0, 1, 1, 0, 1}));
+  EXPECT_TRUE(contains(refused(ErrorCode::invalid_argument, "smollm3", R"("no_rope_layers": [1])"),
+                       "a number for each of 5 layers"));
+  EXPECT_TRUE(contains(refused(ErrorCode::invalid_argument, "smollm3",
+                               R"("no_rope_layers": null, "no_rope_layer_interval": 0)"),
+                       "got no_rope_layer_interval 0"));
+}
+
+TEST(FolderKeys, ScoresOfGemma3AreNotCapped) {
+  const LanguageConfig config =
+      read_with("gemma3", std::string(kTied) + R"("attn_logit_softcapping": 5.0)");
+  EXPECT_EQ(config.layers.front().attention.softcap, 0);
+}
+
+TEST(FolderKeys, SizesAndScalingsThatMakeNoSenseAreRefused) {
+  const auto error = [](const std::string& members) {
+    return refused(ErrorCode::invalid_argument, "llama", kTied + members);
+  };
+  EXPECT_TRUE(contains(error(R"("head_dim": 2147483648)"), "got 2147483648 columns of keys"));
+  const auto scaling = [&](const std::string& members) {
+    return error(R"("rope_parameters": {"rope_theta": 10000.0, )" + members + "}");
+  };
+  for (const char* factor : {"0", "0.0", "-1", "null"}) {
+    for (const char* type : {"linear", "yarn", "llama3"}) {
+      EXPECT_TRUE(contains(scaling(R"("rope_type": ")" + std::string(type) + R"(", "factor": )" +
+                                   factor),
+                           "factor of positions; got "))
+          << type << " " << factor;
+    }
+  }
+  const std::string llama3 = R"("rope_type": "llama3", "factor": 8.0)";
+  EXPECT_TRUE(contains(scaling(llama3), "original_max_position_embeddings of positions; got none"));
+  const std::string original = llama3 + R"(, "original_max_position_embeddings": 16)";
+  EXPECT_TRUE(contains(scaling(original), "low_freq_factor of positions; got none"));
+  EXPECT_TRUE(contains(scaling(original + R"(, "low_freq_factor": 1.0)"), "high_freq_factor of"));
+  EXPECT_TRUE(contains(
+      scaling(original + R"(, "low_freq_factor": 4.0, "high_freq_factor": 4.0)"), "got 4, expected"));
+  EXPECT_TRUE(contains(
+      scaling(R"("rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": -1)"),
+      "got -1"));
+  EXPECT_TRUE(contains(scaling(R"("partial_rotary_factor": 1e30)"), "expected 0 to 1"));
+}
+
+// Learned positions have an end, also where the caller asks for a longer context.
+TEST(FolderKeys, RowsBeyondLearnedPositionsAreRefused) {
+  const GoldenModel golden = testing::read_golden_model("gpt2");
+  const LanguageModel model = testing::golden_language_model(golden, DType::f32, 96);
+  EXPECT_EQ(model.config.context, 64);
+  Sequences sequences(model, {.pages = 16, .page_size = 16});
+  Sequence sequence = sequences.begin();
+  const std::vector<std::int32_t> fits(60, 5), more(5, 7);
+  const SequenceRows first{&sequence, fits, 0};
+  static_cast<void>(sequences.step({&first, 1}));
+  const SequenceRows second{&sequence, more, 1};
+  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] {
+                         static_cast<void>(sequences.step({&second, 1}));
+                       }),
+                       "got 65 tokens, expected at most 64"));
+  EXPECT_EQ(sequence.length, 60);
+}
+
+}  // namespace
+}  // namespace hearth::models
