@@ -65,7 +65,10 @@ std::string in_house_form(const CLI::ParseError& error, const CLI::App& command)
     return text.substr(0, text.find(" is required")) + ": missing; got none, expected one";
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    return text.substr(0, text.find(':')) + ": without a value; got none, expected one";
+    const std::string option = text.substr(0, text.find(':'));
+    const std::string received = behind(text, "required but received ");
+    if (received == text) return option + ": without a value; got none, expected one";
+    return option + ": given too often; got " + received + " values, expected one";
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return text;
   // Of several words, in whatever order they come, the first one that looks like an option.

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/generation.h"
@@ -29,6 +30,23 @@ struct GenerateOptions {
   DraftArguments drafts;
 };
 
+// The prompt goes before the first text that is written, so that nothing is where options are
+// refused.
+class PromptBefore {
+ public:
+  explicit PromptBefore(const std::string& prompt) : prompt_(prompt) {}
+
+  void write(std::string_view text) {
+    if (!is_written_) write_out(prompt_);
+    is_written_ = true;
+    write_out(text);
+  }
+
+ private:
+  const std::string& prompt_;
+  bool is_written_ = false;
+};
+
 // Of a GGUF file, or of a folder that has a tokenizer.
 void write_with_tokens(const GenerateOptions& options, Device device) {
   const models::LoadOptions load{.device = device,
@@ -47,13 +65,13 @@ void write_with_tokens(const GenerateOptions& options, Device device) {
   if (!options.value_type.empty()) {
     generate.values = models::cache_type_from_name(options.value_type);
   }
-  write_out(options.prompt);
+  PromptBefore out(options.prompt);
   const models::Generated made =
-      models::generate_text(loaded, options.prompt, generate, [](std::string_view text) {
-        write_out(text);
+      models::generate_text(loaded, options.prompt, generate, [&](std::string_view text) {
+        out.write(text);
         return true;
       });
-  write_out("\n");
+  out.write("\n");
   if (generate.drafts > 0) {
     write_note("generate: " + held_text(made.guesses_held, made.tokens_guessed) + "\n");
   }
@@ -87,14 +105,14 @@ void write_with_bytes(const GenerateOptions& options, Device device) {
   if (const auto constraint = byte_sampling_constraint(options.sampling)) {
     generation.set_grammar(models::grammar::GrammarMatcher(constraint));
   }
-  write_out(options.prompt);
+  PromptBefore out(options.prompt);
   for (std::int64_t i = 0; i < options.tokens; ++i) {
     const std::int32_t token = generation.next();
     if (token < 0) break;  // the grammar ends here
     const char byte = static_cast<char>(token);
-    write_out({&byte, 1});
+    out.write({&byte, 1});
   }
-  write_out("\n");
+  out.write("\n");
 }
 
 void run_generate(const GenerateOptions& options) {

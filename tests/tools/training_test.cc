@@ -221,6 +221,8 @@ TEST_F(Tool, RefusesInOneLine) {
   };
   says({"train"}, "--text: missing; got none, expected one");
   says({"train", "--text"}, "--text: without a value; got none, expected one");
+  says({"train", "--seed", "1", "--seed", "2"},
+       "--seed: given too often; got 2 values, expected one");
   says({"train", "--text", path("text"), "--layer", "2"},
        "no such option; got --layer, expected perhaps --layers");
   says({"train", "--text", path("text"), "--layers", "two"},
