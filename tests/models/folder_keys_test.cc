@@ -165,9 +165,9 @@ TEST(FolderKeys, SizesAndScalingsThatMakeNoSenseAreRefused) {
   };
   for (const char* factor : {"0", "0.0", "-1", "null"}) {
     for (const char* type : {"linear", "yarn", "llama3"}) {
-      EXPECT_TRUE(contains(scaling(R"("rope_type": ")" + std::string(type) + R"(", "factor": )" +
-                                   factor),
-                           "factor of positions; got "))
+      EXPECT_TRUE(
+          contains(scaling(R"("rope_type": ")" + std::string(type) + R"(", "factor": )" + factor),
+                   "factor of positions; got "))
           << type << " " << factor;
     }
   }
@@ -176,8 +176,8 @@ TEST(FolderKeys, SizesAndScalingsThatMakeNoSenseAreRefused) {
   const std::string original = llama3 + R"(, "original_max_position_embeddings": 16)";
   EXPECT_TRUE(contains(scaling(original), "low_freq_factor of positions; got none"));
   EXPECT_TRUE(contains(scaling(original + R"(, "low_freq_factor": 1.0)"), "high_freq_factor of"));
-  EXPECT_TRUE(contains(
-      scaling(original + R"(, "low_freq_factor": 4.0, "high_freq_factor": 4.0)"), "got 4, expected"));
+  EXPECT_TRUE(contains(scaling(original + R"(, "low_freq_factor": 4.0, "high_freq_factor": 4.0)"),
+                       "got 4, expected"));
   EXPECT_TRUE(contains(
       scaling(R"("rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": -1)"),
       "got -1"));
@@ -195,9 +195,8 @@ TEST(FolderKeys, RowsBeyondLearnedPositionsAreRefused) {
   const SequenceRows first{&sequence, fits, 0};
   static_cast<void>(sequences.step({&first, 1}));
   const SequenceRows second{&sequence, more, 1};
-  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] {
-                         static_cast<void>(sequences.step({&second, 1}));
-                       }),
+  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument,
+                                [&] { static_cast<void>(sequences.step({&second, 1})); }),
                        "got 65 tokens, expected at most 64"));
   EXPECT_EQ(sequence.length, 60);
 }

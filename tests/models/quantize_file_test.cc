@@ -161,9 +161,9 @@ TEST_F(QuantizeFile, ReadsImportanceOfBothFormats) {
 
 TEST_F(QuantizeFile, RefusesImportanceOfOtherThings) {
   // A model where an importance matrix should be.
-  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::corrupt_file,
-                                       [&] { (void)read_importance(path("in.gguf")); }),
-                       "no importance of matrices"));
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::corrupt_file, [&] { (void)read_importance(path("in.gguf")); }),
+      "no importance of matrices"));
   QuantizeOptions other;
   other.importance["model.of.something.else"] = std::vector<float>(256, 1.0f);
   EXPECT_TRUE(check::contains(

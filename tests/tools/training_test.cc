@@ -201,6 +201,14 @@ TEST_F(Tool, GeneratesTheSameTextForTheSameSeed) {
   EXPECT_EQ(one.out.size(), 4u + 40u + 1u);
   EXPECT_EQ(one.out.rfind("the ", 0), 0u);
   EXPECT_EQ(run(generate).out, one.out);
+  // What is refused leaves nothing behind, the prompt neither.
+  for (const char* bias : {"5=nan", "99999999=1", "-1=1"}) {
+    std::vector<std::string> refused = generate;
+    refused.insert(refused.end(), {"--logit-bias", bias});
+    const Outcome outcome = run(refused);
+    expect_refused(outcome);
+    EXPECT_EQ(outcome.out, "") << bias;
+  }
 }
 
 TEST_F(Tool, RefusesInOneLine) {

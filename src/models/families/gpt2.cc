@@ -7,11 +7,14 @@ namespace {
 
 constexpr std::string_view kGpt2Types[] = {"gpt2"};
 constexpr KeyRule kGpt2Keys[] = {
-    {"n_positions", "context_length"},  {"n_embd", "embedding_length"},
-    {"n_layer", "block_count"},         {"n_head", "attention.head_count"},
+    {"n_positions", "context_length"},
+    {"n_embd", "embedding_length"},
+    {"n_layer", "block_count"},
+    {"n_head", "attention.head_count"},
     {"activation_function", "hidden_activation"},
     {"scale_attn_by_inverse_layer_idx", "attention.scale_by_layer"},
-    {"n_inner", "feed_forward_length"}, {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
+    {"n_inner", "feed_forward_length"},
+    {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
 };
 
 constexpr TensorRule kGpt2Tensors[] = {

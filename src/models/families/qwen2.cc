@@ -9,9 +9,7 @@ constexpr std::string_view kQwen2Types[] = {"qwen2"};
 }  // namespace
 
 Family qwen2_family() {
-  return {.architecture = "qwen2",
-          .model_types = kQwen2Types,
-          .adjust_folder = add_later_windows};
+  return {.architecture = "qwen2", .model_types = kQwen2Types, .adjust_folder = add_later_windows};
 }
 
 }  // namespace hearth::models

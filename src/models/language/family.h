@@ -63,7 +63,7 @@ struct Family {
   // ---- What no file says
   NormPlaces places = NormPlaces::before;
   std::string_view feed_forward_norm = "ffn_norm";  // before the feed-forward
-  Activation activation = Activation::silu;  // where files do not say
+  Activation activation = Activation::silu;         // where files do not say
   RopePairs rope = RopePairs::halves;
   // GGUF's rows of queries and keys are in an order that makes neighbours of halves.
   bool is_permuted = false;

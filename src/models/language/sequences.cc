@@ -241,8 +241,8 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
     const std::int64_t most = model_.position_embedding.shape(0);
     if (length > most) {
       throw Error(ErrorCode::invalid_argument,
-                  "model: a text longer than its learned positions; got " +
-                      std::to_string(length) + " tokens, expected at most " + std::to_string(most));
+                  "model: a text longer than its learned positions; got " + std::to_string(length) +
+                      " tokens, expected at most " + std::to_string(most));
     }
   }
 }

@@ -110,10 +110,11 @@ Importance read_importance(const std::string& path) {
       bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
   Importance means = is_gguf ? of_gguf(path) : of_numbers(bytes, path);
   if (means.empty()) {
-    throw Error(ErrorCode::corrupt_file,
-                "importance: " + path + ": no importance of matrices; got " +
-                    (is_gguf ? "no tensors named " + hearth::quoted("*" + std::string(kSums)) : "none") +
-                    ", expected a file of llama-imatrix");
+    throw Error(
+        ErrorCode::corrupt_file,
+        "importance: " + path + ": no importance of matrices; got " +
+            (is_gguf ? "no tensors named " + hearth::quoted("*" + std::string(kSums)) : "none") +
+            ", expected a file of llama-imatrix");
   }
   return means;
 }

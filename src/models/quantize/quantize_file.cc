@@ -53,10 +53,10 @@ Array weights_of(const NamedArray& tensor, const std::vector<float>& mean) {
 void require_own(const Importance& importance, const NamedArrays& tensors) {
   const auto is_known = [&](const NamedArray& each) { return importance.contains(each.name); };
   if (importance.empty() || std::any_of(tensors.begin(), tensors.end(), is_known)) return;
-  throw Error(ErrorCode::invalid_argument,
-              "quantize: importance of another model; got that of " +
-                  hearth::quoted(importance.begin()->first) + " and " +
-                  std::to_string(importance.size() - 1) + " others, expected names of this one");
+  throw Error(ErrorCode::invalid_argument, "quantize: importance of another model; got that of " +
+                                               hearth::quoted(importance.begin()->first) + " and " +
+                                               std::to_string(importance.size() - 1) +
+                                               " others, expected names of this one");
 }
 
 using Pairs = std::vector<std::shared_ptr<const LowRank>>;

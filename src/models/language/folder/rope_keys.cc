@@ -101,8 +101,7 @@ class RopeKeys {
       if (const auto value = find_number(own, key)) set(gguf, *value);
     };
     if (*type == "llama3") {
-      required("original_max_position_embeddings",
-               either(own, "original_max_position_embeddings"));
+      required("original_max_position_embeddings", either(own, "original_max_position_embeddings"));
       const double low = required("low_freq_factor", find_number(own, "low_freq_factor"));
       const double high = required("high_freq_factor", find_number(own, "high_freq_factor"));
       if (low >= high) fail("high_freq_factor", high, "more than low_freq_factor");
