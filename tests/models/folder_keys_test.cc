@@ -24,9 +24,10 @@ using testing::GoldenModel;
 // The golden configuration with these members in place of its own.
 JsonObject config_with(const std::string& golden, const std::string& members) {
   JsonObject config = testing::read_golden_model(golden).config;
-  for (auto& [key, value] : std::get<JsonObject>(*parse_json("{" + members + "}"))) {
-    std::erase_if(config, [&](const auto& each) { return each.first == key; });
-    config.emplace_back(key, value);
+  const auto given = std::get<JsonObject>(parse_json("{" + members + "}").value());
+  for (const auto& member : given) {
+    std::erase_if(config, [&](const auto& each) { return each.first == member.first; });
+    config.push_back(member);
   }
   return config;
 }
@@ -147,6 +148,13 @@ TEST(FolderKeys, LayersWithoutPositionsAreThoseOfTheFile) {
   EXPECT_TRUE(contains(refused(ErrorCode::invalid_argument, "smollm3",
                                R"("no_rope_layers": null, "no_rope_layer_interval": 0)"),
                        "got no_rope_layer_interval 0"));
+}
+
+TEST(FolderKeys, LimitsOfStepsMayBeWholeNumbers) {
+  const ScanConfig scan =
+      read_with("mamba2", std::string(kTied) + R"("time_step_limit": [1, 5])").scan;
+  EXPECT_EQ(scan.least_step, 1);
+  EXPECT_EQ(scan.largest_step, 5);
 }
 
 TEST(FolderKeys, ScoresOfGemma3AreNotCapped) {

@@ -34,12 +34,14 @@ void add_mamba2_keys(const JsonObject& config, const JsonObject&, GgufMetadata& 
   const JsonArray* limits = find_array(config, "time_step_limit");
   if (limits == nullptr || limits->size() != 2) return;
   // Infinity, which JSON has no number for, is no limit.
-  if (const auto* low = std::get_if<double>(&(*limits)[0])) {
-    metadata.set("mamba2.ssm.time_step_min", *low);
-  }
-  if (const auto* high = std::get_if<double>(&(*limits)[1])) {
-    metadata.set("mamba2.ssm.time_step_max", *high);
-  }
+  const auto set = [&](const char* key, const JsonValue& limit) {
+    const bool is_whole = std::holds_alternative<std::int64_t>(limit);
+    if (!is_whole && !std::holds_alternative<double>(limit)) return;
+    const JsonObject one = {{"time_step_limit", limit}};
+    metadata.set(key, find_number(one, "time_step_limit").value_or(0));
+  };
+  set("mamba2.ssm.time_step_min", (*limits)[0]);
+  set("mamba2.ssm.time_step_max", (*limits)[1]);
 }
 
 }  // namespace
