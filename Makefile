@@ -1,6 +1,7 @@
 # The commands of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz check style messages burn corpus cross bench format clean bootstrap release
+.PHONY: help demo demo-model test fuzz check style messages burn corpus cross bench format clean \
+  bootstrap release
 
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Builds that `make test` runs besides release; empty where clang-19 is not to be had. On macOS the
@@ -25,6 +26,7 @@ TARGETS ?=
 help:
 	@echo "make demo     train a small transformer on a text, then let it write (3 minutes beside the"
 	@echo "              first build)"
+	@echo "make demo-model  fetch Gemma 3 270M (227 MiB), let it write, talk, and answer a client"
 	@echo "make release  install what is missing; build the library and the hearth command"
 	@echo "make test     build and run all tests, sanitizers and fuzzing included"
 	@echo "make fuzz     run each fuzz target for a long time (RUNS=1000000, TARGETS=\"gguf grammar\")"
@@ -47,6 +49,9 @@ release: bootstrap
 
 demo: release
 	@scripts/demo
+
+demo-model: release
+	@.venv/bin/python scripts/demo_model.py
 
 test: bootstrap
 	@for build in $(BUILDS); do cmake --preset $$build && \

@@ -11,8 +11,8 @@ schema. What follows `--` goes to the server. Without --model a tiny model with 
 made, in which the server's own work is what is measured.
 
 Reported are the time to the first token of streams and the time of whole answers (median and 99th
-percentile), tokens a second, requests that were lost (any answer that is neither whole nor closed by
-its user), and the server's resident memory after a tenth of the requests and at the end. Exit
+percentile), tokens a second, requests that were lost (any answer that is neither whole nor closed
+by its user), and the server's resident memory after a tenth of the requests and at the end. Exit
 status 1 where one was lost.
 """
 

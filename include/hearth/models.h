@@ -1,4 +1,5 @@
-// Language models from files: texts in, texts, scores or vectors out.
+// Language models from files: texts in, texts, scores or vectors out. Conversations with them:
+// models/chat.h; the memory that they take: models/memory_plan.h.
 //
 //   const hearth::TextModel model = hearth::TextModel::load("model.gguf");
 //   model.generate("Once upon a time", {.tokens = 100}, [](std::string_view text) {
@@ -18,6 +19,8 @@
 
 #include "hearth/array.h"
 #include "hearth/device.h"
+#include "hearth/models/chat.h"
+#include "hearth/models/memory_plan.h"
 #include "hearth/models/sampling.h"
 
 namespace hearth {
@@ -42,6 +45,8 @@ struct TextModelOptions {
   // none. Texts stay the same.
   std::int64_t drafts = 0;
   std::vector<AdapterFile> adapters = {};  // all of them are added to the model
+  // What caches hold keys and values as, of the names of MemoryPlanOptions; empty: as `compute`.
+  std::string keys = {}, values = {};
 };
 
 struct GenerateOptions {
@@ -70,8 +75,8 @@ struct GeneratedText {
 };
 
 // A handle: copies share one model. Calls from several threads at once are fine; texts that are
-// asked for together are written together, and each is what it would be alone, but for the rounding
-// of products with plain weights, which is another one for several rows.
+// asked for together are written together, and each is what it would be alone: on the CPU bit for
+// bit.
 class HEARTH_API TextModel {
  public:
   // From a GGUF file (of a split model, any part), or a folder as Hugging Face and MLX have them.
@@ -84,6 +89,8 @@ class HEARTH_API TextModel {
   std::int64_t context() const noexcept;       // tokens of a text at most
   std::int64_t vocabulary() const noexcept;    // tokens are below it
   bool is_encoder() const noexcept;            // its texts become vectors; it writes none
+  // How its makers say that tokens should be drawn; where they say nothing, by their probability.
+  SamplingOptions recommended_sampling() const;
 
   // Any bytes are a text. `parse_special`: texts of control tokens are these tokens.
   std::vector<std::int32_t> tokenize(std::string_view text, bool add_special = true,
@@ -107,6 +114,7 @@ class HEARTH_API TextModel {
   Array embed(std::span<const std::string> texts) const;
 
  private:
+  friend class ChatSession;
   class Loaded;
   explicit TextModel(std::shared_ptr<Loaded> loaded) : loaded_(std::move(loaded)) {}
 

@@ -82,7 +82,7 @@ std::string cuda_batch_stub(const KernelSource& source) {
                 "Ctx ctx) {\n  ", callee(source), "(", names, "ctx);\n}\n",
                 "extern \"C\" __attribute__((global)) void __launch_bounds__(", source.max_threads,
                 ")\n", source.name, "(const __grid_constant__ HearthBatch hearth_batch) {\n",
-                cuda_arrays(source), "  Ctx hearth_ctx = current_ctx();\n",
+                cuda_arrays(source), kCudaBegin, "  Ctx hearth_ctx = current_ctx();\n",
                 member_call(source, "hearth_run"), "}\n");
 }
 

@@ -63,7 +63,7 @@ std::string cuda_entry_stub(const KernelSource& source) {
   }
   return "extern \"C\" __attribute__((global)) void __launch_bounds__(" +
          std::to_string(source.max_threads) + ")\n" + source.name + "(" + join(parameters, ", ") +
-         ") {\n" + arrays + call(source, names(source), "current_ctx()") + "}\n";
+         ") {\n" + arrays + kCudaBegin + call(source, names(source), "current_ctx()") + "}\n";
 }
 
 std::string host_entry_stub(const KernelSource& source) {

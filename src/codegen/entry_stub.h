@@ -22,6 +22,9 @@ struct StubWriters {
   Writer cuda, host, metal, lint;
 };
 
+// What an entry point for CUDA begins with, before it touches memory: kernels/prelude/cuda.h.
+inline constexpr const char* kCudaBegin = "  begin_launch();\n";
+
 // What Metal's library calls the entry point of a kernel of the dialect: `source.name`, unless the
 // kernel's own function is named so, which no entry point may be there.
 std::string metal_entry_name(const runtime::KernelSource& source);

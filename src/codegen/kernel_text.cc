@@ -26,7 +26,7 @@ using runtime::KernelSource;
 
 constexpr std::string_view kFolder = "kernels/";
 // Raised where assemble() makes other text of the same sources.
-constexpr std::uint64_t kAssembly = 3;
+constexpr std::uint64_t kAssembly = 4;
 
 // A name with template arguments: "vec<half, 4>".
 bool is_template_id(std::string_view text) {

@@ -10,6 +10,7 @@
 #include "models/language/load_model.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
+#include "tools/lm/draft_options.h"
 #include "tools/model_bench/random_model.h"
 #include "tools/model_bench/report.h"
 #include "tools/output.h"
@@ -26,6 +27,7 @@ struct BenchModelArguments {
   int threads = 0;
   bool has_json = false, shows_profile = false;
   ModelBenchOptions options;
+  DraftArguments drafts;
 };
 
 struct BenchedModel {
@@ -33,6 +35,7 @@ struct BenchedModel {
   std::string name;
   std::int64_t bytes = 0;
   std::int64_t parameters = 0;
+  std::string tokenizer;  // of ModelContents
 };
 
 std::int64_t context_of(const BenchModelArguments& arguments) {
@@ -64,6 +67,7 @@ BenchedModel model_to_bench(const BenchModelArguments& arguments, Device device,
     made.bytes += bytes_of(each.array.dtype(), each.array.size());
     made.parameters += each.array.size();
   }
+  made.tokenizer = files.tokenizer;
   made.model = models::make_language_model(
       files, {.device = device, .compute = compute, .context = context_of(arguments)});
   return made;
@@ -75,6 +79,12 @@ void run_bench_model(const BenchModelArguments& arguments) {
                 "bench-model: what to measure; got " +
                     std::string(arguments.model.empty() ? "neither" : "both") +
                     ", expected --model or --shape");
+  }
+  if (arguments.drafts.count() > 0 && (arguments.model.empty() || arguments.options.tokens == 0)) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "bench-model: drafts of nothing; got no --model or --tokens 0, expected a model with "
+        "a tokenizer and tokens to write");
   }
   const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
   Device::set_default(device);
@@ -96,6 +106,14 @@ void run_bench_model(const BenchModelArguments& arguments) {
     return write_out(kernel_table(profile.kernels()));
   }
   report.rows = measure_model(benched.model, report.options);
+  if (arguments.drafts.count() > 0) {
+    const models::LoadOptions load{
+        .device = device, .compute = compute, .context = context_of(arguments)};
+    const auto draft_model = load_draft_model(arguments.drafts, load);
+    const models::LoadedModel loaded{benched.model, models::read_tokenizer(benched.tokenizer)};
+    report.rows.push_back(
+        measure_drafts(loaded, report.options, arguments.drafts.count(), draft_model.get()));
+  }
   write_out(arguments.has_json ? json_text(model_bench_document(report), 2) + "\n"
                                : model_bench_table(report));
 }
@@ -139,6 +157,7 @@ void add_bench_model(CommandLine& line) {
       .show_default();
   command.option("--cache-type", arguments->cache, "Of keys and values [as --dtype]")
       .one_of(models::cache_type_names());
+  add_draft_options(command, arguments->drafts);
   command.option("--device", arguments->device, "See `hearth devices`");
   command.flag("--json", arguments->has_json, "Print JSON");
   command.flag("--profile", arguments->shows_profile,

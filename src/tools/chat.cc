@@ -9,20 +9,22 @@
 #include <vector>
 
 #include "hearth/device.h"
-#include "io/file.h"
 #include "models/chat/chat_format.h"
 #include "models/chat/chat_session.h"
+#include "models/language/cache.h"
 #include "models/language/load_model.h"
 #include "models/serving/scheduler.h"
 #include "tools/commands.h"
 #include "tools/lm/adapter_options.h"
+#include "tools/lm/chat_template_option.h"
+#include "tools/lm/draft_options.h"
+#include "tools/lm/load_with_progress.h"
 #include "tools/lm/sampling_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
 
-constexpr std::uint64_t kMostTemplateFileBytes = 16u << 20;
 constexpr std::string_view kDim = "\033[2m", kUndim = "\033[0m";
 
 struct ChatArguments {
@@ -34,7 +36,9 @@ struct ChatArguments {
   std::string dtype = "f32";
   std::string device;
   std::vector<std::string> adapters;
+  std::vector<std::string> stops;
   SamplingArguments sampling;
+  DraftArguments drafts;
 };
 
 volatile std::sig_atomic_t is_interrupted = 0;
@@ -53,19 +57,6 @@ class AnswerInterrupts {
   void (*before_)(int);
 };
 
-models::LoadedModel load_for_chat(const ChatArguments& arguments, Device device) {
-  models::LoadedModel loaded =
-      models::load_language_model(arguments.model, {.device = device,
-                                                    .compute = dtype_from_name(arguments.dtype),
-                                                    .context = arguments.context,
-                                                    .adapters = adapter_files(arguments.adapters)});
-  if (!arguments.chat_template.empty()) {
-    const auto bytes = io::read_file(arguments.chat_template, kMostTemplateFileBytes);
-    loaded.chat_template.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  return loaded;
-}
-
 // The caches of one conversation that fills the context.
 models::SchedulerOptions options_for(const models::LoadedModel& loaded, std::int64_t context) {
   constexpr std::int64_t kMostRows = 8192;
@@ -79,13 +70,25 @@ models::SchedulerOptions options_for(const models::LoadedModel& loaded, std::int
 void run_chat(const ChatArguments& arguments) {
   const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
   Device::set_default(device);
-  const models::LoadedModel loaded = load_for_chat(arguments, device);
+  const models::LoadOptions load{.device = device,
+                                 .compute = dtype_from_name(arguments.dtype),
+                                 .context = arguments.context,
+                                 .adapters = adapter_files(arguments.adapters)};
+  models::LoadedModel loaded = load_with_progress(arguments.model, load);
+  set_chat_template(loaded, arguments.chat_template);
+  const auto draft_model = load_draft_model(arguments.drafts, load);
   models::ChatFormat format(loaded);
-  models::Scheduler scheduler(loaded, options_for(loaded, arguments.context));
+  models::SchedulerOptions options = options_for(loaded, arguments.context);
+  options.drafts = arguments.drafts.count();
+  options.draft_model = draft_model.get();
+  models::Scheduler scheduler(loaded, options);
   models::ChatSession session(
       scheduler, std::move(format),
-      {arguments.system, arguments.tokens, sampling_options(arguments.sampling, loaded.tokenizer),
-       sampling_constraint(arguments.sampling, loaded.tokenizer)});
+      {.system = arguments.system,
+       .most_tokens = arguments.tokens,
+       .sampling = sampling_options(arguments.sampling, loaded),
+       .stops = arguments.stops,
+       .constraint = sampling_constraint(arguments.sampling, loaded.tokenizer)});
   const bool is_asking = isatty(STDIN_FILENO) != 0, is_shown = isatty(STDOUT_FILENO) != 0;
   models::AnswerWriter writer;
   writer.content = [](std::string_view text) { write_out(text); };
@@ -115,6 +118,10 @@ void run_chat(const ChatArguments& arguments) {
     write_out("\n");
   }
   if (is_asking && std::cin.eof()) write_out("\n");
+  if (options.drafts > 0) {
+    const models::SchedulerStats stats = scheduler.stats();
+    write_note("chat: " + held_text(stats.guesses_held, stats.tokens_guessed) + "\n");
+  }
 }
 
 }  // namespace
@@ -127,13 +134,10 @@ void add_chat(CommandLine& line) {
   arguments->sampling.values.min_p = 0.05;
   Command command = line.add_command(
       "chat", "Talk with a language model, a line at a time; /reset begins anew, /exit ends");
-  command.option("--model", arguments->model, "GGUF file or folder of Hugging Face or MLX")
+  command.option("--model,model", arguments->model, "GGUF file or folder of Hugging Face or MLX")
       .required();
   command.option("--system", arguments->system, "What the model is told before all else");
-  command
-      .option("--chat-template", arguments->chat_template,
-              "A file in the language of jinja2 in place of the model's own")
-      .value_name("FILE");
+  add_chat_template_option(command, arguments->chat_template);
   command.option("--tokens", arguments->tokens, "Of an answer at most")
       .range(1, std::int64_t{1} << 40)
       .show_default();
@@ -142,7 +146,10 @@ void add_chat(CommandLine& line) {
               "Tokens of the conversation at most [the model's, 8192 at most]")
       .range(0, std::int64_t{1} << 30);
   add_adapter_option(command, arguments->adapters);
+  command.option("--stop", arguments->stops,
+                 "An answer ends before this; may be given several times");
   add_sampling_options(command, arguments->sampling);
+  add_draft_options(command, arguments->drafts);
   command.option("--dtype", arguments->dtype, "What activations are computed in")
       .one_of({"f32", "bf16"})
       .show_default();

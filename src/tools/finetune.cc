@@ -19,11 +19,10 @@ void run_finetune(const FinetuneOptions& options) {
   const double before = trainer.evaluate().loss;
   const TrainingResult result = trainer.run();
   char line[200];
-  std::snprintf(line, sizeof line,
-                "finetune: steps=%lld %s_before=%.4f %s=%.4f tokens_per_s=%.0f\n",
-                static_cast<long long>(result.steps), trainer.has_held_out() ? "held_out" : "loss",
-                before, trainer.has_held_out() ? "held_out" : "loss", result.held_out.loss,
-                result.rate);
+  std::snprintf(
+      line, sizeof line, "finetune: steps=%lld %s_before=%.4f %s=%.4f tokens_per_s=%.0f\n",
+      static_cast<long long>(result.steps), trainer.has_held_out() ? "held_out" : "loss", before,
+      trainer.has_held_out() ? "held_out" : "loss", result.held_out.loss, result.rate);
   for (const std::string& path : trainer.write_adapter()) {
     write_out("wrote " + hearth::quoted(path) + "\n");
   }
@@ -47,12 +46,13 @@ void add_finetune(CommandLine& line) {
   options.learning_rate = 2e-4;
   options.weight_decay = 0;
   options.warm_up = 10;
-  Command command =
-      line.add_command("finetune",
-                       "Train a low-rank adapter of a language model on a text; goes on where a run "
-                       "of the same settings stopped");
+  Command command = line.add_command(
+      "finetune",
+      "Train a low-rank adapter of a language model on a text; goes on where a run "
+      "of the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 20;
-  command.option("--model", options.model, "GGUF file, or folder of Hugging Face or MLX").required();
+  command.option("--model", options.model, "GGUF file, or folder of Hugging Face or MLX")
+      .required();
   command
       .option("--text", options.text,
               "A text, or x.jsonl of conversations, {\"messages\": [...]} a line, of whose answers "

@@ -7,7 +7,9 @@
 #include "models/serving/text_generation.h"
 #include "tools/commands.h"
 #include "tools/lm/adapter_options.h"
+#include "tools/lm/draft_options.h"
 #include "tools/lm/load_model.h"
+#include "tools/lm/load_with_progress.h"
 #include "tools/lm/sampling_options.h"
 #include "tools/output.h"
 
@@ -22,29 +24,39 @@ struct GenerateOptions {
   std::string device;
   std::string key_type, value_type;  // of caches; empty: the dtype
   std::vector<std::string> adapters;
+  std::vector<std::string> stops;
   SamplingArguments sampling;
+  DraftArguments drafts;
 };
 
 // Of a GGUF file, or of a folder that has a tokenizer.
 void write_with_tokens(const GenerateOptions& options, Device device) {
-  const models::LoadedModel loaded = models::load_language_model(
-      options.model, {.device = device,
-                      .compute = dtype_from_name(options.dtype),
-                      .adapters = adapter_files(options.adapters)});
+  const models::LoadOptions load{.device = device,
+                                 .compute = dtype_from_name(options.dtype),
+                                 .adapters = adapter_files(options.adapters)};
+  const models::LoadedModel loaded = load_with_progress(options.model, load);
+  const auto draft_model = load_draft_model(options.drafts, load);
   models::GenerateOptions generate{
       .tokens = options.tokens,
-      .sampling = sampling_options(options.sampling, loaded.tokenizer),
-      .constraint = sampling_constraint(options.sampling, loaded.tokenizer)};
+      .sampling = sampling_options(options.sampling, loaded),
+      .constraint = sampling_constraint(options.sampling, loaded.tokenizer),
+      .stops = options.stops,
+      .drafts = options.drafts.count(),
+      .draft_model = draft_model.get()};
   if (!options.key_type.empty()) generate.keys = models::cache_type_from_name(options.key_type);
   if (!options.value_type.empty()) {
     generate.values = models::cache_type_from_name(options.value_type);
   }
   write_out(options.prompt);
-  models::generate_text(loaded, options.prompt, generate, [](std::string_view text) {
-    write_out(text);
-    return true;
-  });
+  const models::Generated made =
+      models::generate_text(loaded, options.prompt, generate, [](std::string_view text) {
+        write_out(text);
+        return true;
+      });
   write_out("\n");
+  if (generate.drafts > 0) {
+    write_note("generate: " + held_text(made.guesses_held, made.tokens_guessed) + "\n");
+  }
 }
 
 // Of a folder that `hearth train` wrote.
@@ -53,6 +65,12 @@ void write_with_bytes(const GenerateOptions& options, Device device) {
     throw Error(ErrorCode::unsupported, options.model +
                                             ": adapters of a model of bytes; got --lora, expected "
                                             "a GGUF file or a folder with a tokenizer");
+  }
+  if (options.drafts.count() > 0 || !options.stops.empty()) {
+    throw Error(
+        ErrorCode::unsupported,
+        "generate: drafts and stops of a model that `hearth train` wrote; `hearth quantize` "
+        "makes a file of it that knows them");
   }
   const models::Transformer model =
       load_model(options.model, dtype_from_name(options.dtype), device);
@@ -94,7 +112,7 @@ void add_generate(CommandLine& line) {
   auto options = std::make_shared<GenerateOptions>();
   Command command = line.add_command("generate", "Write text with a language model");
   command
-      .option("--model", options->model,
+      .option("--model,model", options->model,
               "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
       .required();
   command.option("--prompt", options->prompt, "What the text starts with");
@@ -104,7 +122,9 @@ void add_generate(CommandLine& line) {
       .range(0, std::int64_t{1} << 40)
       .show_default();
   add_adapter_option(command, options->adapters);
+  command.option("--stop", options->stops, "The text ends before this; may be given several times");
   add_sampling_options(command, options->sampling);
+  add_draft_options(command, options->drafts);
   command.option("--dtype", options->dtype, "What activations are computed in")
       .one_of({"f32", "bf16"})
       .show_default();

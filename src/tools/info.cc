@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/json.h"
+#include "models/language/cache_type.h"
 #include "tools/commands.h"
 #include "tools/info/describe.h"
 #include "tools/info/memory_plan.h"
@@ -16,7 +17,7 @@ void add_info(CommandLine& line) {
     std::string file;
     bool json = false;
     InfoOptions options;
-    MemoryOptions memory;
+    MemoryPlanOptions memory;
     std::string cache = "f32";
   };
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
@@ -48,11 +49,10 @@ void add_info(CommandLine& line) {
     std::string text = info_text(file, arguments->options);
     JsonObject document = info_document(file, arguments->options);
     if (context.given() || sequences.given() || cache.given()) {
-      arguments->memory.cache = models::cache_type_from_name(arguments->cache);
-      const MemoryPlan plan =
-          plan_memory(models::read_model_contents(arguments->file), arguments->memory);
-      text += "\n" + memory_text(plan);
-      document.emplace_back("memory", memory_document(plan));
+      arguments->memory.keys = arguments->memory.values = arguments->cache;
+      const MemoryPlan plan = memory_plan(arguments->file, arguments->memory);
+      text += "\n" + memory_text(plan, arguments->cache);
+      document.emplace_back("memory", memory_document(plan, arguments->cache));
     }
     write_out(arguments->json ? json_text(document, 2) + "\n" : text);
   });

@@ -18,6 +18,11 @@ void write_out(std::string_view text) {
   throw Error(ErrorCode::io, std::string("stdout: cannot write; got ") + std::strerror(errno));
 }
 
+void write_note(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 std::string decimal(double value, int decimals) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   char buffer[32];

@@ -88,11 +88,11 @@ void run_perplexity(const PerplexityArguments& arguments) {
   Device::set_default(device);
   if (arguments.threads > 0) WorkerPool::global().set_threads(arguments.threads);
   const DType compute = dtype_from_name(arguments.compute);
-  const models::LoadedModel loaded = models::load_language_model(
-      arguments.model, {.device = device,
-                        .compute = compute,
-                        .context = arguments.context,
-                        .adapters = adapter_files(arguments.adapters)});
+  const models::LoadedModel loaded =
+      models::load_language_model(arguments.model, {.device = device,
+                                                    .compute = compute,
+                                                    .context = arguments.context,
+                                                    .adapters = adapter_files(arguments.adapters)});
   const auto bytes = io::read_file(arguments.file, kMaxText);
   const std::vector<std::int32_t> tokens =
       loaded.tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

@@ -1,11 +1,18 @@
 // `hearth quantize`: a model's file with smaller weights.
+#include <unistd.h>
+
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/quoted.h"
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
+#include "tools/lm/adapter_options.h"
+#include "tools/lm/load_model.h"
 #include "tools/output.h"
+#include "tools/progress_bar.h"
 
 namespace hearth::tools {
 namespace {
@@ -21,6 +28,7 @@ std::string mebibytes(std::int64_t bytes) {
 void add_quantize(CommandLine& line) {
   struct Arguments {
     std::string in, out, type = "q4_k_m", importance;
+    std::vector<std::string> adapters;
     bool is_pure = false, is_quiet = false;
     std::int64_t shard_mib = 0;
   };
@@ -28,7 +36,8 @@ void add_quantize(CommandLine& line) {
   Command command =
       line.add_command("quantize", "Write a model as a GGUF file with smaller weights");
   command
-      .option("in", arguments->in, "A GGUF file, of a split model any, or a folder of Hugging Face")
+      .option("in", arguments->in,
+              "A GGUF file, of a split model any, or a folder of Hugging Face or `hearth train`")
       .required();
   command.option("out", arguments->out, "The file to write").required();
   command
@@ -38,6 +47,7 @@ void add_quantize(CommandLine& line) {
   command
       .option("--imatrix", arguments->importance, "How much inputs count, as llama-imatrix has it")
       .value_name("FILE");
+  add_adapter_option(command, arguments->adapters);
   command.flag("--pure", arguments->is_pure, "All matrices alike, those of the output too");
   command.option("--shard-mib", arguments->shard_mib, "Several files of at most this size each")
       .range(std::int64_t{1}, std::int64_t{1} << 40);
@@ -50,17 +60,27 @@ void add_quantize(CommandLine& line) {
     if (!arguments->importance.empty()) {
       options.importance = models::read_importance(arguments->importance);
     }
+    options.adapters = adapter_files(arguments->adapters);
     std::int64_t before = 0, after = 0;
+    // Lines and a bar on one terminal would be mixed up.
+    const bool has_lines = !arguments->is_quiet;
+    std::optional<ProgressBar> bar;
+    if (!has_lines || isatty(STDOUT_FILENO) == 0) bar.emplace("quantizing");
     options.progress = [&](const models::QuantizedTensorReport& tensor, std::size_t done,
                            std::size_t count) {
       before += tensor.bytes_before;
       after += tensor.bytes_after;
-      if (arguments->is_quiet) return;
+      if (bar) bar->show(static_cast<double>(done) / static_cast<double>(count));
+      if (!has_lines) return;
       write_out("[" + std::to_string(done) + "/" + std::to_string(count) + "] " +
                 hearth::quoted(tensor.name) + " " + std::string(name(tensor.from)) + " -> " +
                 std::string(name(tensor.to)) + ", " + mebibytes(tensor.bytes_after) + "\n");
     };
-    const auto paths = models::quantize_file(arguments->in, arguments->out, options);
+    const auto paths = is_trained_model(arguments->in)
+                           ? models::quantize_contents(file_of_trained_model(arguments->in),
+                                                       arguments->out, options)
+                           : models::quantize_file(arguments->in, arguments->out, options);
+    bar.reset();
     for (const std::string& path : paths) write_out("wrote " + hearth::quoted(path) + "\n");
     write_out(mebibytes(before) + " -> " + mebibytes(after) + "\n");
   });

@@ -12,6 +12,9 @@
 #include "models/language/load_model.h"
 #include "tools/commands.h"
 #include "tools/lm/adapter_options.h"
+#include "tools/lm/chat_template_option.h"
+#include "tools/lm/draft_options.h"
+#include "tools/lm/load_with_progress.h"
 #include "tools/output.h"
 #include "tools/serve/api.h"
 #include "tools/serve/http_transport.h"
@@ -29,7 +32,9 @@ struct ServeArguments {
   std::string model, name, device, dtype = "f32", host = "127.0.0.1", key_file;
   std::vector<std::string> keys, origins, adapters;
   std::int64_t port = 8080, context = 0, grace = 5, body = 8, memory = 1024;
+  std::string chat_template;
   models::SchedulerOptions scheduler;
+  DraftArguments drafts;
 };
 
 std::vector<std::string> keys_of(const ServeArguments& arguments) {
@@ -60,15 +65,18 @@ std::string name_of(const ServeArguments& arguments) {
   return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
 }
 
-std::shared_ptr<serve::ServedModel> load(const ServeArguments& arguments, Device device) {
-  models::LoadedModel loaded =
-      models::load_language_model(arguments.model, {.device = device,
-                                                    .compute = dtype_from_name(arguments.dtype),
-                                                    .context = arguments.context,
-                                                    .adapters = adapter_files(arguments.adapters)});
+std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, Device device) {
+  const models::LoadOptions load{.device = device,
+                                 .compute = dtype_from_name(arguments.dtype),
+                                 .context = arguments.context,
+                                 .adapters = adapter_files(arguments.adapters)};
+  models::LoadedModel loaded = load_with_progress(arguments.model, load);
+  set_chat_template(loaded, arguments.chat_template);
   models::SchedulerOptions options = arguments.scheduler;
   options.memory = arguments.memory << 20;
-  return std::make_shared<serve::LoadedService>(std::move(loaded), name_of(arguments), options);
+  options.drafts = arguments.drafts.count();
+  return std::make_shared<serve::LoadedService>(std::move(loaded), name_of(arguments), options,
+                                                load_draft_model(arguments.drafts, load));
 }
 
 void run_serve(const ServeArguments& arguments) {
@@ -88,7 +96,7 @@ void run_serve(const ServeArguments& arguments) {
   const bool is_v6 = arguments.host.find(':') != std::string::npos;
   write_out("serve: listening on http://" + (is_v6 ? "[" + arguments.host + "]" : arguments.host) +
             ":" + std::to_string(port) + "\n");
-  const auto model = load(arguments, device);
+  const auto model = load_service(arguments, device);
   api.set_model(model);
   const serve::ModelCard& card = model->card();
   write_out("serve: " + card.id + " is ready, " + std::to_string(card.context) +
@@ -107,7 +115,7 @@ void add_serve(CommandLine& line) {
   auto arguments = std::make_shared<ServeArguments>();
   Command command =
       line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
-  command.option("--model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
+  command.option("--model,model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
       .required();
   add_adapter_option(command, arguments->adapters);
   command.option("--name", arguments->name, "What clients call the model [that of the file]");
@@ -146,6 +154,8 @@ void add_serve(CommandLine& line) {
       .option("--grace", arguments->grace, "Seconds that answers may go on after SIGTERM or SIGINT")
       .range(std::int64_t{0}, std::int64_t{3600})
       .show_default();
+  add_chat_template_option(command, arguments->chat_template);
+  add_draft_options(command, arguments->drafts);
   command.option("--dtype", arguments->dtype, "What activations are computed in")
       .one_of({"f32", "bf16", "f16"})
       .show_default();

@@ -126,14 +126,17 @@ TEST(LaunchShapes, PagedAttention) {
     return of_all(signature);
   };
   const std::string one = "tiles 1,1,1x32 1,8,16x256 1,32,1x256";
-  EXPECT_EQ(shapes(1),
-            (Shapes{{"M2", one}, {"M2 Max", one}, {"RTX 4060", one}, {"L4", one}, {"H200", one}}));
+  const std::string matrix = "matrix 1,1,1x32 1,8,16x128 1,32,1x256";
+  EXPECT_EQ(
+      shapes(1),
+      (Shapes{
+          {"M2", one}, {"M2 Max", one}, {"RTX 4060", matrix}, {"L4", matrix}, {"H200", matrix}}));
   EXPECT_EQ(shapes(64), (Shapes{
                             {"M2", "tiles 1,1,1x32 64,8,1x256 64,32,1x256 67,32,1x128"},
                             {"M2 Max", "tiles 1,1,1x32 64,8,2x256 64,32,1x256 67,32,1x128"},
-                            {"RTX 4060", "tiles 1,1,1x32 64,8,2x256 64,32,1x256 67,32,1x128"},
-                            {"L4", "tiles 1,1,1x32 64,8,3x256 64,32,1x256 67,32,1x128"},
-                            {"H200", "tiles 1,1,1x32 64,8,9x256 64,32,1x256 67,32,1x128"},
+                            {"RTX 4060", "matrix 1,1,1x32 64,8,3x128 64,32,1x256 67,32,1x128"},
+                            {"L4", "matrix 1,1,1x32 64,8,6x128 64,32,1x256 67,32,1x128"},
+                            {"H200", "matrix 1,1,1x32 64,8,16x128 64,32,1x256 67,32,1x128"},
                         }));
 }
 

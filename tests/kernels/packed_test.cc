@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check.h"
@@ -51,7 +52,7 @@ TEST_P(PackedMatvec, OneRowAndSeveral) {
   const std::int64_t in = 9 * block_of(format);
   const Array weight = weight_of({37, in}, format);
   const Array bias = random_array({37}, DType::f32, -1, 1, 9);
-  for (const std::int64_t rows : {1, 3, 8, 13}) {
+  for (const std::int64_t rows : {1, 3, 8, 13, 16}) {
     SCOPED_TRACE(std::string(name(format)) + " " + std::to_string(rows));
     expect_product(random_array({rows, in}, DType::f32, -2, 2, 5), weight);
   }
@@ -60,15 +61,21 @@ TEST_P(PackedMatvec, OneRowAndSeveral) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, PackedMatvec,
-                         ::testing::Values(DType::q4_k, DType::q8_0, DType::mxfp4, DType::iq2_xs),
+                         ::testing::Values(DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,
+                                           DType::q8_0, DType::q2_k, DType::q3_k, DType::q4_k,
+                                           DType::q5_k, DType::q6_k, DType::q8_k, DType::iq4_nl,
+                                           DType::iq4_xs, DType::mxfp4, DType::nvfp4, DType::iq1_m,
+                                           DType::iq2_xs, DType::iq3_s, DType::q1_0, DType::tq2_0),
                          [](const auto& test) { return std::string(name(test.param)); });
 
 // Rows longer than what a simdgroup stages at a time, and than what a threadgroup codes for itself.
 TEST(PackedMatvecRows, OfAnyLength) {
-  for (const std::int64_t units : {1, 63, 64, 65, 200, 1100}) {
+  for (const std::int64_t units : {1, 7, 63, 64, 65, 200, 1100}) {
     SCOPED_TRACE(units);
-    expect_product(random_array({1, 32 * units}, DType::f32),
-                   weight_of({5, 32 * units}, DType::q4_0));
+    for (const std::int64_t rows : {1, 5}) {
+      expect_product(random_array({rows, 32 * units}, DType::f32),
+                     weight_of({5, 32 * units}, DType::q4_0));
+    }
   }
 }
 
@@ -98,9 +105,10 @@ TEST(PackedMatvecRows, AddWhatFollows) {
 // Memory that begins anywhere, and rows with gaps between them.
 TEST(PackedMatvecRows, AtAnyAddress) {
   const Array weight = weight_of({11, 320}, DType::q4_0);  // rows of 180 bytes
-  const Array x = random_array({1, 320}, DType::f32);
-  const Array expected = linear(there(x), there(weight)).eval();
-  for (const std::int64_t before : {1, 2, 7, 16}) {
+  for (const auto& [rows, before] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {1, 1}, {1, 2}, {1, 7}, {1, 16}, {3, 1}, {9, 2}, {3, 16}}) {
+    const Array x = random_array({rows, 320}, DType::f32);
+    const Array expected = linear(there(x), there(weight)).eval();
     const Array bytes = there(block_bytes(weight));
     const Device device = bytes.device();
     const Array line =
@@ -109,8 +117,7 @@ TEST(PackedMatvecRows, AtAnyAddress) {
             .eval();
     const Array moved = packed_blocks(narrow(line, 1, before, 180), DType::q4_0);
     EXPECT_EQ(linear(there(x), moved).to_doubles(), expected.to_doubles()) << before;
-    const Array rows = packed_blocks(narrow(line, 1, before, 180), DType::q4_0);
-    EXPECT_EQ(linear(there(x), narrow(rows, 0, 4, 1)).to_doubles(),
+    EXPECT_EQ(linear(there(x), narrow(moved, 0, 4, 1)).to_doubles(),
               narrow(expected, 1, 4, 1).to_doubles());
   }
 }

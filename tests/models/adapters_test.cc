@@ -25,6 +25,7 @@
 #include "models/language/load_model.h"
 #include "models/language/sequences.h"
 #include "models/language/text_loss.h"
+#include "models/quantize/quantize_file.h"
 
 namespace hearth::models {
 namespace {
@@ -78,8 +79,7 @@ TEST_P(PeftAdapters, GiveTheScoresOfTransformers) {
     EXPECT_LE(worst_error(adapted_model(files, {{golden.folder}}), golden.model), kMostError);
     // It matters, and so does its scale: a half and a half are one.
     EXPECT_GE(worst_error(adapted_model(files, {}), golden.model), 1e-3);
-    const LanguageModel halves =
-        adapted_model(files, {{golden.folder, 0.5}, {golden.folder, 0.5}});
+    const LanguageModel halves = adapted_model(files, {{golden.folder, 0.5}, {golden.folder, 0.5}});
     EXPECT_LE(worst_error(halves, golden.model), kMostError);
   }
 }
@@ -123,8 +123,9 @@ TEST_P(PeftAdapters, AreTheSameWrittenAnew) {
       paths.push_back(folder / "peft");
     } else {
       EXPECT_EQ(GetParam(), "gpt_neox");  // whose folders order rows by head
-      EXPECT_NE(error_of([&] { save_adapter_folder(folder / "peft", adapter, facts, model); })
-                    .find("no name"),
+      EXPECT_NE(error_of([&] {
+                  save_adapter_folder(folder / "peft", adapter, facts, model);
+                }).find("no name"),
                 std::string::npos);
     }
     for (const FileKind reader : {FileKind::folder, FileKind::gguf}) {
@@ -134,6 +135,22 @@ TEST_P(PeftAdapters, AreTheSameWrittenAnew) {
       }
     }
   }
+}
+
+// Weights that an adapter has become part of give what both do.
+TEST_P(PeftAdapters, BecomePartOfWeights) {
+  const GoldenAdapter golden = testing::read_golden_adapter(GetParam());
+  const TemporaryFolder folder;
+  const ModelContents files = contents_of(golden.model, FileKind::gguf);
+  save_gguf(folder / "base.gguf", files.contents.arrays, files.contents.metadata);
+  QuantizeOptions options;
+  options.type = quantize_type_from_name("keep");
+  options.adapters = {{golden.folder}};
+  quantize_file(folder / "base.gguf", folder / "merged.gguf", options);
+  const LanguageModel merged = make_language_model(read_model_contents(folder / "merged.gguf"));
+  EXPECT_LE(worst_error(merged, golden.model), kMostError);
+  options.adapters = {{folder / "base.gguf"}};
+  EXPECT_NE(error_of([&] { quantize_file(folder / "base.gguf", folder / "x.gguf", options); }), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, PeftAdapters,
@@ -233,8 +250,10 @@ TEST_F(AdapterFiles, RefusesWhatTheModelDoesNotHave) {
   EXPECT_TRUE(says(error_with("model.layers.0.nothing", {4, 48}, {64, 4}), "does not have"));
   EXPECT_TRUE(says(error_with("model.layers.7.self_attn.q_proj", {4, 48}, {64, 4}),
                    "a product that the model does not have"));
-  EXPECT_TRUE(says(error_with("model.layers.0.self_attn.q_proj", {4, 40}, {64, 4}), "does not fit"));
-  EXPECT_TRUE(says(error_with("model.layers.0.self_attn.q_proj", {4, 48}, {60, 4}), "does not fit"));
+  EXPECT_TRUE(
+      says(error_with("model.layers.0.self_attn.q_proj", {4, 40}, {64, 4}), "does not fit"));
+  EXPECT_TRUE(
+      says(error_with("model.layers.0.self_attn.q_proj", {4, 48}, {60, 4}), "does not fit"));
   EXPECT_FALSE(error_of([&] { adapted_model(files, {{folder_ / "none"}}); }).empty());
   EXPECT_TRUE(says(error_of([&] { adapted_model(files, {{golden_.folder, NAN}}); }), "scale"));
 }
@@ -242,14 +261,16 @@ TEST_F(AdapterFiles, RefusesWhatTheModelDoesNotHave) {
 TEST_F(AdapterFiles, RefusesFilesOfGgufThatAreNoAdapters) {
   const NamedArrays pair = {{"blk.0.attn_q.weight.lora_a", ones({4, 48})},
                             {"blk.0.attn_q.weight.lora_b", ones({64, 4})}};
-  EXPECT_EQ(gguf_error(pair, lora_metadata()), "");
+  save_gguf(folder_ / "fine.gguf", pair, lora_metadata());
+  EXPECT_NO_THROW(
+      adapted_model(contents_of(golden_.model, FileKind::folder), {{folder_ / "fine.gguf"}}));
   EXPECT_TRUE(says(gguf_error(pair, {{"general.architecture", "llama"}}), "another kind of file"));
   GgufMetadata other = lora_metadata();
   other.set("general.architecture", "qwen3");
   EXPECT_TRUE(says(gguf_error(pair, other), "of another family"));
   EXPECT_TRUE(says(gguf_error({pair[0]}, lora_metadata()), "alone"));
-  EXPECT_TRUE(says(gguf_error({{"blk.0.attn_q.weight", ones({4, 4})}}, lora_metadata()),
-                   "another kind"));
+  EXPECT_TRUE(
+      says(gguf_error({{"blk.0.attn_q.weight", ones({4, 4})}}, lora_metadata()), "another kind"));
   EXPECT_TRUE(says(gguf_error({{"blk.0.attn_q.weight.lora_a", ones({4, 48})},
                                {"blk.0.attn_q.weight.lora_b", ones({60, 4})}},
                               lora_metadata()),
@@ -291,9 +312,9 @@ GgufContents packed_llama(DType dtype) {
   const auto matrix = [&](const std::string& name, std::int64_t out, std::int64_t in) {
     const double most = std::sqrt(3.0 / static_cast<double>(in));
     contents.arrays.push_back(
-        {name + ".weight", quantize(random_uniform({out, in}, -most, most, DType::f32, Device(),
-                                                   &generator),
-                                    dtype)});
+        {name + ".weight",
+         quantize(random_uniform({out, in}, -most, most, DType::f32, Device(), &generator),
+                  dtype)});
   };
   const auto norm = [&](const std::string& name) {
     contents.arrays.push_back({name + ".weight", ones({64})});
@@ -340,8 +361,8 @@ const Array& small_targets() {
 void fill(std::vector<Parameter> parameters, DType dtype) {
   Generator generator(3);
   for (const Parameter& each : parameters) {
-    const Array values = random_uniform(each.array->shape(), -0.1, 0.1, DType::f64, Device(),
-                                        &generator);
+    const Array values =
+        random_uniform(each.array->shape(), -0.1, 0.1, DType::f64, Device(), &generator);
     *each.array = cast(values, dtype).require_grad();
   }
 }
@@ -352,14 +373,12 @@ TEST(NewAdapters, GradientsOfPackedModelsAreThoseOfTheirTwins) {
   TrainedTwin exact(files, DType::f64, DType::f64);
   fill(packed.adapter.parameters(), DType::f32);
   fill(exact.adapter.parameters(), DType::f64);
-  const Gradients of_packed =
-      backward(text_loss(packed.model, small_tokens(), small_targets()));
+  const Gradients of_packed = backward(text_loss(packed.model, small_tokens(), small_targets()));
   const Gradients of_exact = backward(text_loss(exact.model, small_tokens(), small_targets()));
   const std::vector<Parameter> a = packed.adapter.parameters(), b = exact.adapter.parameters();
   ASSERT_EQ(a.size(), 28u);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const std::vector<double> got =
-        cast(of_packed.at(*a[i].array), DType::f64).to_vector<double>();
+    const std::vector<double> got = cast(of_packed.at(*a[i].array), DType::f64).to_vector<double>();
     const std::vector<double> expected = of_exact.at(*b[i].array).to_vector<double>();
     double error = 0, size = 0;
     for (std::size_t j = 0; j < got.size(); ++j) {

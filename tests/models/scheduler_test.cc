@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "error_text.h"
+#include "models/serving/cache_plan.h"
 #include "models/serving/text_generation.h"
 #include "models/serving/text_runner.h"
 #include "models/texts_alone.h"
@@ -296,13 +297,16 @@ TEST(TextRunner, TextsThatComeTogetherShareTheirBeginning) {
 TEST(TextRunner, MemoryIsSharedOutBetweenPagesAndStates) {
   const LoadedModel loaded = loaded_golden("qwen3_5");
   const SchedulerOptions options{.memory = 1 << 20, .page_size = 8, .most_running = 2};
-  const CacheOptions cache = cache_options(loaded.model, options);
+  const CacheOptions cache = cache_options(loaded.model.config, loaded.model.compute, options);
   EXPECT_LE(cache_bytes(loaded.model.config, cache), options.memory);
   EXPECT_GE(cache.saved_states, 1);
-  EXPECT_TRUE(check::contains(
-      check::error_of(ErrorCode::invalid_argument,
-                      [&] { cache_options(loaded.model, {.memory = 1000, .page_size = 8}); }),
-      "memory too small"));
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
+                                              [&] {
+                                                cache_options(loaded.model.config,
+                                                              loaded.model.compute,
+                                                              {.memory = 1000, .page_size = 8});
+                                              }),
+                              "memory too small"));
 }
 
 // Texts with grammars beside texts without: each keeps to its own.

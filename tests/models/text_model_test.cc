@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <thread>
 #include <vector>
@@ -126,6 +127,112 @@ TEST_F(TextModels, KeepsToAGrammar) {
       {.tokens = 4, .grammar = "root ::= (\"" + sign(5) + "\" | \"" + sign(7) + "\")+ \"!\""});
   ASSERT_FALSE(made.tokens.empty());
   for (const std::int32_t token : made.tokens) EXPECT_TRUE(token == 5 || token == 7) << token;
+}
+
+std::string signs(std::initializer_list<std::int32_t> tokens) {
+  std::string text;
+  for (const std::int32_t token : tokens) text += sign(token);
+  return text;
+}
+
+// Conversations of one model go on where they were, share how they begin, and are what they would
+// be alone.
+TEST_F(TextModels, TalksInSeveralSessions) {
+  const TextModel model =
+      TextModel::load(path_, {.compute = DType::f64, .context = kContext, .cache_bytes = 4 << 20});
+  hearth::ChatSessionOptions options;
+  for (std::int32_t token = 3; token < 43; ++token) options.system += sign(token);
+  options.chat_template = "{% for m in messages %}{{ m.content }}" + sign(9) + "{% endfor %}";
+  options.tokens = 8;
+  options.sampling.suppressed = {0, 1, 2};
+  hearth::ChatSession first(model, options);
+  std::string shown;
+  const ChatAnswer one = first.say(signs({5, 6}), [&](const ChatPart& part) {
+    shown += part.content;
+    EXPECT_TRUE(part.reasoning.empty() && part.tool_calls.empty());
+    return true;
+  });
+  EXPECT_EQ(one.message.content, shown);
+  EXPECT_EQ(one.message.role, "assistant");
+  EXPECT_EQ(one.finish, FinishReason::length);
+  EXPECT_EQ(one.new_tokens, 8);
+  EXPECT_EQ(one.cached_tokens, 0);
+  hearth::ChatSession second(model, options);
+  const ChatAnswer other = second.say(signs({5, 6}));
+  EXPECT_GT(other.cached_tokens, 32);
+  EXPECT_EQ(other.message.content, one.message.content);
+  const ChatAnswer two = first.say(signs({7}));
+  EXPECT_GE(two.cached_tokens, one.prompt_tokens);
+  EXPECT_EQ(first.messages().size(), 5u);
+  EXPECT_EQ(second.messages().size(), 3u);
+  EXPECT_EQ(first.messages()[3].content, signs({7}));
+  first.reset();
+  EXPECT_EQ(first.messages().size(), 1u);
+  hearth::ChatSession moved = std::move(second);
+  EXPECT_EQ(moved.answer({{"user", signs({7})}}).message.content, two.message.content);
+}
+
+// Of a vocabulary with tokens that are a whole reasoning and a whole call, which a grammar asks
+// for.
+TEST_F(TextModels, TellsToolsAndReasoningApart) {
+  GgufContents contents = map_gguf(path_);
+  std::vector<std::string> texts = contents.metadata.as_texts("tokenizer.ggml.tokens");
+  texts[10] = "<think>hm</think>";
+  texts[11] = R"(<tool_call>{"name": "look", "arguments": {"at": "sky"}}</tool_call>)";
+  contents.metadata.set("tokenizer.ggml.tokens", texts);
+  const std::string path = path_ + ".tools";
+  save_gguf(path, contents.arrays, contents.metadata);
+  const TextModel model = TextModel::load(path, {.context = kContext});
+  std::filesystem::remove(path);
+  hearth::ChatSession session(
+      model, {.tools = R"([{"type": "function", "function": {"name": "look", "parameters": {}}}])",
+              .chat_template = "{# <tool_call> #}{% for m in messages %}{{ m.content }}" + sign(9) +
+                               "{% endfor %}",
+              .tokens = 2,
+              .grammar = R"(root ::= "<think>hm</think>" "<tool_call>{\"name\": \"look\", )"
+                         R"(\"arguments\": {\"at\": \"sky\"}}</tool_call>")"});
+  std::string reasoning;
+  std::vector<ToolCall> calls;
+  const ChatAnswer answer = session.say(sign(5), [&](const ChatPart& part) {
+    reasoning += part.reasoning;
+    calls.insert(calls.end(), part.tool_calls.begin(), part.tool_calls.end());
+    return true;
+  });
+  EXPECT_EQ(reasoning, "hm");
+  EXPECT_EQ(answer.message.reasoning, "hm");
+  EXPECT_EQ(answer.message.content, "");
+  ASSERT_EQ(answer.message.tool_calls.size(), 1u);
+  EXPECT_EQ(answer.message.tool_calls[0].name, "look");
+  EXPECT_EQ(answer.message.tool_calls[0].arguments, R"({"at":"sky"})");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].id, answer.message.tool_calls[0].id);
+  // What the tool found is the next message.
+  const ChatAnswer next =
+      session.answer({{.role = "tool", .content = sign(6), .tool_call_id = calls[0].id}},
+                     [](const auto&) { return false; });
+  EXPECT_EQ(session.messages().size(), 4u);
+  EXPECT_GT(next.prompt_tokens, answer.prompt_tokens);
+}
+
+TEST_F(TextModels, RefusesConversationsThatItCannotHave) {
+  const TextModel model = TextModel::load(path_, {.context = kContext});
+  hearth::ChatSession session(model, {.chat_template = "{{ messages[0].content }}", .tokens = 4});
+  const auto expect = [&](ErrorCode code, const std::string& part,
+                          const hearth::ChatSessionOptions& wrong) {
+    const std::string error = check::error_of(code, [&] { hearth::ChatSession(model, wrong); });
+    EXPECT_TRUE(check::contains(error, part)) << error;
+  };
+  expect(ErrorCode::unsupported, "says nothing of how to talk to it", {});
+  expect(ErrorCode::invalid_argument, "tools", {.tools = "{}", .chat_template = "x"});
+  expect(ErrorCode::invalid_argument, "template arguments",
+         {.template_arguments = "[", .chat_template = "x"});
+  expect(ErrorCode::invalid_argument, "two grammars",
+         {.chat_template = "x", .grammar = "root ::= \"a\"", .json_schema = "{}"});
+  std::string longer;
+  for (int i = 0; i < 200; ++i) longer += sign(7);
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::invalid_argument, [&] { session.say(longer); }), "too long"));
+  EXPECT_TRUE(session.messages().empty());
 }
 
 TEST_F(TextModels, RefusesWhatItCannotDo) {

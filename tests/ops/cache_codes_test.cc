@@ -201,16 +201,18 @@ struct Problem {
   }
 };
 
-void expect_reads_codes(Problem problem, const Storage& k, const Storage& v, Device device) {
+void expect_reads_codes(Problem problem, const Storage& k, const Storage& v, Device device,
+                        DType dtype = DType::f32) {
   const Array keys = k.store(problem.keys()), values = v.store(problem.values());
-  const Array q = problem.q();
+  const Array q = cast(problem.q(), dtype);
   problem.options.key_bits = problem.options.value_bits = 0;
   const Array wide = problem.attend(cast(q, DType::f64), cast(k.decode(keys), DType::f64),
                                     cast(v.decode(values), DType::f64), Device::cpu());
   problem.options.key_bits = k.bits;
   problem.options.value_bits = v.bits;
-  expect_close(problem.attend(q, keys, values, device), wide.to_doubles(), 2e-5,
-               device.name() + " " + k.text() + " " + v.text());
+  const double bound = dtype == DType::f32 ? 2e-5 : 5 * tolerance(dtype);
+  expect_close(problem.attend(q, keys, values, device), wide.to_doubles(), bound,
+               device.name() + " " + k.text() + " " + v.text() + " " + std::string(name(dtype)));
 }
 
 TEST(CacheCodes, AnyKeysWithAnyValues) {
@@ -220,6 +222,21 @@ TEST(CacheCodes, AnyKeysWithAnyValues) {
         if (k.dtype == v.dtype && is_float(k.dtype)) continue;
         expect_reads_codes({}, k, v, device);
       }
+    }
+  }
+}
+
+TEST(CacheCodes, ReadByQueriesOf16Bits) {
+  const Storage f16{DType::f16};
+  for (const Device device : devices_under_test()) {
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+      for (const Storage& storage : storages()) {
+        if (is_float(storage.dtype)) continue;
+        expect_reads_codes({.rows = 3, .d = 128, .dv = 128}, storage, storage, device, dtype);
+        expect_reads_codes({.heads = 10, .d = 32, .dv = 96, .options = {.softcap = 3}}, storage,
+                           f16, device, dtype);
+      }
+      expect_reads_codes({.options = {.window = 70}}, f16, {DType::q8_0}, device, dtype);
     }
   }
 }

@@ -126,8 +126,6 @@ void expect_accurate(const Losses& losses, double most_of_four_bits, const std::
   for (const auto& [name, loss] : losses) {
     ::testing::Test::RecordProperty(
         what + "_" + name, std::to_string(loss.error) + " " + std::to_string(loss.divergence));
-    std::printf("%s %s error %.4f divergence %.6f\n", what.c_str(), name.c_str(), loss.error,
-                loss.divergence);
   }
   for (const char* bits : {"4", "3", "2"}) {
     const Loss ours = losses.at(std::string("tq") + bits);
@@ -182,8 +180,8 @@ TEST_F(CacheAccuracyOfTrainedHeads, LoseNoMoreThanByPlainCodes) {
   options.text = path("text");
   options.out = path("model");
   options.model = {.dim = 128, .layers = 4, .heads = 4, .kv_heads = 2, .context = 256};
-  options.batch = 4;
-  options.steps = 60;
+  options.batch = 2;
+  options.steps = 40;
   options.warm_up = 10;
   TextTrainer trainer(options);
   const double before = trainer.evaluate().loss;

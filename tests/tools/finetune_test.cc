@@ -23,8 +23,27 @@ using check::error_of;
 using models::kNoTarget;
 
 constexpr const char* kTemplate =
-    "{{ '<s>' }}{% for m in messages %}{{ m['content'] }}{{ '</s>' if m['role'] == 'assistant' else "
-    "'w9,' }}{% endfor %}";
+    "{{ '<s>' }}{% for m in messages %}{{ m['content'] }}{{ '</s>' if m['role'] == 'assistant' "
+    "else "
+    "'\xe4\xb8\x89' }}{% endfor %}";
+
+// The sign of a token from 3 on: U+4E00 and what follows, in UTF-8.
+std::string sign(std::int32_t token) {
+  return {'\xe4', static_cast<char>(0xb8 + token / 64), static_cast<char>(0x80 + token % 64)};
+}
+
+GgufMetadata signs_metadata(std::int32_t vocabulary) {
+  std::vector<std::string> texts = {"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types = {2, 3, 3};
+  for (std::int32_t token = 3; token < vocabulary; ++token) {
+    texts.push_back(sign(token));
+    types.push_back(1);
+  }
+  return {{"tokenizer.ggml.model", "llama"},
+          {"tokenizer.ggml.tokens", texts},
+          {"tokenizer.ggml.token_type", types},
+          {"tokenizer.ggml.scores", std::vector<float>(texts.size(), 0)}};
+}
 
 TEST(AdapterOptions, ReadsPathsAndScales) {
   const auto files = adapter_files({"a.gguf", "b:0.5", "c:x", "d:-2", "e:", "f:1:0.25"});
@@ -62,7 +81,9 @@ TEST(TrainingTexts, WindowsFollowTheText) {
       const std::int32_t target = rows.targets[4 * row + i];
       EXPECT_GE(target, 10);
       EXPECT_LT(target, 30);
-      if (i > 0) EXPECT_EQ(rows.tokens[4 * row + i], target - 1);
+      if (i > 0) {
+        EXPECT_EQ(rows.tokens[4 * row + i], target - 1);
+      }
     }
   }
   EXPECT_EQ(texts.train_batch(7, 3, 5).tokens, rows.tokens);
@@ -89,14 +110,14 @@ class Finetune : public ToolFolder {
     ToolFolder::SetUp();
     const testing::GoldenModel golden = testing::read_golden_model("qwen3");
     GgufContents contents = models::gguf_of_folder(golden.config, testing::golden_weights(golden));
-    for (const GgufEntry& entry : models::words_metadata(96)) {
+    for (const GgufEntry& entry : signs_metadata(96)) {
       contents.metadata.set(entry.key, entry.value);
     }
     contents.metadata.set("tokenizer.ggml.add_space_prefix", false);
     contents.metadata.set("tokenizer.chat_template", kTemplate);
     save_gguf(path("model.gguf"), contents.arrays, contents.metadata);
     std::ofstream text(path("text"));
-    for (int i = 0; i < 40; ++i) text << "w5,w17,w30,w" << 40 + i % 3 << ",";
+    for (int i = 0; i < 40; ++i) text << sign(5) << sign(17) << sign(30) << sign(40 + i % 3);
   }
 
   FinetuneOptions options(const std::string& out) const {
@@ -163,9 +184,8 @@ TEST_F(Finetune, GoesOnWhereItStopped) {
 }
 
 TEST_F(Finetune, LearnsWhatAssistantsSay) {
-  write_chats(
-      "{\"messages\": [{\"role\": \"user\", \"content\": \"w5,w6,\"}, {\"role\": "
-      "\"assistant\", \"content\": \"w7,w8,\"}]}\n\n");
+  write_chats("{\"messages\": [{\"role\": \"user\", \"content\": \"" + sign(5) + sign(6) +
+              "\"}, {\"role\": \"assistant\", \"content\": \"" + sign(7) + sign(8) + "\"}]}\n\n");
   const models::LoadedModel loaded = models::load_language_model(path("model.gguf"));
   const TrainingTexts texts = TrainingTexts::open(path("chats.jsonl"), loaded, 8);
   const TokenRows rows = texts.train_batch(0, 0, 1);
@@ -179,14 +199,15 @@ TEST_F(Finetune, RefusesWhatIsNoConversation) {
   EXPECT_NE(chats_error().find("line 1: no conversation"), std::string::npos) << chats_error();
   write_chats("\n{\"messages\": [{\"role\": \"user\"}]}\n");
   EXPECT_NE(chats_error().find("line 2: no message"), std::string::npos) << chats_error();
-  write_chats("{\"messages\": [{\"role\": \"user\", \"content\": \"w5,\"}]}\n");
+  write_chats("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}\n");
   EXPECT_NE(chats_error().find("nothing to learn from"), std::string::npos) << chats_error();
 }
 
 TEST_F(Finetune, RefusesSettingsThatCannotBe) {
   FinetuneOptions wrong = options("out");
-  wrong.context = 100000;
-  EXPECT_NE(error_of([&] { AdapterTrainer trainer(wrong); }), "");
+  wrong.context = 1;
+  EXPECT_NE(error_of([&] { AdapterTrainer trainer(wrong); }).find("a context of at least 2"),
+            std::string::npos);
   wrong = options("out");
   wrong.layers = "none";
   EXPECT_NE(error_of([&] { AdapterTrainer trainer(wrong); }).find("no layers to train"),
@@ -198,19 +219,19 @@ TEST_F(Finetune, RefusesSettingsThatCannotBe) {
 
 #ifdef HEARTH_TOOL
 TEST_F(Finetune, TheCommandWritesWhatOthersRead) {
-  const Outcome trained =
-      run({"finetune", "--lora", "--model", path("model.gguf"), "--text", path("text"), "--out",
-           path("out"), "--steps", "5", "--context", "12", "--batch", "2", "--rank", "2", "--rate",
-           "0.01"});
+  const Outcome trained = run({"finetune", "--lora", "--model", path("model.gguf"), "--text",
+                               path("text"), "--out", path("out"), "--steps", "5", "--context",
+                               "12", "--batch", "2", "--rank", "2", "--rate", "0.01"});
   EXPECT_EQ(trained.status, 0) << trained.err;
-  EXPECT_NE(trained.out.find("finetune: steps=5 loss_before="), std::string::npos) << trained.out;
+  EXPECT_NE(trained.out.find("finetune: steps=5 loss_before="), std::string::npos)
+      << trained.out;
   for (const std::string& adapter : {path("out"), path("out/adapter.gguf:0.5")}) {
     const Outcome written = run({"generate", "--model", path("model.gguf"), "--lora", adapter,
-                                 "--prompt", "w5,", "--tokens", "4"});
+                                 "--prompt", sign(5), "--tokens", "4"});
     EXPECT_EQ(written.status, 0) << written.err;
   }
   expect_refused(run({"generate", "--model", path("model.gguf"), "--lora", path("text"), "--prompt",
-                      "w5,", "--tokens", "4"}));
+                      sign(5), "--tokens", "4"}));
   const Outcome info = run({"info", path("out")});
   EXPECT_EQ(info.status, 0) << info.err;
   EXPECT_NE(info.out.find("peft folder"), std::string::npos) << info.out;

@@ -142,8 +142,9 @@ TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {
                                "--cache-type", "f16", "--json"});
   ASSERT_EQ(planned.status, 0) << planned.err;
   const JsonValue memory = *check::member(*parse_json(planned.out), "memory");
-  // Keys and values of 32 pages of 32 rows, 2 heads of 64, in 2 layers.
-  constexpr std::int64_t kCaches = std::int64_t{3} * 1024 * 2 * (2 * 64) * 2 * 2;
+  // Keys and values of 32 pages of 32 rows for each and one for padding, 2 heads of 64, in 2
+  // layers.
+  constexpr std::int64_t kCaches = std::int64_t{3 * 32 + 1} * 32 * 2 * (2 * 64) * 2 * 2;
   EXPECT_EQ(*check::member(memory, "caches"), JsonValue(kCaches));
   EXPECT_EQ(*check::member(memory, "states"), JsonValue(std::int64_t{0}));
   std::int64_t weights = 0;
@@ -151,7 +152,9 @@ TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {
     weights += element_count(tensor.shape) * (tensor.shape.rank() == 1 ? 4 : 2);
   }
   EXPECT_EQ(*check::member(memory, "weights"), JsonValue(weights));
-  EXPECT_EQ(*check::member(memory, "all"), JsonValue(weights + kCaches));
+  const auto activations = std::get<std::int64_t>(*check::member(memory, "activations"));
+  EXPECT_GT(activations, 0);
+  EXPECT_EQ(*check::member(memory, "all"), JsonValue(weights + kCaches + activations));
   const Outcome text = run({"info", path("m.gguf"), "--context", "0"});
   EXPECT_TRUE(contains(text.out, "memory for 1 sequence of 4096 tokens, keys and values in f32"))
       << text.out;

@@ -9,6 +9,7 @@
 
 #include "hearth/error.h"
 #include "models/grammar/grammar.h"
+#include "models/tokenizer/from_gguf.h"
 #include "tool_folder.h"
 #include "tools/command_line.h"
 
@@ -16,22 +17,26 @@ namespace hearth::tools {
 namespace {
 
 // What the options of a command line are for a model of bytes.
-SamplingArguments parsed(std::vector<std::string> words) {
-  CommandLine line("hearth", "Test", "0");
+struct Parsed {
+  CommandLine line{"hearth", "Test", "0"};
   SamplingArguments arguments;
-  arguments.values.temperature = 0.8;
-  Command command = line.add_command("write", "Test");
-  add_sampling_options(command, arguments);
+};
+
+std::unique_ptr<Parsed> parsed(std::vector<std::string> words) {
+  auto made = std::make_unique<Parsed>();
+  made->arguments.values.temperature = 0.8;
+  Command command = made->line.add_command("write", "Test");
+  add_sampling_options(command, made->arguments);
   command.action([] {});
   words.insert(words.begin(), {"hearth", "write"});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
-  line.run(static_cast<int>(argv.size()), argv.data());
-  return arguments;
+  made->line.run(static_cast<int>(argv.size()), argv.data());
+  return made;
 }
 
 models::SamplingOptions options_of(const std::vector<std::string>& words) {
-  return byte_sampling_options(parsed(words));
+  return byte_sampling_options(parsed(words)->arguments);
 }
 
 TEST(SamplingArguments, WithoutAnyTheDefaultsOfTheCommandStay) {
@@ -40,7 +45,32 @@ TEST(SamplingArguments, WithoutAnyTheDefaultsOfTheCommandStay) {
   EXPECT_EQ(options.top_k, 0);
   EXPECT_TRUE(options.dry_breakers.empty());
   EXPECT_EQ(options.steps, models::default_sampling_steps());
-  EXPECT_EQ(byte_sampling_constraint(parsed({})), nullptr);
+  EXPECT_EQ(byte_sampling_constraint(parsed({})->arguments), nullptr);
+}
+
+// What the command line says stands, then what the model's makers say, then the command's defaults.
+TEST(SamplingArguments, TheModelsMakersAreAskedBetweenFlagsAndDefaults) {
+  models::LoadedModel loaded{{},
+                             models::tokenizer_from_gguf(
+                                 {{"tokenizer.ggml.model", "llama"},
+                                  {"tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "a"}},
+                                  {"tokenizer.ggml.scores", std::vector<float>{0, 0}}},
+                                 "test")};
+  loaded.recommended.temperature = 0.6;
+  loaded.recommended.top_k = 20;
+  loaded.recommended.mirostat = models::Mirostat::first;
+  const auto given = parsed({"--temperature", "0.8", "--min-p", "0.02"});
+  const models::SamplingOptions options = sampling_options(given->arguments, loaded);
+  EXPECT_EQ(options.temperature, 0.8);
+  EXPECT_EQ(options.top_k, 20);
+  EXPECT_EQ(options.min_p, 0.02);
+  EXPECT_EQ(options.top_p, 1);
+  EXPECT_EQ(options.mirostat, models::Mirostat::first);
+  const auto without = parsed({"--mirostat", "0", "--top-k", "0"});
+  const models::SamplingOptions others = sampling_options(without->arguments, loaded);
+  EXPECT_EQ(others.temperature, 0.6);
+  EXPECT_EQ(others.top_k, 0);
+  EXPECT_EQ(others.mirostat, models::Mirostat::off);
 }
 
 TEST(SamplingArguments, AreOptions) {
@@ -150,15 +180,15 @@ TEST_F(SamplingFiles, HoldGrammars) {
   const auto allows = [](const std::shared_ptr<models::grammar::Constraint>& constraint, char c) {
     return models::grammar::GrammarMatcher(constraint).allows(static_cast<unsigned char>(c));
   };
-  const auto by_gbnf = byte_sampling_constraint(parsed({"--grammar", gbnf}));
+  const auto by_gbnf = byte_sampling_constraint(parsed({"--grammar", gbnf})->arguments);
   EXPECT_TRUE(allows(by_gbnf, 'x'));
   EXPECT_FALSE(allows(by_gbnf, '1'));
-  const auto by_schema = byte_sampling_constraint(parsed({"--json-schema", schema}));
+  const auto by_schema = byte_sampling_constraint(parsed({"--json-schema", schema})->arguments);
   EXPECT_TRUE(allows(by_schema, 't'));
   EXPECT_FALSE(allows(by_schema, 'x'));
   const auto message = [&](const std::vector<std::string>& words) -> std::string {
     try {
-      byte_sampling_constraint(parsed(words));
+      byte_sampling_constraint(parsed(words)->arguments);
     } catch (const Error& error) {
       return error.what();
     }

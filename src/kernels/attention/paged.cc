@@ -1,4 +1,5 @@
-// paged_attention: kernels/attention/paged.metal, paged_pieces.metal and paged_tiles.metal.
+// paged_attention: kernels/attention/paged.metal, paged_pieces.metal, paged_matrix.metal and
+// paged_tiles.metal.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,6 +25,9 @@ namespace {
 constexpr std::int64_t kPieceKeys = 256, kPieceThreads = 256, kPieceSums = 4, kPagedTile = 64;
 // Threads that a processor shall have registers for, where rows are loaded in vectors.
 constexpr std::int64_t kPieceRoom = 512;
+// Of paged_matrix(): its threads, those that a processor shall have registers for, and columns.
+constexpr std::int64_t kMatrixThreads = 128, kMatrixRoom = 384, kMatrixVector = 8,
+                       kMostMatrixColumns = 128;
 constexpr std::int64_t kCombineThreads = 256, kCombineSums = 8 * 128;
 constexpr std::int64_t kEntryBytes = 16;  // of a unit or tile
 // Rows of a sequence up to which they are units.
@@ -93,6 +97,10 @@ struct PagedInputs {
   }
   DType dtype() const { return input(paged::kQ).dtype; }
   DType cache_dtype() const { return input(paged::kKeys).dtype; }
+  // What tensor cores multiply.
+  DType matrix_dtype() const {
+    return key_format != 0 || value_format != 0 ? DType::f16 : cache_dtype();
+  }
   std::string memory() const { return dialect_type(dtype()); }
   std::string cache_memory() const { return dialect_type(cache_dtype()); }
   std::string value() const { return sum_type(dtype()); }
@@ -219,6 +227,40 @@ Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
             {extent(kPieceThreads)}, wide ? kPieceRoom : kPieceThreads, rare);
 }
 
+// The same by tensor cores. Addresses fit vectors.
+Step matrix_step(StepPlan& plan, const PagedInputs& in, const StepArgument& units,
+                 const StepArgument& parts, const StepArgument& row_stats) {
+  PagedAttentionParams p = in.params;
+  std::int64_t queries = 1;
+  while (queries < std::min<std::int64_t>(p.group, 8)) queries *= 2;
+  p.blocks = ceil_div(p.group, queries);
+  const std::int64_t columns = std::max(p.d, p.dv) <= 64 ? 64 : kMostMatrixColumns;
+  const std::int64_t simdgroups = kMatrixThreads / kSimdWidth;
+  const std::int64_t shares = shares_of_pieces(in, p, kMatrixThreads);
+  const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
+  const auto vectors = [&](int i, paged::CacheFormat format) {
+    return aligned(in.arguments[i], PagedInputs::wide_bytes(format));
+  };
+  return KernelCall("attention/paged_matrix.metal", "paged_matrix",
+                    {dtype_struct(in.dtype()), dtype_struct(in.matrix_dtype()),
+                     PagedInputs::loader(keys, in.key_format, true),
+                     PagedInputs::loader(values, in.value_format, true), std::to_string(columns),
+                     std::to_string(queries), truth(p.d == columns && p.dv == columns),
+                     truth(in.has_softcap)})
+      .read(in.memory(), "q", vectors(paged::kQ, 0))
+      .read(dialect_type(keys.dtype), "keys", vectors(paged::kKeys, in.key_format))
+      .read(dialect_type(values.dtype), "values", vectors(paged::kValues, in.value_format))
+      .read("int", "pages", in.arguments[paged::kPages])
+      .read("int", "units", units)
+      .write("float", "parts", parts)
+      .write("float", "row_stats", row_stats)
+      .constants(p)
+      .threadgroup("float", "shared", simdgroups * queries * (columns + 6))
+      .threadgroup("int", "slots", kPieceKeys)
+      .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
+            {extent(kMatrixThreads)}, kMatrixRoom);
+}
+
 // The same of caches that are read differently.
 Step codes_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
                 const StepArgument& units, const StepArgument& parts, const StepArgument& row_stats,
@@ -255,7 +297,7 @@ Step codes_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
             {extent(kCodeThreads)}, kCodeThreads, rare);
 }
 
-void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units) {
+void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units, bool by_matrix) {
   const PagedAttentionParams& p = in.params;
   if (p.units == 0) return;
   const std::int64_t lines = p.units * p.heads * p.pieces, size = sum_bytes(in.dtype());
@@ -263,6 +305,7 @@ void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units)
   const StepArgument row_stats = workspace(plan, lines * 2 * size);
   const PieceSizes sizes(in);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
+    if (by_matrix && wide) return matrix_step(plan, in, units, parts, row_stats);
     const auto step = in.is_uniform() ? pieces_step : codes_step;
     return step(plan, in, sizes, units, parts, row_stats, wide, rare);
   });
@@ -304,7 +347,7 @@ void add_tiles(StepPlan& plan, const PagedInputs& in, const StepArgument& tiles)
                           {extent(kTileThreads)}, kTileThreads));
 }
 
-Prepared prepare_paged(const Signature& signature, bool with_tiles) {
+Prepared prepare_paged(const Signature& signature, bool with_tiles, bool by_matrix) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   // No sequence has more rows than there are.
@@ -321,7 +364,7 @@ Prepared prepare_paged(const Signature& signature, bool with_tiles) {
                      .write("int", "tiles", tiles)
                      .constants(in.params)
                      .step(*plan, {1}, {extent(kSimdWidth)}, kSimdWidth));
-  add_units(*plan, in, units);
+  add_units(*plan, in, units, by_matrix);
   if (with_tiles) add_tiles(*plan, in, tiles);
   return prepared_steps(std::move(plan));
 }
@@ -352,9 +395,54 @@ bool accepts_paged_tiles(const Signature& signature) {
          signature.inputs[paged::kValues].dtype == keys && accepts_paged_pieces(signature);
 }
 
-Prepared prepare_paged_pieces(const Signature& signature) {
-  return prepare_paged(signature, false);
+namespace {
+
+// Whether q becomes `keys` without a loss: few of f16 are bf16.
+bool fits_matrix(const Signature& signature, DType keys) {
+  const TensorSpec& q = signature.inputs[paged::kQ];
+  const std::int64_t dv = signature.output.shape[2];
+  const bool fits_keys = q.dtype == keys || (q.dtype == DType::bf16 && keys == DType::f16);
+  return size_of(q.dtype) == 2 && fits_keys && q.shape[2] % kMatrixVector == 0 &&
+         dv % kMatrixVector == 0 && std::max(q.shape[2], dv) <= kMostMatrixColumns &&
+         element_count(signature.output.shape) > 0;
 }
-Prepared prepare_paged_tiles(const Signature& signature) { return prepare_paged(signature, true); }
+
+}  // namespace
+
+bool accepts_paged_matrix(const Signature& signature) {
+  return accepts_paged_tiles(signature) &&
+         fits_matrix(signature, signature.inputs[paged::kKeys].dtype);
+}
+
+bool accepts_paged_code_matrix(const Signature& signature) {
+  const paged::Settings s = paged::settings_of(ParamReader(signature.statics));
+  const auto fits = [&](int i, paged::CacheFormat format) {
+    return format != 0 || signature.inputs[static_cast<std::size_t>(i)].dtype == DType::f16;
+  };
+  return paged::has_codes(ParamReader(signature.statics)) && fits(paged::kKeys, s.key_format) &&
+         fits(paged::kValues, s.value_format) && fits_pieces(signature) &&
+         fits_matrix(signature, DType::f16);
+}
+
+bool fits_paged_matrix(const Signature& signature) {
+  const TensorSpec& q = signature.inputs[paged::kQ];
+  for (int axis = 0; axis < 2; ++axis) {
+    if (q.shape[axis] != 1 && q.strides[axis] % kMatrixVector != 0) return false;
+  }
+  return q.strides[2] == 1 && PagedInputs(signature, false).rows_fit_vectors();
+}
+
+Prepared prepare_paged_pieces(const Signature& signature) {
+  return prepare_paged(signature, false, false);
+}
+Prepared prepare_paged_tiles(const Signature& signature) {
+  return prepare_paged(signature, true, false);
+}
+Prepared prepare_paged_matrix(const Signature& signature) {
+  return prepare_paged(signature, true, true);
+}
+Prepared prepare_paged_code_matrix(const Signature& signature) {
+  return prepare_paged(signature, false, true);
+}
 
 }  // namespace hearth::gpu

@@ -7,15 +7,26 @@
 // 2t and 2t + 1 of row g (x, y) and of row g + 8 (z, w). Since the inner axis is summed over, any
 // order of it will do that is the same in both.
 //
-// D is F16 or BF16; sums are f32. Where a target has no such instruction, shuffles do the same,
-// slowly.
+// The same with bytes, those of `a` unsigned and those of `b` signed, has an inner axis of 32 or of
+// 16, of which words hold four neighbours: of row g of `a` elements 4t to 4t + 3 (x) and, of 32,
+// those 16 behind (z), the same of row g + 8 (y, w); of column g of `b` likewise (x, y).
+//
+// D is F16 or BF16; sums are f32, and those of bytes int. Where a target has no such instruction,
+// shuffles do the same, slowly.
 
+#include "kernels/blocks/dot4.h"
 #include "kernels/blocks/elements.h"
 
 #if HEARTH_HAS_TILE_PRODUCT
 template <typename D>
 inline float4 tile_product(uint4 a, uint2 b, float4 sum, uint) {
   return metal::tile_product(typename D::memory(0.0f), a, b, sum);
+}
+HEARTH_INLINE int4 byte_tile_product(uint4 a, uint2 b, int4 sum, uint) {
+  return metal::byte_tile_product(a, b, sum);
+}
+HEARTH_INLINE int4 byte_tile_product(uint2 a, uint b, int4 sum, uint) {
+  return metal::byte_tile_product(a, b, sum);
 }
 #else
 // sum + a b over two neighbours.
@@ -36,5 +47,21 @@ inline float4 tile_product(uint4 a, uint2 b, float4 sum, uint lane) {
     sum.w = pair_product<D>(left.w, odd.y, pair_product<D>(left.y, odd.x, sum.w));
   }
   return sum;
+}
+HEARTH_INLINE int4 byte_tile_product(uint2 a, uint b, int4 sum, uint lane) {
+  for (uint t = 0u; t < 4u; ++t) {
+    uint2 left = simd_shuffle(a, ushort((lane & 28u) + t));
+    uint even = simd_shuffle(b, ushort(8u * (lane & 3u) + t));
+    uint odd = simd_shuffle(b, ushort(8u * (lane & 3u) + 4u + t));
+    sum.x = dot4(left.x, even, sum.x);
+    sum.y = dot4(left.x, odd, sum.y);
+    sum.z = dot4(left.y, even, sum.z);
+    sum.w = dot4(left.y, odd, sum.w);
+  }
+  return sum;
+}
+HEARTH_INLINE int4 byte_tile_product(uint4 a, uint2 b, int4 sum, uint lane) {
+  return byte_tile_product(uint2(a.z, a.w), b.y, byte_tile_product(uint2(a.x, a.y), b.x, sum, lane),
+                           lane);
 }
 #endif

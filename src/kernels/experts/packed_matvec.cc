@@ -24,6 +24,8 @@ namespace {
 constexpr std::int64_t kMostExpertUnits = std::int64_t{1} << 24;
 constexpr std::int64_t kMostExpertSimdgroups = 8;
 constexpr std::int64_t kExpertVectorBytes = 16;
+// Threads that a processor shall have registers for; compilers left alone take fewer, and spill.
+constexpr std::int64_t kExpertThreads = 768;
 
 }  // namespace
 
@@ -42,7 +44,7 @@ Prepared prepare_packed_expert_matvec(const Signature& signature) {
   const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1],
                    &chosen = signature.inputs[2];
   const StridedOperand weights = strided_operand(weight, 1), experts = strided_operand(chosen, 2);
-  const CodedRows coded = add_coded_rows(*plan, x);
+  const CodedRows coded = add_coded_rows(*plan, x, format);
 
   // What every GPU has: more of it would keep threadgroups from running at the same time.
   const std::int64_t staged = staged_vectors(format);
@@ -98,7 +100,7 @@ Prepared prepare_packed_expert_matvec(const Signature& signature) {
         .step(*plan,
               {static_cast<std::uint32_t>(across),
                static_cast<std::uint32_t>(std::min(of.pairs, kMaxLayers))},
-              {static_cast<std::uint32_t>(threads)}, threads, rare);
+              {static_cast<std::uint32_t>(threads)}, std::max(threads, kExpertThreads), rare);
   });
   return prepared_steps(std::move(plan));
 }

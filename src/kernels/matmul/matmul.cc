@@ -22,6 +22,7 @@ constexpr Implementation kMatmulFamily[] = {
      .op = &defs::matmul_op,
      .accepts = has_elements,
      .fits = fits_matvec,
+     .fuses = fuses_matvec,
      .prepare = prepare_matvec,
      .launch = launch_steps},
     {.name = "skinny",

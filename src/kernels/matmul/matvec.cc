@@ -3,9 +3,11 @@
 #include <memory>
 
 #include "codegen/dialect_types.h"
+#include "graph/record/node.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/matmul/matmul.h"
+#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 
@@ -92,11 +94,20 @@ bool fits_matvec(const Signature& signature) {
   return batch.shape.rank() == 1 && batch.w[0] >= 0 && batch.x[0] >= 0;
 }
 
+// What is added to the product, element by element.
+bool fuses_matvec(const Signature& signature) {
+  if (signature.epilogue.size() != 1 || signature.epilogue[0].op != &defs::add_op) return false;
+  const TensorSpec& other = signature.inputs[static_cast<std::size_t>(signature.epilogue[0].input)];
+  return other.dtype == signature.output.dtype && other.shape == signature.output.shape &&
+         is_dense(other.shape, other.strides);
+}
+
 Prepared prepare_matvec(const Signature& signature) {
   const DType dtype = signature.output.dtype;
   const Operands operands = matvec_operands(signature);
   const MatvecBatch batch(signature, operands);
   const std::int64_t batches = batch.count;
+  const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
 
   auto plan = std::make_shared<StepPlan>();
   const char* const type = dialect_type(dtype);
@@ -107,9 +118,11 @@ Prepared prepare_matvec(const Signature& signature) {
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(operands.rows, in_group)),
                         static_cast<std::uint32_t>(std::min(batches, kMaxLayers))};
   plan->add_step(
-      KernelCall("matmul/matvec.metal", "matvec", {dtype_struct(dtype), std::to_string(kHold)})
+      KernelCall("matmul/matvec.metal", "matvec",
+                 {dtype_struct(dtype), std::to_string(kHold), truth(added >= 0)})
           .read(type, "w", input_argument(signature, operands.matrix))
           .read(type, "x", input_argument(signature, 1 - operands.matrix))
+          .read(type, "added", input_argument(signature, added >= 0 ? added : 1 - operands.matrix))
           .write(type, "y", output_argument(signature))
           .constants(MatvecParams{.batches = batches,
                                   .rows = operands.rows,

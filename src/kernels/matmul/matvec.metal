@@ -1,6 +1,7 @@
-// y = W x for a matrix whose rows lie element by element, batched. Text of the kernel dialect.
+// y = W x (+ added) for a matrix whose rows lie element by element, batched. Text of the kernel
+// dialect.
 //
-// y [batch, rows] dense; W [batch, rows, length], rows row_step apart; x [batch, length].
+// y and added [batch, rows] dense; W [batch, rows, length], rows row_step apart; x [batch, length].
 // A row belongs to p.split simdgroups, a power of two that divides the simdgroups of a threadgroup:
 // they share its packets of 16 bytes out between them. A thread has kHold of them on the way before
 // it uses the first. Bound by reading W; x comes out of the nearest cache. Sums in f32 (f64 for
@@ -9,10 +10,10 @@
 #include "kernels/blocks/rows.h"
 #include "kernels/matmul/params.h"
 
-template <typename D, int kHold>
+template <typename D, int kHold, bool kAdded>
 void matvec(device const typename D::memory* w, device const typename D::memory* x,
-            device typename D::memory* y, constant MatvecParams& p,
-            threadgroup typename D::value* shared, Ctx ctx) {
+            device const typename D::memory* added, device typename D::memory* y,
+            constant MatvecParams& p, threadgroup typename D::value* shared, Ctx ctx) {
   typedef typename D::value V;
   const int kCount = InPacket<D>::count;
   uint split = uint(p.split);
@@ -46,13 +47,17 @@ void matvec(device const typename D::memory* w, device const typename D::memory*
     for (int u = 1; u < kHold; ++u) sums[0] += sums[u];
     V sum = simd_row_sum(sums[0], 32u);
     if (split == 1u) {
-      if (ctx.lane == 0u && inside) y[batch * p.rows + row] = D::store(sum);
+      if (ctx.lane == 0u && inside) {
+        if (kAdded) sum += D::load(added[batch * p.rows + row]);
+        y[batch * p.rows + row] = D::store(sum);
+      }
       continue;
     }
     if (ctx.lane == 0u) shared[ctx.sg] = sum;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if ((ctx.sg & (split - 1u)) == 0u && ctx.lane == 0u && inside) {
       for (uint part = 1u; part < split; ++part) sum += shared[ctx.sg + part];
+      if (kAdded) sum += D::load(added[batch * p.rows + row]);
       y[batch * p.rows + row] = D::store(sum);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);

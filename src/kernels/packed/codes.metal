@@ -16,10 +16,20 @@ constexpr constant float kLeastMagnitude = 1e-30f;
 // Added to a magnitude below 2^22 it leaves the nearest integer in the lowest bits.
 constexpr constant float kRoundToInteger = 12582912.0f;  // 1.5 * 2^23
 
-// Where the codes and the scale of a unit are: even ones, then odd ones, so that lanes that take
-// two neighbours each read what lies side by side.
+// The units of a row that have places.
+HEARTH_INLINE uint unit_places(uint units) { return (units + 3u) & ~3u; }
+
+// Where the codes and the scale of a unit are. A lane takes kTogether units, each kApart behind the
+// one before: the first ones of all lanes lie side by side, behind them the second ones, and so on.
+template <uint kTogether, uint kApart>
 HEARTH_INLINE uint unit_place(uint unit, uint units) {
-  return (unit >> 1) + (unit & 1u) * ((units + 1u) >> 1);
+  uint lane = unit / (kTogether * kApart) * kApart + unit % kApart;
+  return lane + unit / kApart % kTogether * (unit_places(units) / kTogether);
+}
+// The first unit of a lane.
+template <uint kTogether, uint kApart>
+HEARTH_INLINE uint first_unit(uint lane) {
+  return lane / kApart * (kTogether * kApart) + lane % kApart;
 }
 
 // 8 elements from x on, which are at a multiple of 16 bytes where kVectors.
@@ -53,59 +63,101 @@ HEARTH_INLINE void put_half(Vectors codes, uint vector, uint place, uint first, 
   }
 }
 
+// Eight elements of a unit as two words of codes; the scale of the unit and the sums of its codes.
+struct CodedPiece {
+  uint word[2];
+  float scale;
+  uint sums;  // of the first 16 and, above, of the last 16
+};
+
+// Piece `piece` of a row; where it is not inside, nothing is read. The lanes of a unit, whose
+// pieces follow each other, call it together.
+template <typename D, bool kVectors>
+HEARTH_INLINE CodedPiece code_piece(device const typename D::memory* x, uint piece, bool inside) {
+  float value[8];
+#pragma unroll
+  for (uint i = 0u; i < 8u; ++i) value[i] = 0.0f;
+  if (inside) load_eight<D, kVectors>(x + piece * 8u, value);
+  // Bits of magnitudes are in the order of these, and those of NaN are beyond all.
+  uint bits = 0u;
+#pragma unroll
+  for (uint i = 0u; i < 8u; ++i) {
+    bits = metal::max(bits, as_type<uint>(value[i]) & 0x7fffffffu);
+  }
+  bits = metal::max(bits, metal::simd_shuffle_xor(bits, ushort(1)));
+  bits = metal::max(bits, metal::simd_shuffle_xor(bits, ushort(2)));
+  float largest = as_type<float>(bits);
+  bool finite = bits < 0x7f800000u;
+  float inverse = finite && largest > kLeastMagnitude ? 127.0f / largest : 0.0f;
+  CodedPiece coded;
+#pragma unroll
+  for (uint i = 0u; i < 2u; ++i) {
+    coded.word[i] = 0u;
+#pragma unroll
+    for (uint j = 0u; j < 4u; ++j) {
+      float rounded = metal::fma(value[4u * i + j], inverse, kRoundToInteger);
+      coded.word[i] |= (as_type<uint>(rounded) & 255u) << (8u * j);
+    }
+  }
+  int sum = dot4(0x01010101u, coded.word[0], dot4(0x01010101u, coded.word[1], 0));
+  sum += metal::simd_shuffle_xor(sum, ushort(1));
+  int behind = metal::simd_shuffle_xor(sum, ushort(2));
+  coded.scale = finite ? (inverse > 0.0f ? largest / 127.0f : 0.0f) : NAN;
+  coded.sums = (uint(sum) & 65535u) | (uint(behind) << 16);
+  return coded;
+}
+
 // Of a row of `units` units: the first 16 codes of each, then the last 16 of each, by unit_place();
 // and a scale and the two sums of each. A thread makes 8 codes; all lanes of a simdgroup call it
 // together. kVectors: x is at a multiple of 16 bytes.
-template <typename D, bool kVectors, typename Codes, typename Scales>
+template <typename D, bool kVectors, uint kTogether, uint kApart, typename Codes, typename Scales>
 HEARTH_INLINE void code_row(device const typename D::memory* x, uint units, Codes codes,
                             Scales scales, uint index, uint threads) {
   uint count = units * 4u;  // pieces of 8
   for (uint first = index & ~31u; first < count; first += threads) {
     uint piece = first + (index & 31u);
     bool inside = piece < count;
-    float value[8];
-#pragma unroll
-    for (uint i = 0u; i < 8u; ++i) value[i] = 0.0f;
-    if (inside) load_eight<D, kVectors>(x + piece * 8u, value);
-    // Bits of magnitudes are in the order of these, and those of NaN are beyond all.
-    uint bits = 0u;
-#pragma unroll
-    for (uint i = 0u; i < 8u; ++i) {
-      bits = metal::max(bits, as_type<uint>(value[i]) & 0x7fffffffu);
-    }
-    bits = metal::max(bits, metal::simd_shuffle_xor(bits, ushort(1)));
-    bits = metal::max(bits, metal::simd_shuffle_xor(bits, ushort(2)));
-    float largest = as_type<float>(bits);
-    bool finite = bits < 0x7f800000u;
-    float inverse = finite && largest > kLeastMagnitude ? 127.0f / largest : 0.0f;
-    uint word[2];
-#pragma unroll
-    for (uint i = 0u; i < 2u; ++i) {
-      word[i] = 0u;
-#pragma unroll
-      for (uint j = 0u; j < 4u; ++j) {
-        float rounded = metal::fma(value[4u * i + j], inverse, kRoundToInteger);
-        word[i] |= (as_type<uint>(rounded) & 255u) << (8u * j);
-      }
-    }
-    int sum = dot4(word[0], 0x01010101u, dot4(word[1], 0x01010101u, 0));
-    sum += metal::simd_shuffle_xor(sum, ushort(1));
-    int behind = metal::simd_shuffle_xor(sum, ushort(2));
+    CodedPiece coded = code_piece<D, kVectors>(x, piece, inside);
     if (!inside) continue;
-    uint place = unit_place(piece >> 2, units);
-    put_half(codes, ((piece >> 1) & 1u) * units + place, piece & 1u, word[0], word[1]);
-    if ((piece & 3u) != 0u) continue;
-    float scale = finite ? (inverse > 0.0f ? largest / 127.0f : 0.0f) : NAN;
-    scales[place] = uint2(as_type<uint>(scale), (uint(sum) & 65535u) | (uint(behind) << 16));
+    uint place = unit_place<kTogether, kApart>(piece >> 2, units);
+    put_half(codes, ((piece >> 1) & 1u) * unit_places(units) + place, piece & 1u, coded.word[0],
+             coded.word[1]);
+    if ((piece & 3u) == 0u) scales[place] = uint2(as_type<uint>(coded.scale), coded.sums);
   }
 }
 
 // A threadgroup a row.
-template <typename D, int kRank>
+template <typename D, uint kTogether, uint kApart, int kRank>
 void code_rows(device const typename D::memory* x, device uint4* codes, device uint2* scales,
                constant CodeRowsParams<kRank>& p, Ctx ctx) {
   long row = long(ctx.tg.x);
   uint units = uint(p.units);
-  code_row<D, false>(x + offset_of<ulong, kRank>(ulong(row), p.x), units, codes + row * p.units * 2,
-                     scales + row * p.units, ctx.tid.x, ctx.ntid.x);
+  long places = row * long(unit_places(units));
+  code_row<D, false, kTogether, kApart>(x + offset_of<ulong, kRank>(ulong(row), p.x), units,
+                                        codes + places * 2, scales + places, ctx.tid.x, ctx.ntid.x);
+}
+
+// The same for products of tiles, which have a column for each row of x: a threadgroup a column,
+// the last ones like the last row. For each two units and each column lie four vectors, of which
+// vector t has words t and 4 + t of the first unit, then those of the second; scales of columns lie
+// side by side.
+template <typename D, int kRank>
+void code_columns(device const typename D::memory* x, device uint* codes, device uint2* scales,
+                  constant CodeRowsParams<kRank>& p, Ctx ctx) {
+  uint column = ctx.tg.x, columns = ctx.ntg.x, count = uint(p.units) * 4u;
+  ulong row = ulong(metal::min(long(column), p.rows - 1));
+  device const typename D::memory* from = x + offset_of<ulong, kRank>(row, p.x);
+  for (uint first = ctx.tid.x & ~31u; first < count; first += ctx.ntid.x) {
+    uint piece = first + (ctx.tid.x & 31u);
+    bool inside = piece < count;
+    CodedPiece coded = code_piece<D, false>(from, piece, inside);
+    if (!inside) continue;
+    uint unit = piece >> 2;
+    long vector = long((unit >> 1) * columns + column) * 4 + long(2u * (piece & 1u));
+    long word = vector * 4 + long(2u * (unit & 1u) + ((piece >> 1) & 1u));
+    codes[word] = coded.word[0];
+    codes[word + 4] = coded.word[1];
+    if ((piece & 3u) != 0u) continue;
+    scales[long(unit) * columns + column] = uint2(as_type<uint>(coded.scale), coded.sums);
+  }
 }

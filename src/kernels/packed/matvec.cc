@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 
 #include "codegen/dialect_types.h"
+#include "core/packed/formats.h"
 #include "graph/record/node.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
@@ -32,6 +34,26 @@ constexpr std::int64_t kResidentShare = 2;
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kScaleBytes = 8;  // of a unit of x: a scale and two sums
 
+// Of a row's units: unit_places() of the text.
+std::int64_t unit_places(std::int64_t units) { return ceil_div(units, 4) * 4; }
+
+// F::together and F::apart of a format.
+struct LaneUnits {
+  int together, apart;
+};
+LaneUnits lane_units(DType format) {
+  switch (format) {
+#define HEARTH_LANE_UNITS(name, Struct)                                  \
+  case DType::name:                                                      \
+    return {static_cast<int>(on_host::packed_formats::Struct::together), \
+            static_cast<int>(on_host::packed_formats::Struct::apart)};
+    HEARTH_PACKED_FORMATS(HEARTH_LANE_UNITS)
+#undef HEARTH_LANE_UNITS
+    default:
+      throw std::logic_error("packed_linear: not a packed dtype");
+  }
+}
+
 DType matvec_format(const Signature& signature) { return ParamReader(signature.statics).dtype(); }
 
 std::int64_t matvec_rows(const Signature& signature) {
@@ -45,7 +67,7 @@ struct MatvecShape {
         rows(matvec_rows(signature)),
         outputs(signature.inputs[1].shape[0]),
         units(signature.inputs[0].shape.back() / kUnit) {
-    const std::int64_t coded = units * (2 * kVectorBytes + kScaleBytes);
+    const std::int64_t coded = unit_places(units) * (2 * kVectorBytes + kScaleBytes);
     const std::int64_t each = staged_vectors(format) * kVectorBytes;
     // What every GPU has, or a share of a processor's where that is more.
     const runtime::DeviceTraits& device = *signature.device;
@@ -76,18 +98,21 @@ std::int64_t staged_vectors(DType format) {
   return (bytes + 2 * (kVectorBytes - 1)) / kVectorBytes + 1;
 }
 
-CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x) {
+CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
   const StridedOperand from = strided_operand(x, 0);
   Shape lines = x.shape;
   Strides steps = x.strides;
   lines.erase(lines.rank() - 1);
   steps.erase(steps.rank() - 1);
   const std::int64_t rows = element_count(lines), units = x.shape.back() / kUnit;
+  const std::int64_t places = unit_places(units);
   merge_kernel_axes(&lines, {&steps});
-  const CodedRows coded = {workspace(plan, rows * units * 2 * kVectorBytes),
-                           workspace(plan, rows * units * kScaleBytes)};
+  const CodedRows coded = {workspace(plan, rows * places * 2 * kVectorBytes),
+                           workspace(plan, rows * places * kScaleBytes)};
+  const LaneUnits lane = lane_units(format);
   plan.add_step(KernelCall("packed/codes.metal", "code_rows",
-                           {dtype_struct(x.dtype), std::to_string(lines.rank())})
+                           {dtype_struct(x.dtype), std::to_string(lane.together),
+                            std::to_string(lane.apart), std::to_string(lines.rank())})
                     .read(dialect_type(x.dtype), "x", from.argument)
                     .write("uint4", "codes", coded.codes)
                     .write("uint2", "scales", coded.scales)
@@ -131,7 +156,7 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const bool has_vectors = from.base * size_of(x.dtype) % kVectorBytes == 0;
 
   CodedRows coded;
-  if (!shape.codes_here) coded = add_coded_rows(*plan, x);
+  if (!shape.codes_here) coded = add_coded_rows(*plan, x, shape.format);
 
   const std::int64_t row_bytes = weight.shape.back();
   const std::int64_t stride = shape.outputs == 1 ? row_bytes : weight.strides[0];
@@ -179,8 +204,8 @@ Prepared prepare_packed_matvec(const Signature& signature) {
         .write(type, "y", output_argument(signature))
         .constants(params);
     if (shape.codes_here) {
-      call.threadgroup("uint4", "codes", 2 * shape.units)
-          .threadgroup("uint2", "scales", shape.units);
+      const std::int64_t places = unit_places(shape.units);
+      call.threadgroup("uint4", "codes", 2 * places).threadgroup("uint2", "scales", places);
     }
     return call.threadgroup("uint4", "staged", staged_vectors(shape.format) * shape.simdgroups)
         .work(product_work(1, shape.rows, shape.outputs, shape.units * kUnit))

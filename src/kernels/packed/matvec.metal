@@ -2,28 +2,27 @@
 // added[r, o]). Text of the kernel dialect.
 //
 // A simdgroup makes outputs of whole weight rows. It copies 64 units of 32 elements at a time into
-// threadgroup memory, 16 bytes a lane, the next ones being on the way while a lane multiplies two
-// of these: blocks have any size, which loads of their parts would not suit. x is coded in 8 bits
-// (codes.metal), in threadgroup memory by packed_matvec_row(), before in device memory for several
-// rows. Bound by reading the weights. Products of codes are exact; sums of f32 go along k in an
-// order that depends on k alone.
+// threadgroup memory, 16 bytes a lane, the next ones being on the way while a lane multiplies some
+// of these, which share bytes: blocks have any size, which loads of their parts would not suit. x
+// is coded in 8 bits (codes.metal), in threadgroup memory by packed_matvec_row(), before in device
+// memory for several rows. Bound by reading the weights. Products of codes are exact; sums of f32
+// go along k in an order that depends on k alone.
 
 #include "kernels/blocks/dot4.h"
 #include "kernels/packed/codes.metal"
 #include "kernels/packed/staged.metal"
 
 // The products of a unit of the weight, which begins with group g of `block`, with kRows units of
-// x.
+// x, which lie at one place of the `places` that rows have.
 template <typename F, int kRows, typename Block, typename Codes, typename Scales>
-HEARTH_INLINE void add_unit(thread float* sums, Block block, uint g, uint unit, Codes codes,
-                            Scales scales, uint units, uint rows) {
-  // Codes that fill a byte are taken as signed, which moves their zero.
-  const uint kFlip = F::zero >= 127 ? 0x80808080u : 0u;
-  const int kZero = F::zero >= 127 ? int(F::zero) - 128 : int(F::zero);
+HEARTH_INLINE void add_unit(thread float* sums, Block block, uint g, uint place, Codes codes,
+                            Scales scales, uint places, uint rows) {
+  const int kZero = int(F::zero);
   const bool kOneStep = F::step_elements == 32;
   uint weight[8];
 #pragma unroll
-  for (uint i = 0u; i < 8u; ++i) weight[i] = F::four(block, g + (i >> 2), i & 3u) ^ kFlip;
+  for (uint i = 0u; i < 8u; ++i) weight[i] = F::lifted(block, g + (i >> 2), i & 3u);
+  uint lift[2] = {F::lift(g), F::lift(g + 1u)};
   float step[2], least[2];
   step[0] = F::step(block, g);
   least[0] = F::least(block, g);
@@ -32,30 +31,38 @@ HEARTH_INLINE void add_unit(thread float* sums, Block block, uint g, uint unit, 
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     uint row = kRows == 1 ? 0u : metal::min(uint(r), rows - 1u);
-    uint place = unit_place(unit, units);
-    Codes code = codes + (2u * row * units + place);
-    uint2 scale = scales[row * units + place];
-    int dot[2], sum[2];
+    Codes code = codes + (2u * row * places + place);
+    uint2 scale = scales[row * places + place];
+    int dot[2];
 #pragma unroll
     for (uint i = 0u; i < 2u; ++i) {
-      uint4 x = code[i * units];
-      dot[i] = dot4(weight[4u * i], x.x, 0);
+      uint4 x = code[i * places];
+      dot[i] = kOneStep && i == 1u && lift[0] == lift[1] ? dot[0] : 0;
+      dot[i] = dot4(weight[4u * i], x.x, dot[i]);
       dot[i] = dot4(weight[4u * i + 1u], x.y, dot[i]);
       dot[i] = dot4(weight[4u * i + 2u], x.z, dot[i]);
       dot[i] = dot4(weight[4u * i + 3u], x.w, dot[i]);
     }
-    sum[0] = int(scale.y << 16u) >> 16;
-    sum[1] = int(scale.y) >> 16;
+    dot[1] >>= lift[1];
     float part;
     if (kOneStep) {
-      int both = sum[0] + sum[1];
-      part = step[0] * float(dot[0] + dot[1] - kZero * both);
-      if (F::has_least != 0) part -= least[0] * float(both);
+      int both = lift[0] == lift[1] ? dot[1] : dot[1] + (dot[0] >> lift[0]);
+      if (kZero != 0) both = dot2(scale.y, -kZero, -kZero, both);
+      part = step[0] * float(both);
+      if (F::has_least != 0) part -= least[0] * float(dot2(scale.y, 1, 1, 0));
     } else {
-      part = step[0] * float(dot[0] - kZero * sum[0]) + step[1] * float(dot[1] - kZero * sum[1]);
-      if (F::has_least != 0) part -= least[0] * float(sum[0]) + least[1] * float(sum[1]);
+      dot[0] >>= lift[0];
+      if (kZero != 0) {
+        dot[0] = dot2(scale.y, -kZero, 0, dot[0]);
+        dot[1] = dot2(scale.y, 0, -kZero, dot[1]);
+      }
+      part = metal::fma(step[1], float(dot[1]), step[0] * float(dot[0]));
+      if (F::has_least != 0) {
+        part = metal::fma(-least[0], float(dot2(scale.y, 1, 0, 0)), part);
+        part = metal::fma(-least[1], float(dot2(scale.y, 0, 1, 0)), part);
+      }
     }
-    sums[r] += as_type<float>(scale.x) * part;
+    sums[r] = metal::fma(as_type<float>(scale.x), part, sums[r]);
   }
 }
 
@@ -80,9 +87,10 @@ HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
                                  device typename D::memory* y, constant Params& p, uint rows,
                                  Codes codes, Scales scales, threadgroup uint4* staged, Ctx ctx) {
   typedef Staging<F, kWhole, kAlignment> Stage;
-  const uint kOfBlock = F::elements / kUnit, kPairs = kOfBlock == 1u ? 1u : kOfBlock / 2u;
+  const uint kOfBlock = F::elements / kUnit, kTogether = F::together, kApart = F::apart;
+  const bool kOneBlock = kTogether * kApart <= kOfBlock;
   threadgroup uint4* own = staged + ctx.sg * uint(Stage::vectors);
-  uint units = uint(p.units);
+  uint units = uint(p.units), places = unit_places(units);
   long step = long(ctx.ntg.x) * ctx.nsg;
   long output = long(ctx.tg.x) * ctx.nsg + ctx.sg;
   if (output >= p.outputs) return;
@@ -106,11 +114,14 @@ HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
     if (count == uint(Stage::units)) {
 #pragma unroll
       for (uint i = 0u; i < uint(Stage::units) / 32u; ++i) {
-        // Neighbours, which share bytes where a block has more units.
-        uint pair = ctx.lane + 32u * (i >> 1), u = 2u * pair + (i & 1u);
-        uint block = kOfBlock == 1u ? u : pair / kPairs;
-        uint g = kOfBlock == 1u ? 0u : 4u * (pair - block * kPairs) + 2u * (i & 1u);
-        add_unit<F, kRows>(sums, Stage::block(own, lead, block), g, first + u, codes, scales, units,
+        // Those of a lane share bytes where a block has more units.
+        uint first_own = first_unit<kTogether, kApart>(ctx.lane + 32u * (i / kTogether));
+        uint behind = kApart * (i % kTogether), u = first_own + behind;
+        uint block = kOneBlock ? first_own / kOfBlock : u / kOfBlock;
+        uint in_block = kOneBlock ? first_own % kOfBlock + behind : u % kOfBlock;
+        uint place = first / kTogether + ctx.lane + 32u * (i / kTogether);
+        add_unit<F, kRows>(sums, Stage::block(own, lead, block), 2u * in_block,
+                           place + i % kTogether * (places / kTogether), codes, scales, places,
                            rows);
       }
     } else {
@@ -118,7 +129,8 @@ HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
       for (uint u = ctx.lane; u < count; u += 32u) {
         uint block = u / kOfBlock;
         add_unit<F, kRows>(sums, Stage::block(own, lead, block), 2u * (u - block * kOfBlock),
-                           first + u, codes, scales, units, rows);
+                           unit_place<kTogether, kApart>(first + u, units), codes, scales, places,
+                           rows);
       }
     }
     metal::simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -149,8 +161,8 @@ void packed_matvec_row(device const typename D::memory* x, device const uchar* w
                        threadgroup uint2* scales, threadgroup uint4* staged, Ctx ctx) {
   Staging<F, kWhole, kAlignment> stage;
   begin_rows(stage, weight, p.base, p, ctx);
-  code_row<D, kVectors>(x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales,
-                        ctx.tid.x, ctx.ntid.x);
+  code_row<D, kVectors, F::together, F::apart>(x + offset_of<ulong, kRank>(0, p.x), uint(p.units),
+                                               codes, scales, ctx.tid.x, ctx.ntid.x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   multiply_rows<F, D, 1, kBias, kAdded, kWhole, kAlignment>(stage, weight, p.base, bias, added, y,
                                                             p, 1u, codes, scales, staged, ctx);
@@ -169,5 +181,6 @@ void packed_matvec_rows(device const uint4* codes, device const uint2* scales,
   uint rows = uint(metal::min(p.rows - first, long(kRows)));
   multiply_rows<F, D, kRows, kBias, kAdded, kWhole, kAlignment>(
       stage, weight, p.base, bias, added + (kAdded ? at : 0), y + at, p, rows,
-      codes + 2 * first * p.units, scales + first * p.units, staged, ctx);
+      codes + 2 * first * long(unit_places(uint(p.units))),
+      scales + first * long(unit_places(uint(p.units))), staged, ctx);
 }

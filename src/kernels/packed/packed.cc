@@ -69,11 +69,22 @@ Prepared prepare_dequantize_blocks(const Signature& signature) {
   return prepared_steps(std::move(plan));
 }
 
+// With products of 16-bit floats come those of bytes.
+bool has_byte_tiles(const runtime::DeviceTraits& device) { return device.has_tile_products; }
+
 constexpr Implementation kPackedFamily[] = {
     {.name = "pieces",
      .op = &defs::dequantize_blocks_op,
      .layout = LayoutNeed::last_axis_dense,
      .prepare = prepare_dequantize_blocks,
+     .launch = launch_steps},
+    {.name = "tiles",
+     .op = &defs::packed_linear_op,
+     .needs = has_byte_tiles,
+     .accepts = fits_packed_tiles,
+     .layout = LayoutNeed::last_axis_dense,
+     .fuses = fuses_packed_matvec,
+     .prepare = prepare_packed_tiles,
      .launch = launch_steps},
     {.name = "matvec",
      .op = &defs::packed_linear_op,

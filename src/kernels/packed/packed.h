@@ -14,11 +14,16 @@ bool fits_packed_matvec(const Signature& signature);
 bool fuses_packed_matvec(const Signature& signature);
 Prepared prepare_packed_matvec(const Signature& signature);
 
-// x [.., in], input 0, in codes of 8 bits: kernels/packed/codes.metal, a step of the plan.
+// Of few rows, by tensor cores: kernels/packed/tiles.metal.
+bool fits_packed_tiles(const Signature& signature);
+Prepared prepare_packed_tiles(const Signature& signature);
+
+// x [.., in], input 0, in codes of 8 bits, in the order in
+// which lanes multiply a format's units: kernels/packed/codes.metal, a step of the plan.
 struct CodedRows {
   StepArgument codes, scales;  // of all rows, one after the other
 };
-CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x);
+CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format);
 // Units of a row that a simdgroup stages at a time: Staging::units.
 std::int64_t staged_units(DType format);
 // Vectors of 16 bytes of threadgroup memory in which a simdgroup stages a weight: Staging::vectors.

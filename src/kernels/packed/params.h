@@ -35,6 +35,16 @@ struct PackedMatvecParams {
   Axes<kRank> x;
 };
 
+// Weight rows of a tile, units of these that a simdgroup multiplies at a time, columns of a
+// product.
+enum { kTileRows = 16, kTileUnits = 8, kTileColumns = 8 };
+
+// Of packed_tiles(): as above.
+struct PackedTileParams {
+  long rows, outputs, units;
+  long base, stride, end;
+};
+
 // Of quantize_blocks(): blocks of a row and in all, and where rows of x lie.
 template <int kRank>
 struct QuantizeParams {

@@ -19,17 +19,22 @@ HEARTH_INLINE uint byte_at(StagedBlock<kAlignment> block, uint at) {
   return uint(((threadgroup const uchar*)block.words)[block.place(at)]);
 }
 template <int kAlignment>
-HEARTH_INLINE uint word_at(StagedBlock<kAlignment> block, uint at) {
+HEARTH_INLINE uint bits_at(StagedBlock<kAlignment> block, uint at, uint bit) {
   uint byte = block.place(at);
   if (kAlignment >= 4 && (at & 3u) == 0u) {
     // At a byte, so that the compiler sees which words lie side by side.
-    return *(threadgroup const uint*)((threadgroup const uchar*)block.words + byte);
+    return *(threadgroup const uint*)((threadgroup const uchar*)block.words + byte) >> bit;
   }
   // The words of a block at one distance from multiples of 4 share addresses, loads and shifts.
   uint base = block.place(at & 3u);
-  threadgroup const uint* words = block.words + (base >> 2);
-  uint low = words[at >> 2], high = words[(at >> 2) + 1u];
-  return uint(((ulong(high) << 32) | low) >> ((base & 3u) * 8u));
+  threadgroup const uchar* bytes = (threadgroup const uchar*)block.words + (base & ~3u);
+  threadgroup const uint* words = (threadgroup const uint*)(bytes + (at & ~3u));
+  uint low = words[0], high = words[1];
+  return uint(((ulong(high) << 32) | low) >> ((base & 3u) * 8u + bit));
+}
+template <int kAlignment>
+HEARTH_INLINE uint word_at(StagedBlock<kAlignment> block, uint at) {
+  return bits_at(block, at, 0u);
 }
 template <int kAlignment>
 HEARTH_INLINE uint pair_at(StagedBlock<kAlignment> block, uint at) {

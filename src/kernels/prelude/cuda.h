@@ -58,16 +58,57 @@ HEARTH_INLINE float saturated_fma(float a, float b, float c) {
 
 // kernels/blocks/dot4.h.
 #define HEARTH_HAS_DOT4 1
-HEARTH_INLINE int dot4(uint a, uint b, int sum) { return __dp4a(int(a), int(b), sum); }
-// Four of the eight bytes of `low` and `high`, by the low 3 bits of the lowest four nibbles of
-// `which`: see kernels/formulas/packed/block.h.
-#define HEARTH_HAS_PICK4 1
-HEARTH_INLINE uint pick4(uint low, uint high, uint which) { return __byte_perm(low, high, which); }
+HEARTH_INLINE int dot4(uint a, uint b, int sum) {
+  asm("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+HEARTH_INLINE int dot2(uint pair, uint bytes, int sum) {
+  asm("dp2a.lo.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(pair), "r"(bytes));
+  return sum;
+}
+
+// What every launch begins with. A graph may start it while the launch before it still runs
+// (src/devices/cuda/driver/commands/cuda_graph.h): nothing of memory is touched before that one,
+// and with it all that it waited for, has ended. Then the next launch may be started.
+#if __CUDA_ARCH__ >= 900
+HEARTH_INLINE void begin_launch() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+#else
+HEARTH_INLINE void begin_launch() {}
+#endif
 
 HEARTH_INLINE uint lane_index() {
   uint lane;
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
   return lane;
+}
+
+// Four of the eight bytes of `low` and `high`, by the lowest four nibbles of `which`, which are
+// below 8: see kernels/formulas/packed/block.h.
+#define HEARTH_HAS_PICK4 1
+HEARTH_INLINE uint pick4(uint low, uint high, uint which) {
+  uint picked;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(picked) : "r"(low), "r"(high), "r"(which));
+  return picked;
+}
+// The same value, which a compiler does not take for a constant: it is made once, and stays in a
+// register of each lane. (No processor has such a number.)
+HEARTH_INLINE uint kept(uint value) {
+  uint processor;
+  asm("mov.u32 %0, %%smid;" : "=r"(processor));
+  return value + ((processor + lane_index()) >> 31);
+}
+
+// What is read once, and shall not take the nearest cache from what is read again.
+#define HEARTH_HAS_READ_ONCE 1
+HEARTH_INLINE uint4 read_once(const uint4* from) {
+  uint4 words;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+               : "l"(from));
+  return words;
 }
 
 template <int kWords>
@@ -122,6 +163,20 @@ struct Lanes {
 HEARTH_TILE_PRODUCT(half, "f16")
 HEARTH_TILE_PRODUCT(bfloat, "bf16")
 #undef HEARTH_TILE_PRODUCT
+HEARTH_INLINE int4 byte_tile_product(uint4 a, uint2 b, int4 sum) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(sum.x), "+r"(sum.y), "+r"(sum.z), "+r"(sum.w)
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y));
+  return sum;
+}
+HEARTH_INLINE int4 byte_tile_product(uint2 a, uint b, int4 sum) {
+  asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.s8.s32 "
+      "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+r"(sum.x), "+r"(sum.y), "+r"(sum.z), "+r"(sum.w)
+      : "r"(a.x), "r"(a.y), "r"(b));
+  return sum;
+}
 #endif
 
 // The lanes where the condition holds, lane 0 in the lowest bit.

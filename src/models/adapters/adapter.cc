@@ -60,8 +60,9 @@ void require_same_rows(const std::string& name, const AdaptedModel& model,
     return;
   }
   throw Error(ErrorCode::unsupported,
-              path + ": adapter: rows of a delta rule, which files and folders order in two ways; "
-                     "got " +
+              path +
+                  ": adapter: rows of a delta rule, which files and folders order in two ways; "
+                  "got " +
                   hearth::quoted(name) + ", expected adapter and model both of a folder or a file");
 }
 
@@ -78,9 +79,9 @@ void add_folder_pair(const std::string& module, const StoredAdapter::Pair& pair,
   for (const RenamedTensor& place : places) {
     std::string name = place.name;
     if (place.expert >= 0 || !name.ends_with(kWeightEnding)) {
-      throw Error(ErrorCode::unsupported,
-                  path + ": adapter: of experts; got " + hearth::quoted(module) +
-                      ", expected projections that all rows go through");
+      throw Error(ErrorCode::unsupported, path + ": adapter: of experts; got " +
+                                              hearth::quoted(module) +
+                                              ", expected projections that all rows go through");
     }
     name.resize(name.size() - kWeightEnding.size());
     if (model.kind == FileKind::gguf) require_same_rows(name, model, path);
@@ -102,10 +103,10 @@ Adapter adapter_of(const StoredAdapter& stored, const AdaptedModel& model) {
     return adapter;
   }
   if (stored.architecture != model.config.architecture) {
-    throw Error(ErrorCode::invalid_argument,
-                stored.path + ": adapter: of another family; got " +
-                    hearth::quoted(stored.architecture) + ", expected " +
-                    hearth::quoted(model.config.architecture));
+    throw Error(ErrorCode::invalid_argument, stored.path + ": adapter: of another family; got " +
+                                                 hearth::quoted(stored.architecture) +
+                                                 ", expected " +
+                                                 hearth::quoted(model.config.architecture));
   }
   for (const auto& [name, pair] : stored.pairs) {
     Array b = pair.b;
@@ -142,8 +143,7 @@ std::optional<FolderPair> folder_pair(const std::string& name, const Array& b,
       // Where a family says otherwise of the module, it is another projection.
       const std::vector<RenamedTensor> back = renamed(module + std::string(kWeightEnding), family);
       if (back.size() != 1 || back.front().rule != &rule || back.front().name != weight) continue;
-      return FolderPair{module, is_file ? reordered(name, b, model, false) : b,
-                        rule.is_transposed};
+      return FolderPair{module, is_file ? reordered(name, b, model, false) : b, rule.is_transposed};
     }
   }
   return std::nullopt;
@@ -165,6 +165,7 @@ LoadedAdapters::LoadedAdapters(const std::vector<AdapterFile>& files, const Adap
       pair->a = to_device(cast(pair->a, compute), device);
       pair->b = to_device(cast(pair->b, compute), device);
       pair->scale *= file.scale;
+      eval(std::vector<Array>{pair->a, pair->b});
     }
     adapters_.push_back({file.path, std::move(pairs)});
   }

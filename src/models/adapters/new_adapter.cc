@@ -13,9 +13,9 @@ namespace hearth::models {
 namespace {
 
 // What rows are mixed by, in any family, and what the mixture goes through.
-constexpr std::string_view kMixers[] = {
-    "attn_q",        "attn_k",    "attn_v",  "attn_qkv", "attn_output", "attn_q_a", "attn_q_b",
-    "attn_kv_a_mqa", "attn_gate", "ssm_in", "ssm_out"};
+constexpr std::string_view kMixers[] = {"attn_q",      "attn_k",   "attn_v",   "attn_qkv",
+                                        "attn_output", "attn_q_a", "attn_q_b", "attn_kv_a_mqa",
+                                        "attn_gate",   "ssm_in",   "ssm_out"};
 
 [[noreturn]] void refuse_options(const std::string& what) {
   throw Error(ErrorCode::invalid_argument, "adapter: " + what);

@@ -1,6 +1,7 @@
 #include "models/adapters/stored_adapter.h"
 
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -136,9 +137,10 @@ PeftConfig peft_config(const JsonObject& config, const std::string& path) {
 // Of a module: what alpha_pattern says of it, or of modules that its name ends with.
 double scale_of(const PeftConfig& config, std::string_view name, std::int64_t rank) {
   double alpha = config.alpha;
-  for (const auto& [key, unused] : config.alpha_pattern) {
-    const bool is_it = name == key || name.ends_with("." + key);
-    if (is_it) alpha = find_number({{"alpha", *find_key(config.alpha_pattern, key)}}, "alpha").value_or(alpha);
+  for (const auto& [key, value] : config.alpha_pattern) {
+    if (name != key && !name.ends_with("." + key)) continue;
+    alpha = find_number({{"alpha", value}}, "alpha").value_or(alpha);
+    break;
   }
   const auto by = static_cast<double>(rank);
   return alpha / (config.is_rank_stabilized ? std::sqrt(by) : by);
@@ -183,8 +185,7 @@ StoredAdapter read_file_adapter(const std::string& path) {
   if (type != "adapter" || kind != "lora") {
     refuse_adapter(ErrorCode::unsupported, path,
                    "another kind of file; got general.type " + hearth::quoted(type) +
-                       " and adapter.type " + hearth::quoted(kind) +
-                       ", expected adapter and lora");
+                       " and adapter.type " + hearth::quoted(kind) + ", expected adapter and lora");
   }
   if (metadata.contains("adapter.alora.invocation_tokens")) {
     refuse_adapter(ErrorCode::unsupported, path,

@@ -28,10 +28,10 @@ struct StoredAdapter {
 // Whether the path is a folder with an adapter_config.json.
 bool is_adapter_folder(const std::string& path);
 
-// Arrays are pages of the file or are made when they are read. Throws Error{io}; Error{corrupt_file}
-// for what breaks a format, for one matrix of a pair without the other and for pairs that do not
-// fit together; Error{unsupported} for other kinds of adapters and for what these two lack, with
-// its name: DoRA, biases, whole modules, embeddings.
+// Arrays are pages of the file or are made when they are read. Throws Error{io};
+// Error{corrupt_file} for what breaks a format, for one matrix of a pair without the other and for
+// pairs that do not fit together; Error{unsupported} for other kinds of adapters and for what these
+// two lack, with its name: DoRA, biases, whole modules, embeddings.
 StoredAdapter read_adapter(const std::string& path);
 
 }  // namespace hearth::models

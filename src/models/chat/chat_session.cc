@@ -1,6 +1,7 @@
 #include "models/chat/chat_session.h"
 
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -24,33 +25,45 @@ void ChatSession::reset() {
 }
 
 GenerationPiece ChatSession::say(const std::string& line, const AnswerWriter& writer) {
-  messages_.push_back({"user", line});
+  return answer({{"user", line}}, writer);
+}
+
+GenerationPiece ChatSession::answer(std::vector<ChatMessage> said, const AnswerWriter& writer) {
+  const auto before = static_cast<std::ptrdiff_t>(messages_.size());
+  messages_.insert(messages_.end(), std::make_move_iterator(said.begin()),
+                   std::make_move_iterator(said.end()));
   try {
     ChatMessage message{"assistant", ""};
-    const GenerationPiece last = answer(format_.render(messages_), writer, &message);
+    const ChatPrompt prompt = format_.render(
+        messages_, {.tools = options_.tools, .arguments = options_.template_arguments});
+    const GenerationPiece last = write(prompt, writer, &message);
     messages_.push_back(std::move(message));
     return last;
   } catch (...) {
-    messages_.pop_back();
+    messages_.erase(messages_.begin() + before, messages_.end());
     throw;
   }
 }
 
-GenerationPiece ChatSession::answer(const ChatPrompt& prompt, const AnswerWriter& writer,
-                                    ChatMessage* message) {
+GenerationPiece ChatSession::write(const ChatPrompt& prompt, const AnswerWriter& writer,
+                                   ChatMessage* message) {
   GenerationRequest request;
   request.tokens = prompt.tokens;
   request.most_tokens = options_.most_tokens;
   request.sampling = options_.sampling;
   request.sampling.seed += answers_++;
+  request.stops = options_.stops;
   request.constraint = options_.constraint;
   request.shows_special = format_.shows_special(prompt);
-  AnswerParser parser = format_.parser(prompt);
+  AnswerParser parser = format_.parser(prompt, request.sampling.seed);
   const auto show = [&](const AnswerDelta& delta) {
     message->reasoning += delta.reasoning;
     message->content += delta.content;
+    message->tool_calls.insert(message->tool_calls.end(), delta.tool_calls.begin(),
+                               delta.tool_calls.end());
     if (!delta.reasoning.empty() && writer.reasoning) writer.reasoning(delta.reasoning);
     if (!delta.content.empty()) writer.content(delta.content);
+    if (!delta.tool_calls.empty() && writer.tool_calls) writer.tool_calls(delta.tool_calls);
   };
   const auto stream = scheduler_.submit(std::move(request));
   while (true) {

@@ -17,14 +17,18 @@ struct ChatSessionOptions {
   std::string system;               // the first message; empty: none
   std::int64_t most_tokens = 2048;  // of an answer
   SamplingOptions sampling;         // the seed of the n-th answer is n above it
+  std::vector<std::string> stops;   // an answer ends before the first of these
   std::shared_ptr<grammar::Constraint> constraint;
+  JsonValue tools = nullptr;           // of ChatOptions
+  JsonObject template_arguments = {};  // of ChatOptions
 };
 
-// How an answer is shown as it comes. `reasoning` may be left out.
+// How an answer is shown as it comes. Only `content` must be there.
 struct AnswerWriter {
-  std::function<void(std::string_view)> content;
-  std::function<void(std::string_view)> reasoning;
-  std::function<bool()> is_stopped;  // asked often: true ends the answer where it is
+  std::function<void(std::string_view)> content = {};
+  std::function<void(std::string_view)> reasoning = {};
+  std::function<void(const std::vector<ToolCall>&)> tool_calls = {};
+  std::function<bool()> is_stopped = {};  // asked often: true ends the answer where it is
 };
 
 // Not for several threads at once. The scheduler must outlive this.
@@ -32,18 +36,19 @@ class ChatSession {
  public:
   ChatSession(Scheduler& scheduler, ChatFormat format, ChatSessionOptions options);
 
-  // Says a line and shows the answer; both stay part of the conversation, of an answer that was
-  // stopped what was shown. Throws what rendering and Scheduler::submit() throw, and what ended the
-  // answer where it failed; the conversation is then as it was.
+  // Says a line as the user and shows the answer; both stay part of the conversation, of an answer
+  // that was stopped what was shown. Throws what rendering and Scheduler::submit() throw, and what
+  // ended the answer where it failed; the conversation is then as it was.
   GenerationPiece say(const std::string& line, const AnswerWriter& writer);
+  // The same, of any messages.
+  GenerationPiece answer(std::vector<ChatMessage> said, const AnswerWriter& writer);
   // Forgets all but the system's message.
   void reset();
 
   const std::vector<ChatMessage>& messages() const noexcept { return messages_; }
 
  private:
-  GenerationPiece answer(const ChatPrompt& prompt, const AnswerWriter& writer,
-                         ChatMessage* message);
+  GenerationPiece write(const ChatPrompt& prompt, const AnswerWriter& writer, ChatMessage* message);
 
   Scheduler& scheduler_;
   ChatFormat format_;

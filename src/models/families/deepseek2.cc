@@ -1,4 +1,7 @@
 // DeepSeek V2 and V3, Kimi K2: multi-head latent attention; experts by groups, and shared ones.
+#include <optional>
+#include <string>
+
 #include "models/language/family.h"
 #include "models/language/folder/config_values.h"
 
@@ -19,7 +22,8 @@ void add_deepseek_keys(const JsonObject& config, const JsonObject&, GgufMetadata
   metadata.set("deepseek2.expert_gating_func", std::uint32_t{is_v2 ? 1u : 2u});
   if (!is_v2) return;
   metadata.set("deepseek2.expert_weights_norm", false);
-  if (find_text(config, "topk_method").value_or("") == "group_limited_greedy") return;
+  const std::optional<std::string> method = find_text(config, "topk_method");
+  if (method && *method == "group_limited_greedy") return;
   metadata.erase("deepseek2.expert_group_count");
   metadata.erase("deepseek2.expert_group_used_count");
 }

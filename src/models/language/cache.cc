@@ -159,6 +159,12 @@ Array readable(const Array& cache, CacheType type) {
   return is_packed(type.dtype) ? packed_blocks(cache, type.dtype) : cache;
 }
 
+CacheOptions with_padding(CacheOptions options) {
+  ++options.pages;
+  ++options.states;
+  return options;
+}
+
 std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options) {
   std::int64_t bytes = 0;
   for (const LayerConfig& layer : config.layers) {

@@ -65,6 +65,9 @@ void copy_states(Cache& cache, std::int64_t from, std::int64_t to, Device device
 // Those that a sequence begins with.
 void clear_states(Cache& cache, std::int64_t slot, Device device);
 
+// With one page and one state more, for what padding writes.
+CacheOptions with_padding(CacheOptions options);
+
 // What a cache takes in memory.
 std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options);
 

@@ -6,6 +6,7 @@
 #include "hearth/io.h"
 #include "models/adapters/adapter.h"
 #include "models/files/folder_template.h"
+#include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
@@ -26,8 +27,10 @@ auto with_path(const std::string& path, const Read& read) try {
 ModelContents contents_of(const std::string& path) {
   if (is_model_folder(path)) {
     const ModelFolder folder = read_model_folder(path);
-    return {gguf_of_folder(folder.config, folder.tensors), FileKind::folder, folder.tokenizer,
-            chat_template_of(folder)};
+    ModelContents files{gguf_of_folder(folder.config, folder.tensors), FileKind::folder,
+                        folder.tokenizer, chat_template_of(folder)};
+    add_generation_config_of(folder, files.contents.metadata);
+    return files;
   }
   GgufContents contents = map_gguf(path);
   std::string source = contents.metadata.as_text("tokenizer.chat_template", "");
@@ -52,9 +55,10 @@ LanguageModel make_language_model(const ModelContents& files, const LoadOptions&
     }
     return pairs;
   };
-  LanguageModel model(config,
-                      Weights(files.contents.arrays, options.compute, options.device, find),
-                      options.device, options.context);
+  LanguageModel model(
+      config,
+      Weights(files.contents.arrays, options.compute, options.device, find, options.progress),
+      options.device, options.context);
   adapters.require_used();
   return model;
 }
@@ -66,8 +70,9 @@ LoadedModel load_language_model(const std::string& path, const LoadOptions& opti
       throw Error(ErrorCode::unsupported,
                   "a folder without a tokenizer; got no tokenizer.json, expected one");
     }
+    RecommendedSampling recommended = recommended_sampling(files.contents.metadata);
     return {make_language_model(files, options), read_tokenizer(files.tokenizer),
-            files.chat_template};
+            files.chat_template, std::move(recommended)};
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "models/language/family.h"
 #include "models/language/language_model.h"
 #include "models/language/low_rank.h"
+#include "models/sampling/recommended_sampling.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {
@@ -20,6 +22,8 @@ struct LoadOptions {
   std::int64_t context = 0;    // positions of sequences at most; 0: what the model was made for
   std::vector<AdapterFile> adapters = {};  // added to the model's products
   FindLowRank low_rank = {};               // and these
+  // Called with the share of the weights' bytes that are where they belong, from 0 to 1.
+  std::function<void(double)> progress = {};
 };
 
 // What is in a model's files, under GGUF's names, on the host and for the most part unread: weights
@@ -42,6 +46,7 @@ struct LoadedModel {
   LanguageModel model;
   Tokenizer tokenizer;
   std::string chat_template = {};  // of ModelContents
+  RecommendedSampling recommended = {};
 };
 
 // From a GGUF file (of a split model, any part) or a folder as Hugging Face and MLX have them.

@@ -23,9 +23,9 @@ struct LowRank {
   double scale = 1;
 };
 
-// The pairs of a projection, by the name of its weights without ".weight" and their shape [out, in].
-// Called once for each projection of a model that is being made; null: there are none. Who gives a
-// pair may change its values later: the model sees them.
+// The pairs of a projection, by the name of its weights without ".weight" and their shape [out,
+// in]. Called once for each projection of a model that is being made; null: there are none. Who
+// gives a pair may change its values later: the model sees them.
 using FindLowRank = std::function<std::vector<std::shared_ptr<const LowRank>>(
     const std::string& name, std::int64_t out, std::int64_t in)>;
 

@@ -26,12 +26,6 @@ std::int64_t row_bucket(std::int64_t count) {
   return most > kManyRows && count <= most / 4 * 3 ? most / 4 * 3 : most;
 }
 
-CacheOptions with_padding(CacheOptions options) {
-  ++options.pages;
-  ++options.states;
-  return options;
-}
-
 bool any_states(const LanguageConfig& config) {
   return std::any_of(config.layers.begin(), config.layers.end(),
                      [](const LayerConfig& layer) { return layer.mixer != Mixer::attention; });

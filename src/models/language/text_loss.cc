@@ -12,8 +12,6 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::int64_t kPieceScores = std::int64_t{1} << 27;  // 512 MiB in f32
-
 void require_texts(const LanguageModel& model, const Array& tokens) {
   if (!model.config.is_causal) {
     throw Error(ErrorCode::unsupported, "model: texts of an encoder; got one of the family " +
@@ -39,22 +37,20 @@ Array hidden_of_texts(const LanguageModel& model, const Array& tokens) {
   const Device device = model.device;
   Batch batch;
   batch.tokens = reshape(tokens, {texts * width});
-  batch.positions = reshape(expand(arange(0, width, 1, DType::i32, device), {texts, width}),
-                            {texts * width});
+  batch.positions =
+      reshape(expand(arange(0, width, 1, DType::i32, device), {texts, width}), {texts * width});
   batch.starts = arange(0, texts + 1, 1, DType::i32, device) * width;
   batch.states = arange(0, texts, 1, DType::i32, device);
   batch.width = width;
-  Cache cache(model.config,
-              {.pages = 1,
-               .page_size = 1,
-               .states = texts,
-               .keys = model.compute,
-               .values = model.compute},
-              model.compute, device);
+  Cache cache(
+      model.config,
+      {.pages = 1, .page_size = 1, .states = texts, .keys = model.compute, .values = model.compute},
+      model.compute, device);
   return model.hidden(batch, cache);
 }
 
-Array text_loss(const LanguageModel& model, const Array& tokens, const Array& targets) {
+Array text_loss(const LanguageModel& model, const Array& tokens, const Array& targets,
+                std::int64_t most_scores) {
   const Array hidden = hidden_of_texts(model, tokens);
   const std::int64_t rows = hidden.shape(0);
   const Array wanted = reshape(targets, {rows});
@@ -62,7 +58,7 @@ Array text_loss(const LanguageModel& model, const Array& tokens, const Array& ta
     return cross_entropy(model.scores(part), next, Reduction::sum, kNoTarget);
   };
   const Array counted = cast(not_equal(wanted, kNoTarget), DType::f32);
-  const std::int64_t piece = std::max<std::int64_t>(kPieceScores / model.vocabulary(), 1);
+  const std::int64_t piece = std::max<std::int64_t>(most_scores / model.vocabulary(), 1);
   Array total;
   if (rows <= piece) {
     total = loss_of(hidden, wanted);

@@ -9,15 +9,17 @@
 namespace hearth::models {
 
 inline constexpr std::int32_t kNoTarget = -100;
+inline constexpr std::int64_t kMostScores = std::int64_t{1} << 27;  // 512 MiB in f32
 
-// Activations [texts * rows, dim] of tokens i32 [texts, rows], each text on its own from position 0.
-// Gradients reach what LowRank pairs of the model require them. Throws Error{unsupported} for an
+// Activations [texts * rows, dim] of tokens i32 [texts, rows], each text on its own from position
+// 0. Gradients reach what LowRank pairs of the model require them. Throws Error{unsupported} for an
 // encoder, Error{invalid_argument} for texts longer than the context.
 Array hidden_of_texts(const LanguageModel& model, const Array& tokens);
 
 // The mean of -log p, in nats, of targets i32 [texts, rows], what follows each row of `tokens`:
-// kNoTarget for rows that do not count. Scores of many rows over a large vocabulary are made piece
-// by piece, and again for the gradient, so that memory holds one piece of them.
-Array text_loss(const LanguageModel& model, const Array& tokens, const Array& targets);
+// kNoTarget for rows that do not count. More than `most_scores` are made piece by piece, and again
+// for the gradient, so that memory holds one piece of them.
+Array text_loss(const LanguageModel& model, const Array& tokens, const Array& targets,
+                std::int64_t most_scores = kMostScores);
 
 }  // namespace hearth::models

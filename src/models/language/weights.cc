@@ -34,13 +34,18 @@ Array Norm::forward(const Array& x) const {
   return is_layer ? layer_norm(x, weight, bias, epsilon) : rms_norm(x, weight, epsilon);
 }
 
-Weights::Weights(const NamedArrays& arrays, DType compute, Device device, FindLowRank low_rank)
-    : compute_(compute), device_(device), low_rank_(std::move(low_rank)) {
+Weights::Weights(const NamedArrays& arrays, DType compute, Device device, FindLowRank low_rank,
+                 std::function<void(double)> progress)
+    : compute_(compute),
+      device_(device),
+      low_rank_(std::move(low_rank)),
+      progress_(std::move(progress)) {
   for (const NamedArray& each : arrays) {
     if (!arrays_.emplace(each.name, each.array).second) {
       throw Error(ErrorCode::invalid_argument,
                   "model: tensor is there twice; got " + quoted(each.name) + ", expected one");
     }
+    bytes_ += bytes_of(each.array.dtype(), each.array.size());
   }
 }
 
@@ -66,6 +71,8 @@ Array Weights::take(const std::string& name, const Shape& shape) {
                                       to_string(array.shape()) + ", expected " + to_string(shape));
   }
   arrays_.erase(name);
+  bytes_taken_ += bytes_of(array.dtype(), array.size());
+  if (progress_) progress_(static_cast<double>(bytes_taken_) / static_cast<double>(bytes_));
   return array;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,9 +48,11 @@ struct Norm {
 // floats become f64 for it.
 class Weights {
  public:
-  // `low_rank` gives what projections have beside their weights. Throws Error{invalid_argument} for
-  // a name that is there twice.
-  Weights(const NamedArrays& arrays, DType compute, Device device, FindLowRank low_rank = {});
+  // `low_rank` gives what projections have beside their weights; `progress`, which may be empty,
+  // gets the share of the bytes that were taken. Throws Error{invalid_argument} for a name that is
+  // there twice.
+  Weights(const NamedArrays& arrays, DType compute, Device device, FindLowRank low_rank = {},
+          std::function<void(double)> progress = {});
 
   DType compute() const noexcept { return compute_; }
   bool has(const std::string& name) const { return arrays_.count(name) != 0; }
@@ -79,6 +82,8 @@ class Weights {
   DType compute_;
   Device device_;
   FindLowRank low_rank_;
+  std::function<void(double)> progress_;
+  std::int64_t bytes_ = 0, bytes_taken_ = 0;
 };
 
 }  // namespace hearth::models

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "hearth/ops.h"
 #include "hearth/quantization.h"
 #include "io/gguf_writer.h"
+#include "models/adapters/adapter.h"
 #include "models/files/model_folder.h"
+#include "models/language/read_config.h"
 #include "models/quantize/folder_file.h"
 
 namespace hearth::models {
@@ -44,13 +48,32 @@ Array weights_of(const NamedArray& tensor, const std::vector<float>& mean) {
   return contiguous(expand(each, shape));
 }
 
-Array converted(const NamedArray& tensor, DType to, const Importance& importance) {
+using Pairs = std::vector<std::shared_ptr<const LowRank>>;
+
+// A weight and what adapters add to it.
+Array merged(const Array& weight, const Pairs& pairs) {
+  Array sum = cast(weight, DType::f32);
+  for (const auto& pair : pairs) sum = sum + matmul(pair->b, pair->a) * pair->scale;
+  return sum;
+}
+
+Array converted(const NamedArray& tensor, DType to, const Importance& importance,
+                const Pairs& pairs) {
   const Array& x = tensor.array;
-  const Array floats = is_packed(x.dtype()) ? dequantize(x) : x;
+  const Array own = is_packed(x.dtype()) ? dequantize(x) : x;
+  const Array floats = pairs.empty() ? own : merged(own, pairs);
   if (!is_packed(to)) return cast(floats, to);
   const auto mean = importance.find(tensor.name);
   if (mean == importance.end()) return quantize(floats, to);
   return quantize(floats, to, weights_of(tensor, mean->second));
+}
+
+// Those of the file's matrix; none of what is no matrix.
+Pairs pairs_of(const NamedArray& tensor, const FindLowRank& find) {
+  constexpr std::string_view kEnding = ".weight";
+  const Shape& shape = tensor.array.shape();
+  if (!find || shape.rank() != 2 || !tensor.name.ends_with(kEnding)) return {};
+  return find(tensor.name.substr(0, tensor.name.size() - kEnding.size()), shape[0], shape[1]);
 }
 
 // What names the type of most weights; -1 for none.
@@ -79,9 +102,24 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
     throw Error(ErrorCode::invalid_argument,
                 "quantize: the file would be written over itself; got " + in + " twice");
   }
-  GgufContents contents = is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu());
+  return quantize_contents(is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu()),
+                           out, options);
+}
+
+std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
+                                           const QuantizeOptions& options) {
   const std::int64_t layers = layers_of(contents.arrays);
   const bool has_output = has_tensor(contents.arrays, "output.weight");
+  std::optional<LoadedAdapters> adapters;
+  if (!options.adapters.empty()) {
+    const LanguageConfig config = read_config(contents.metadata, FileKind::gguf);
+    adapters.emplace(options.adapters, AdaptedModel{contents.metadata, config, FileKind::gguf},
+                     DType::f32, Device::cpu());
+  }
+  const FindLowRank find = adapters ? adapters->finder() : FindLowRank();
+  std::vector<Pairs> pairs;
+  for (const NamedArray& each : contents.arrays) pairs.push_back(pairs_of(each, find));
+  if (adapters) adapters->require_used();
   std::vector<io::GgufTensor> tensors;
   for (const auto& [name, array] : contents.arrays) {
     const DType given = array.dtype();
@@ -111,8 +149,8 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
     const NamedArray from = std::exchange(contents.arrays[i], {});
     QuantizedTensorReport report{from.name, from.array.dtype(), tensors[i].dtype, 0, 0};
     report.bytes_before = bytes_of(report.from, element_count(tensors[i].shape));
-    const Array to =
-        report.from == report.to ? from.array : converted(from, report.to, options.importance);
+    const bool stays = report.from == report.to && pairs[i].empty();
+    const Array to = stays ? from.array : converted(from, report.to, options.importance, pairs[i]);
     const HostBytes bytes = to.host_bytes(report.to);
     writer.write({bytes.data, static_cast<std::size_t>(bytes.bytes)});
     report.bytes_after = bytes.bytes;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "hearth/gguf.h"
+#include "hearth/io.h"
+#include "hearth/models.h"
 #include "models/quantize/importance.h"
 #include "models/quantize/tensor_types.h"
 
@@ -20,7 +22,8 @@ struct QuantizedTensorReport {
 
 struct QuantizeOptions {
   QuantizeType type;
-  Importance importance;  // may be empty
+  Importance importance;                   // may be empty
+  std::vector<AdapterFile> adapters = {};  // that become part of the weights
   GgufOptions file;
   // Called after each tensor, of `count` in all.
   std::function<void(const QuantizedTensorReport&, std::size_t done, std::size_t count)> progress;
@@ -30,9 +33,13 @@ struct QuantizeOptions {
 // it as the GGUF file `out` with matrices in options.type: one tensor is in memory at a time beside
 // what the folder's readers open, and `out` holds its old contents or all of the new ones, whatever
 // happens meanwhile. Packed matrices are dequantized first. Returns the paths that were written.
-// Throws as map_gguf, file_of_folder and save_gguf do; Error{invalid_argument} for importance that
-// does not fit its matrix, and where `out` is `in`.
+// Throws as map_gguf, file_of_folder and save_gguf do, and LoadedAdapters of adapters;
+// Error{invalid_argument} for importance that does not fit its matrix, and where `out` is `in`.
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options);
+
+// The same of what is read already.
+std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
+                                           const QuantizeOptions& options);
 
 }  // namespace hearth::models

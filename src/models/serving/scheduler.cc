@@ -12,6 +12,7 @@
 #include "hearth/error.h"
 #include "models/drafting/look_up.h"
 #include "models/drafting/model_drafter.h"
+#include "models/serving/cache_plan.h"
 #include "models/serving/running_text.h"
 #include "models/serving/text_runner.h"
 
@@ -25,9 +26,10 @@ std::unique_ptr<Drafter> make_drafter(const LoadedModel& loaded, const Scheduler
   if (options.draft_model == nullptr) return std::make_unique<LookUpDrafter>();
   SchedulerOptions own = options;
   own.drafts = 0;
-  return std::make_unique<ModelDrafter>(*options.draft_model, loaded,
-                                        cache_options(options.draft_model->model, own),
-                                        options.prefill_rows);
+  return std::make_unique<ModelDrafter>(
+      *options.draft_model, loaded,
+      cache_options(options.draft_model->model.config, options.draft_model->model.compute, own),
+      options.prefill_rows);
 }
 
 }  // namespace

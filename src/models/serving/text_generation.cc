@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "models/language/cache.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
 
@@ -17,10 +18,15 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   request.tokens = loaded.tokenizer.encode(prompt, encoding);
   request.most_tokens = options.tokens;
   request.sampling = options.sampling;
+  request.stops = options.stops;
   request.constraint = options.constraint;
   // Room for this text and no other.
-  SchedulerOptions one{
-      .most_running = 1, .keys = options.keys, .values = options.values, .shares_prefixes = false};
+  SchedulerOptions one{.most_running = 1,
+                       .keys = options.keys,
+                       .values = options.values,
+                       .shares_prefixes = false,
+                       .drafts = options.drafts,
+                       .draft_model = options.draft_model};
   const std::int64_t context = loaded.model.config.context;
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   const std::int64_t rows = std::min(context, length + std::min(options.tokens, context) + 1);
@@ -28,7 +34,9 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   Scheduler scheduler(loaded, one);
   const auto stream = scheduler.submit(std::move(request));
   const GeneratedText made = read_text(*stream, write);
-  return {made.prompt_tokens, std::ssize(made.tokens), made.finish == FinishReason::stop};
+  const SchedulerStats stats = scheduler.stats();
+  return {made.prompt_tokens, std::ssize(made.tokens), made.finish == FinishReason::stop,
+          stats.tokens_guessed, stats.guesses_held};
 }
 
 }  // namespace hearth::models

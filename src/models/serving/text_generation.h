@@ -5,7 +5,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/grammar/grammar.h"
 #include "models/language/cache_type.h"
@@ -21,12 +23,18 @@ struct GenerateOptions {
   bool parse_special = false;  // texts of control tokens in the prompt are these tokens
   // Of caches; default what the model computes in. Codes are of rows that are rotated.
   std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
+  std::vector<std::string> stops = {};  // the text ends before the first of these
+  // Of SchedulerOptions: tokens guessed ahead, and what guesses them.
+  std::int64_t drafts = 0;
+  const LoadedModel* draft_model = nullptr;
 };
 
 struct Generated {
   std::int64_t prompt_tokens = 0;
   std::int64_t tokens = 0;
   bool is_ended = false;  // by the model, not by the number of tokens
+  std::int64_t tokens_guessed = 0;
+  std::int64_t guesses_held = 0;  // of these
 };
 
 // Gives `write` the text as it comes, in whole code points; false from it ends the text. The prompt

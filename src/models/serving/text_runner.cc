@@ -8,17 +8,11 @@
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/sampling/draw_tokens.h"
+#include "models/serving/cache_plan.h"
 #include "models/serving/step_rows.h"
 
 namespace hearth::models {
 namespace {
-
-void require_positive(const char* name, std::int64_t value, std::int64_t most) {
-  if (value >= 1 && value <= most) return;
-  throw Error(ErrorCode::invalid_argument, std::string("scheduler: ") + name +
-                                               " out of range; got " + std::to_string(value) +
-                                               ", expected 1 to " + std::to_string(most));
-}
 
 std::int64_t block_rows(const LanguageConfig& config) {
   const bool has_delta = std::ranges::any_of(
@@ -28,62 +22,11 @@ std::int64_t block_rows(const LanguageConfig& config) {
 
 }  // namespace
 
-CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& options) {
-  constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
-  constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
-  require_positive("page_size", options.page_size, kMostRows);
-  require_positive("most_running", options.most_running, kMostRows);
-  require_positive("prefill_rows", options.prefill_rows, kMostRows);
-  require_positive("most_waiting", options.most_waiting, kMostPages);
-  require_positive("save_rows", options.save_rows, kMostRows);
-  if (options.drafts != 0) require_positive("drafts", options.drafts, kMostRows);
-  CacheOptions cache{.pages = 1,
-                     .page_size = options.page_size,
-                     .states = options.most_running,
-                     .saved_states = 0,
-                     .keys = options.keys.value_or(model.compute),
-                     .values = options.values.value_or(model.compute)};
-  CacheOptions page = cache, state = cache;
-  page.states = 0;
-  state.pages = 0;
-  state.states = 1;
-  const std::int64_t of_page = cache_bytes(model.config, page);
-  const std::int64_t of_state = cache_bytes(model.config, state);
-  if (options.pages != 0) {
-    require_positive("pages", options.pages, kMostPages);
-  } else {
-    require_positive("memory", options.memory, std::int64_t{1} << 50);
-  }
-  if (of_state > 0 && options.drafts > 0) cache.saved_states = options.most_running;
-  if (of_state > 0 && options.shares_prefixes) {
-    // States of earlier rows, and those of texts: half of the memory, where that is enough.
-    const std::int64_t fitting = options.memory / 2 / of_state - options.most_running;
-    cache.saved_states += std::clamp<std::int64_t>(fitting, 1, 8 * options.most_running);
-  }
-  if (options.pages != 0) {
-    cache.pages = options.pages;
-    return cache;
-  }
-  const std::int64_t for_pages = options.memory - of_state * (cache.states + cache.saved_states);
-  const std::int64_t of_text = pages_of(model.config.context, options.page_size) + 1;
-  // More than all texts could ever fill only keeps earlier ones.
-  const std::int64_t most = std::min(kMostPages, 2 * of_text * options.most_running);
-  if (for_pages < of_page) {
-    throw Error(ErrorCode::invalid_argument,
-                "scheduler: memory too small; got " + std::to_string(options.memory) +
-                    " bytes, expected at least " +
-                    std::to_string(options.memory - for_pages + of_page) + " for " +
-                    std::to_string(options.most_running) + " texts");
-  }
-  cache.pages = of_page == 0 ? most : std::clamp<std::int64_t>(for_pages / of_page, 1, most);
-  return cache;
-}
-
 TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& options,
                        std::unique_ptr<Drafter> drafter)
     : model_(model),
       options_(options),
-      cache_(cache_options(model, options)),
+      cache_(cache_options(model.config, model.compute, options)),
       block_(block_rows(model.config)),
       drafter_(std::move(drafter)) {
   options_.save_rows = pages_of(options.save_rows, options.page_size) * options.page_size;

@@ -18,9 +18,6 @@
 
 namespace hearth::models {
 
-// The caches that options ask for. Throws Error{invalid_argument} for options out of range.
-CacheOptions cache_options(const LanguageModel& model, const SchedulerOptions& options);
-
 // Not for several threads at once. The model must outlive this.
 class TextRunner {
  public:

@@ -87,8 +87,8 @@ void add_members(const JsonObject& config, GgufMetadata& metadata) {
 JsonObject read_object(const std::string& path) {
   const auto config = parse_json(models::folders::read_folder_text(path));
   if (!config || !std::holds_alternative<JsonObject>(*config)) {
-    throw Error(ErrorCode::corrupt_file,
-                "info: " + hearth::quoted(path) + ": not a configuration; expected one JSON object");
+    throw Error(ErrorCode::corrupt_file, "info: " + hearth::quoted(path) +
+                                             ": not a configuration; expected one JSON object");
   }
   return std::get<JsonObject>(*config);
 }

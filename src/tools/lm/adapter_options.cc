@@ -31,8 +31,8 @@ std::vector<AdapterFile> adapter_files(const std::vector<std::string>& values) {
       }
     }
     if (file.path.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "--lora: no file; got " + hearth::quoted(value) + ", expected FILE or FILE:SCALE");
+      throw Error(ErrorCode::invalid_argument, "--lora: no file; got " + hearth::quoted(value) +
+                                                   ", expected FILE or FILE:SCALE");
     }
   }
   return files;

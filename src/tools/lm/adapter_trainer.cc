@@ -36,13 +36,12 @@ models::LoadedModel load_trained(const FinetuneOptions& options, const models::M
                                             ": finetune: a folder without a tokenizer; got no "
                                             "tokenizer.json, expected one");
   }
-  models::LoadedModel loaded{
-      models::make_language_model(files, {.device = device,
-                                          .compute = options.dtype,
-                                          .context = options.context,
-                                          .adapters = options.adapters,
-                                          .low_rank = adapter.finder()}),
-      models::read_tokenizer(files.tokenizer), files.chat_template};
+  models::LoadedModel loaded{models::make_language_model(files, {.device = device,
+                                                                 .compute = options.dtype,
+                                                                 .context = options.context,
+                                                                 .adapters = options.adapters,
+                                                                 .low_rank = adapter.finder()}),
+                             models::read_tokenizer(files.tokenizer), files.chat_template};
   if (!loaded.model.config.is_causal) {
     throw Error(ErrorCode::unsupported, options.model + ": finetune: an encoder; got one of " +
                                             loaded.model.config.architecture +
@@ -64,10 +63,10 @@ AdapterTrainer::AdapterTrainer(const FinetuneOptions& options)
   require_rows(options.batch, options.context);
   const models::LanguageConfig& config = loaded_.model.config;
   if (options.context > config.context) {
-    throw Error(ErrorCode::invalid_argument,
-                "finetune: a context longer than the model's; got " +
-                    std::to_string(options.context) + ", expected at most " +
-                    std::to_string(config.context));
+    throw Error(ErrorCode::invalid_argument, "finetune: a context longer than the model's; got " +
+                                                 std::to_string(options.context) +
+                                                 ", expected at most " +
+                                                 std::to_string(config.context));
   }
   JsonArray below;
   for (const AdapterFile& each : options.adapters) {

@@ -32,7 +32,7 @@ class AdapterTrainer : public TrainingRun {
 
   // Mean over what is held out, else over the text that is trained on.
   Evaluation evaluate() const override;
-  bool has_held_out() const { return texts_.has_held_out(); }
+  bool has_held_out() const override { return texts_.has_held_out(); }
 
   // Writes the adapter into the folder, as adapter.gguf and, where the family's folders have names
   // for all of it, as PEFT does. Returns the paths.

@@ -37,14 +37,26 @@ models::LogitBias read_bias(const std::string& text) {
   return bias;
 }
 
-models::SamplingOptions without_breakers(const SamplingArguments& arguments) {
-  models::SamplingOptions options = arguments.values;
+models::SamplingOptions without_breakers(const SamplingArguments& arguments,
+                                         const models::RecommendedSampling& recommended) {
+  models::SamplingOptions options = recommended.over(arguments.values);
+  for (const auto& take : arguments.given) take(options);
   if (!arguments.steps.empty()) options.steps = models::sampling_steps_from(arguments.steps);
-  options.mirostat = static_cast<models::Mirostat>(arguments.mirostat);
   for (const std::string& text : arguments.logit_bias) {
     options.logit_bias.push_back(read_bias(text));
   }
   return options;
+}
+
+// The option of a field that models' makers may have a say in.
+template <class T>
+Option field_option(Command& command, SamplingArguments& arguments, const char* flag,
+                    T models::SamplingOptions::* field, const char* summary) {
+  const Option option = command.option(flag, arguments.values.*field, summary);
+  arguments.given.push_back([&arguments, option, field](models::SamplingOptions& to) {
+    if (option.given()) to.*field = arguments.values.*field;
+  });
+  return option;
 }
 
 std::string grammar_text(const std::string& path) {
@@ -86,7 +98,11 @@ bool wants_grammar(const SamplingArguments& arguments) {
 
 void add_sampling_options(Command& command, SamplingArguments& arguments) {
   models::SamplingOptions& values = arguments.values;
-  command.option("--temperature", values.temperature, "0: the likeliest token always")
+  using Values = models::SamplingOptions;
+  const auto option = [&](const char* flag, auto field, const char* summary) {
+    return field_option(command, arguments, flag, field, summary);
+  };
+  option("--temperature", &Values::temperature, "0: the likeliest token always")
       .range(0.0, 100.0)
       .show_default();
   command
@@ -96,13 +112,13 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   command.option("--dynatemp-exp", values.temperature_exponent, "Exponent of --dynatemp-range")
       .range(1e-9, 1024.0)
       .show_default();
-  command.option("--top-k", values.top_k, "Of the k likeliest only; 0: of all")
+  option("--top-k", &Values::top_k, "Of the k likeliest only; 0: of all")
       .range(0, std::int64_t{1} << 30)
       .show_default();
-  command.option("--top-p", values.top_p, "Of the likeliest that have this probability together")
+  option("--top-p", &Values::top_p, "Of the likeliest that have this probability together")
       .range(1e-9, 1.0)
       .show_default();
-  command.option("--min-p", values.min_p, "Of those at least this times as likely as the likeliest")
+  option("--min-p", &Values::min_p, "Of those at least this times as likely as the likeliest")
       .range(0.0, 1.0)
       .show_default();
   command
@@ -113,18 +129,15 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
       .option("--top-n-sigma", values.top_n_sigma,
               "Of scores within n standard deviations of the highest [0: off]")
       .range(0.0, 1e9);
-  command
-      .option("--xtc-probability", values.xtc_probability,
-              "How often all but the least of the likeliest tokens are dropped [0: off]")
+  option("--xtc-probability", &Values::xtc_probability,
+         "How often all but the least of the likeliest tokens are dropped [0: off]")
       .range(0.0, 1.0);
-  command
-      .option("--xtc-threshold", values.xtc_threshold,
-              "From which probability on --xtc-probability takes tokens for likely")
+  option("--xtc-threshold", &Values::xtc_threshold,
+         "From which probability on --xtc-probability takes tokens for likely")
       .range(1e-9, 1.0)
       .show_default();
-  command
-      .option("--repeat-penalty", values.repetition_penalty,
-              "Scores of tokens that stand in the text are divided by this [1: off]")
+  option("--repeat-penalty", &Values::repetition_penalty,
+         "Scores of tokens that stand in the text are divided by this [1: off]")
       .range(1e-9, 1e9);
   command
       .option("--presence-penalty", values.presence_penalty,
@@ -134,7 +147,7 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
       .option("--frequency-penalty", values.frequency_penalty,
               "What they are less by for each time [0: off]")
       .range(-1e9, 1e9);
-  command.option("--repeat-last-n", values.penalty_last, "Last tokens that penalties see; -1: all")
+  option("--repeat-last-n", &Values::penalty_last, "Last tokens that penalties see; -1: all")
       .range(-1, std::int64_t{1} << 30)
       .show_default();
   command
@@ -155,13 +168,17 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   command.option("--dry-sequence-breaker", arguments.dry_breakers,
                  "Text across which nothing repeats; may be given several times; none: no breaker "
                  "[line break, colon, quote, asterisk]");
-  command
-      .option("--mirostat", arguments.mirostat, "1 or 2: its version, instead of other steps [0]")
-      .range(std::int64_t{0}, std::int64_t{2});
-  command.option("--mirostat-tau", values.mirostat_tau, "Bits of surprise to aim at")
+  const Option mirostat = command
+                              .option("--mirostat", arguments.mirostat,
+                                      "1 or 2: its version, instead of other steps [0]")
+                              .range(std::int64_t{0}, std::int64_t{2});
+  arguments.given.push_back([&arguments, mirostat](Values& to) {
+    if (mirostat.given()) to.mirostat = static_cast<models::Mirostat>(arguments.mirostat);
+  });
+  option("--mirostat-tau", &Values::mirostat_tau, "Bits of surprise to aim at")
       .range(0.0, 1000.0)
       .show_default();
-  command.option("--mirostat-eta", values.mirostat_eta, "How fast mirostat learns")
+  option("--mirostat-eta", &Values::mirostat_eta, "How fast mirostat learns")
       .range(0.0, 1000.0)
       .show_default();
   command.option(
@@ -177,16 +194,16 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
 }
 
 models::SamplingOptions sampling_options(const SamplingArguments& arguments,
-                                         const models::Tokenizer& tokenizer) {
-  models::SamplingOptions options = without_breakers(arguments);
+                                         const models::LoadedModel& loaded) {
+  models::SamplingOptions options = without_breakers(arguments, loaded.recommended);
   if (options.dry_multiplier > 0 && arguments.dry_breakers != std::vector<std::string>{"none"}) {
-    options.dry_breakers = models::dry_breakers_of(tokenizer, arguments.dry_breakers);
+    options.dry_breakers = models::dry_breakers_of(loaded.tokenizer, arguments.dry_breakers);
   }
   return options;
 }
 
 models::SamplingOptions byte_sampling_options(const SamplingArguments& arguments) {
-  models::SamplingOptions options = without_breakers(arguments);
+  models::SamplingOptions options = without_breakers(arguments, {});
   if (options.dry_multiplier > 0 && arguments.dry_breakers != std::vector<std::string>{"none"}) {
     for (const std::string& text : arguments.dry_breakers) {
       std::vector<std::int32_t> bytes;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "models/grammar/grammar.h"
+#include "models/language/load_model.h"
 #include "models/sampling/sampling_options.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/command_line.h"
@@ -23,15 +25,18 @@ struct SamplingArguments {
   std::int64_t mirostat = 0;
   std::string grammar;  // files; at most one of both
   std::string json_schema;
+  // Each takes the value of one option over where that was given; filled in by the declaration.
+  std::vector<std::function<void(models::SamplingOptions&)>> given = {};
 };
 
-// Declares them; `arguments` must live as long as the variables of other options.
+// Declares them; `arguments` must live, where they are, as long as the variables of other options.
 void add_sampling_options(Command& command, SamplingArguments& arguments);
 
-// What the arguments ask for. Throws Error{invalid_argument} with the option for what cannot be
+// What the arguments ask for: options that were given, else what the model's makers recommend, else
+// the command's defaults. Throws Error{invalid_argument} with the option for what cannot be
 // read; ranges are checked where the values are used.
 models::SamplingOptions sampling_options(const SamplingArguments& arguments,
-                                         const models::Tokenizer& tokenizer);
+                                         const models::LoadedModel& loaded);
 // The grammar over the tokenizer's vocabulary; null where none is asked for. Throws what reading a
 // file and parsing it throw, with the file's name.
 std::shared_ptr<models::grammar::Constraint> sampling_constraint(

@@ -24,8 +24,7 @@ constexpr std::size_t kOneHeldOut = 20;  // in so many
 constexpr std::size_t kEvaluationWindows = 64;
 
 [[noreturn]] void refuse_line(std::size_t line, const std::string& what) {
-  throw Error(ErrorCode::invalid_argument,
-              "finetune: line " + std::to_string(line) + ": " + what);
+  throw Error(ErrorCode::invalid_argument, "finetune: line " + std::to_string(line) + ": " + what);
 }
 
 std::vector<models::ChatMessage> messages_of(const std::string& text, std::size_t line) {
@@ -91,8 +90,9 @@ std::vector<Text> conversations(std::string_view bytes, const models::LoadedMode
     made.tokens.resize(most);
     made.counts.resize(most);
     // The first token is never foreseen.
-    const bool any = std::find(made.counts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(made.counts)),
-                               made.counts.end(), true) != made.counts.end();
+    const bool any =
+        std::find(made.counts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(made.counts)),
+                  made.counts.end(), true) != made.counts.end();
     if (any) texts.push_back(std::move(made));
   }
   return texts;
@@ -166,8 +166,8 @@ void TrainingTexts::append(const Text& text, std::int64_t start, TokenRows& rows
   }
   tokens.resize(static_cast<std::size_t>(context_), 0);
   targets.resize(static_cast<std::size_t>(context_), models::kNoTarget);
-  rows.counted += std::ssize(targets) -
-                  std::count(targets.begin(), targets.end(), models::kNoTarget);
+  rows.counted +=
+      std::ssize(targets) - std::count(targets.begin(), targets.end(), models::kNoTarget);
   rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
   rows.targets.insert(rows.targets.end(), targets.begin(), targets.end());
   ++rows.texts;

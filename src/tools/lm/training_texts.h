@@ -1,7 +1,7 @@
 // Texts as tokens, to train a language model on: a plain text, or conversations.
 //
-// Every batch is a pure function of its arguments, so a run that resumes at a step sees exactly what
-// an uninterrupted one would.
+// Every batch is a pure function of its arguments, so a run that resumes at a step sees exactly
+// what an uninterrupted one would.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace hearth::tools {
 
-// Rows of tokens and what follows each, [texts, width], row-major. Targets that do not count, behind
-// the end of a short text too, are models::kNoTarget.
+// Rows of tokens and what follows each, [texts, width], row-major. Targets that do not count,
+// behind the end of a short text too, are models::kNoTarget.
 struct TokenRows {
   std::int64_t texts = 0;
   std::int64_t width = 0;

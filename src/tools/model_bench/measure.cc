@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <random>
 #include <span>
+#include <utility>
 
+#include "hearth/error.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
+#include "models/serving/scheduler.h"
 
 namespace hearth::tools {
 namespace {
@@ -124,6 +128,29 @@ double encoding_rate(const models::LanguageModel& model, const ModelBenchOptions
   return static_cast<double>(options.prompt * options.batch) / (seconds_now() - start);
 }
 
+// Writes the texts once and gives tokens a second.
+double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& options,
+                    TokenDraws& draws) {
+  constexpr std::int64_t kLeastPrompt = 16;
+  const double start = seconds_now();
+  std::vector<std::shared_ptr<models::GenerationStream>> streams;
+  for (std::int64_t i = 0; i < options.batch; ++i) {
+    models::GenerationRequest request{.tokens = draws.draw(std::max(options.depth, kLeastPrompt)),
+                                      .most_tokens = options.tokens};
+    request.sampling.temperature = 0;
+    request.ignores_end = true;
+    streams.push_back(scheduler.submit(std::move(request)));
+  }
+  std::int64_t tokens = 0;
+  for (const auto& stream : streams) {
+    models::GenerationPiece piece;
+    while (piece.finish == models::FinishReason::none) piece = stream->next();
+    if (piece.finish == models::FinishReason::failed) throw Error(piece.error_code, piece.error);
+    tokens += piece.new_tokens;
+  }
+  return static_cast<double>(tokens) / (seconds_now() - start);
+}
+
 }  // namespace
 
 double ModelBenchRow::mean() const {
@@ -167,6 +194,39 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
             [&] { return run.writing_rate(); });
   }
   return rows;
+}
+
+ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBenchOptions& options,
+                             std::int64_t drafts, const models::LoadedModel* draft_model) {
+  constexpr std::int64_t kSpareRows = 64;  // of the least prompt
+  if (!loaded.model.config.is_causal) {
+    throw Error(ErrorCode::unsupported,
+                "bench-model: drafts of an encoder; got one of the family " +
+                    loaded.model.config.architecture + ", expected a causal model");
+  }
+  const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
+  models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.batch,
+                                       .most_running = options.batch,
+                                       .keys = options.cache,
+                                       .values = options.cache,
+                                       .shares_prefixes = false,
+                                       .drafts = drafts,
+                                       .draft_model = draft_model});
+  TokenDraws draws(loaded.model);
+  const std::string streams = options.batch > 1 ? " x " + std::to_string(options.batch) : "";
+  ModelBenchRow row;
+  row.test =
+      "tg" + std::to_string(options.tokens) + streams + " + " + std::to_string(drafts) + " drafts";
+  drafted_rate(scheduler, options, draws);
+  const models::SchedulerStats before = scheduler.stats();
+  for (std::int64_t i = 0; i < options.repeat; ++i) {
+    row.rates.push_back(drafted_rate(scheduler, options, draws));
+  }
+  const models::SchedulerStats after = scheduler.stats();
+  const std::int64_t guessed = after.tokens_guessed - before.tokens_guessed;
+  const std::int64_t held = after.guesses_held - before.guesses_held;
+  row.held = guessed == 0 ? 0 : static_cast<double>(held) / static_cast<double>(guessed);
+  return row;
 }
 
 }  // namespace hearth::tools

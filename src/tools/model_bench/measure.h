@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/language/cache_type.h"
 #include "models/language/language_model.h"
+#include "models/language/load_model.h"
 
 namespace hearth::tools {
 
@@ -23,6 +25,8 @@ struct ModelBenchOptions {
 struct ModelBenchRow {
   std::string test;           // "pp512", "tg128", "tg128 x 4", with depth "pp512 @ d1024"
   std::vector<double> rates;  // tokens of all sequences a second, of each repetition
+  // Of guesses, the share that held in all repetitions; nothing where none were made.
+  std::optional<double> held = std::nullopt;
   double mean() const;
   double deviation() const;  // of a sample: over n - 1; 0 of one
   double best() const;
@@ -34,5 +38,12 @@ struct ModelBenchRow {
 // does.
 std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
                                          const ModelBenchOptions& options);
+
+// How fast the same number of greedy texts is written behind random prompts of `depth` tokens, 16
+// at least, where `drafts` tokens are guessed ahead (SchedulerOptions): "tg128 + 8 drafts". The
+// prompts take their part of the time; `piece` and `prompt` do not count. Throws Error as Scheduler
+// does.
+ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBenchOptions& options,
+                             std::int64_t drafts, const models::LoadedModel* draft_model);
 
 }  // namespace hearth::tools

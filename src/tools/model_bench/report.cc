@@ -11,6 +11,11 @@ namespace {
 constexpr std::size_t kColumns = 8;
 using TableLine = std::array<std::string, kColumns>;
 
+std::string test_text(const ModelBenchRow& row) {
+  if (!row.held) return row.test;
+  return row.test + ", " + decimal(100 * *row.held, 0) + " % held";
+}
+
 }  // namespace
 
 std::string model_bench_table(const ModelBenchReport& report) {
@@ -20,7 +25,7 @@ std::string model_bench_table(const ModelBenchReport& report) {
     lines.push_back(
         {report.model, decimal(static_cast<double>(report.bytes) / (1 << 20), 2) + " MiB",
          decimal(static_cast<double>(report.parameters) / 1e6, 2) + " M", report.device,
-         std::to_string(report.threads), row.test,
+         std::to_string(report.threads), test_text(row),
          decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2), decimal(row.best(), 2)});
   }
   std::string text;
@@ -44,6 +49,7 @@ JsonObject model_bench_document(const ModelBenchReport& report) {
                               {"mean", row.mean()},
                               {"deviation", row.deviation()},
                               {"best", row.best()},
+                              {"held", row.held},
                               {"samples", JsonArray(row.rates.begin(), row.rates.end())}});
   }
   return {{"model", report.model},

@@ -68,6 +68,10 @@ ApiResponse answer_metrics(const Service& service) {
              stats.faults);
   add_metric(text, "steps_total", "counter", "Passes of the model.", stats.steps);
   add_metric(text, "rows_total", "counter", "Rows that these computed.", stats.rows);
+  add_metric(text, "guessed_tokens_total", "counter", "Tokens guessed ahead.",
+             stats.tokens_guessed);
+  add_metric(text, "held_guesses_total", "counter", "Guesses that were drawn, too.",
+             stats.guesses_held);
   return {.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
 }
 

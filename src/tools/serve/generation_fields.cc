@@ -91,7 +91,7 @@ std::uint64_t read_seed(const Fields& fields) {
 
 models::SamplingOptions read_sampling(const Fields& fields, const ServedModel& model) {
   const auto vocabulary = static_cast<std::int64_t>(model.tokenizer().size());
-  models::SamplingOptions options;
+  models::SamplingOptions options = model.default_sampling();
   options.seed = read_seed(fields);
   set(options.temperature, fields.number("temperature", 0, 100));
   set(options.top_p, fields.number("top_p", 0, 1));

@@ -16,8 +16,9 @@ constexpr std::size_t kTextsTogether = 32;
 }  // namespace
 
 LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
-                             const models::SchedulerOptions& options)
-    : loaded_(std::move(loaded)), constraints_(kMostConstraintBytes) {
+                             models::SchedulerOptions options,
+                             std::unique_ptr<const models::LoadedModel> draft_model)
+    : loaded_(std::move(loaded)), draft_model_(std::move(draft_model)), constraints_(kMostConstraintBytes) {
   const models::LanguageConfig& config = loaded_.model.config;
   card_ = {.id = id,
            .created = seconds_now(),
@@ -31,6 +32,7 @@ LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
     if (error.code() != ErrorCode::unsupported) throw;
     no_chat_ = error.what();
   }
+  options.draft_model = draft_model_.get();
   scheduler_ = std::make_unique<models::Scheduler>(loaded_, options);
   card_.context = scheduler_->longest_text();
 }

@@ -17,13 +17,15 @@ namespace hearth::tools::serve {
 class LoadedService final : public ServedModel {
  public:
   // Throws what ChatFormat and Scheduler throw, but for a model that says nothing of chats: only
-  // chat() refuses then.
-  LoadedService(models::LoadedModel loaded, const std::string& id,
-                const models::SchedulerOptions& options);
+  // chat() refuses then. `draft_model` guesses options.drafts tokens ahead; null: they are looked
+  // up.
+  LoadedService(models::LoadedModel loaded, const std::string& id, models::SchedulerOptions options,
+                std::unique_ptr<const models::LoadedModel> draft_model = nullptr);
 
   const ModelCard& card() const override { return card_; }
   const models::Tokenizer& tokenizer() const override { return loaded_.tokenizer; }
   const models::ChatFormat& chat() const override;
+  models::SamplingOptions default_sampling() const override { return loaded_.recommended.over({}); }
   std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
       const std::string& source) override;
   std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
@@ -38,6 +40,7 @@ class LoadedService final : public ServedModel {
   std::shared_ptr<const models::grammar::TokenTrie> trie();
 
   models::LoadedModel loaded_;
+  std::unique_ptr<const models::LoadedModel> draft_model_;
   ModelCard card_;
   std::optional<models::ChatFormat> chat_;
   std::string no_chat_;  // why there is none

@@ -32,6 +32,9 @@ class ServedModel {
   virtual const models::Tokenizer& tokenizer() const = 0;
   // How it is talked to. Throws Error{unsupported} where nothing says so.
   virtual const models::ChatFormat& chat() const = 0;
+  // What holds of requests that do not say otherwise; without a word of the model's makers it is as
+  // OpenAI has it.
+  virtual models::SamplingOptions default_sampling() const { return {}; }
   // Shared by texts of the same grammar: `source` is GBNF, or a schema as JSON.
   virtual std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
       const std::string& source) = 0;

@@ -130,7 +130,7 @@ void TrainingRun::write_curve() const {
     curve.title += ": " + decimal(100 * state_.accuracy.back().loss, 1) + " % right";
   }
   curve.train = state_.train;
-  curve.held_out = state_.held_out;
+  if (has_held_out()) curve.held_out = state_.held_out;
   curve.baselines = baselines_;
   write_loss_curve(options_.out + "/loss.svg", curve);
 }
@@ -163,7 +163,8 @@ TrainingResult TrainingRun::run() {
       status.step = state_.step;
       status.total_steps = total;
       status.loss = value;
-      if (!state_.held_out.empty()) status.held_out_loss = state_.held_out.back().loss;
+      if (has_held_out() && !state_.held_out.empty())
+        status.held_out_loss = state_.held_out.back().loss;
       if (!state_.accuracy.empty()) status.accuracy = state_.accuracy.back().loss;
       status.rate = rate();
       status.unit = units().rate;

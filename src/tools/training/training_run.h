@@ -92,6 +92,8 @@ class TrainingRun {
   virtual Units units() const = 0;
   // Of the loss curve.
   virtual std::string title() const = 0;
+  // Whether evaluate() is of held-out data, and so shown as such.
+  virtual bool has_held_out() const { return true; }
 
  private:
   std::int64_t planned_steps() const;

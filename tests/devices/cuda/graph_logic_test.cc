@@ -88,6 +88,23 @@ TEST_F(CudaGraphLogic, LongCommandsOfAGroupAreBranches) {
   EXPECT_EQ(order(kLong, 2), (std::vector<unsigned>{2, 1, 5, 1}));
 }
 
+// Kernels that wait by themselves may be started early; one that does not may not, and none behind
+// it.
+TEST_F(CudaGraphLogic, EdgesBetweenWaitingKernelsAreProgrammatic) {
+  const auto executable = driver_->instantiate(diamond());
+  EXPECT_EQ(fake_->calls["cuGraphAddDependencies_v2"], 3);
+  driver_->launch(*executable);
+  EXPECT_EQ(word(words_[2]), 18u);
+
+  fake_->kernels_wait = false;
+  const runtime::Function& other = kernel("other", 2, sizeof(Constant));
+  fake_->kernels_wait = true;
+  std::vector<Command> commands = diamond();
+  commands[1].function = &other;
+  driver_->instantiate(commands);
+  EXPECT_EQ(fake_->calls["cuGraphAddDependencies_v2"], 3 + 1);
+}
+
 TEST_F(CudaGraphLogic, UpdateTouchesWhatChanged) {
   const auto executable = driver_->instantiate(diamond());
   driver_->launch(*executable);
@@ -182,8 +199,8 @@ TEST_F(CudaGraphLogic, WaitsForItsLaunchesBeforeItGoes) {
 }
 
 TEST_F(CudaGraphLogic, GivesAllBackWhenItCannotBeMade) {
-  for (const char* call :
-       {"cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphInstantiateWithFlags"}) {
+  for (const char* call : {"cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphAddDependencies_v2",
+                           "cuGraphInstantiateWithFlags"}) {
     const int live = fake_->live();
     fake_->fail[call] = Result::invalid_value;
     error_of(ErrorCode::device, [&] { driver_->instantiate(diamond()); });

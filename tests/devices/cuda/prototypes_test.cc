@@ -46,6 +46,15 @@ SAME_TYPE(cublasLtMatmulHeuristicResult_t, CublasLtApi::Candidate);
 static_assert(sizeof(CUresult) == sizeof(Result) && sizeof(CUjit_option) == sizeof(JitOption));
 static_assert(std::is_same_v<CUdevice, Card> && std::is_same_v<CUdeviceptr, DevicePointer>);
 
+#if CUDA_VERSION >= 12030
+SAME_TYPE(CUgraphEdgeData, GraphEdge);
+static_assert(sizeof(CUgraphEdgeData) == sizeof(GraphEdge));
+EQUAL(kProgrammaticEdge.from_port, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+EQUAL(kProgrammaticEdge.type, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+#else
+#define HEARTH_OPTIONAL_FUNCTION(result, name, parameters)
+#endif
+EQUAL(FunctionAttribute::ptx_version, CU_FUNC_ATTRIBUTE_PTX_VERSION);
 #define HEARTH_FUNCTION SAME_FUNCTION
 struct DriverFunctions : DriverApi {
 #include "devices/cuda/driver_functions.def"

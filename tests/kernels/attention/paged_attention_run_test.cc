@@ -76,6 +76,14 @@ TEST(PagedAttentionRun, Mixtures) {
       m.dv = 136;
       expect_matches(device, m, "softcap, wide values");
     }
+    for (const DType dtype : {DType::f16, DType::bf16}) {
+      Mixture m{.kv_heads = 1, .d = 128, .dv = 128, .dtype = dtype, .cache = DType::f16};
+      expect_matches(device, m, "rows of 128, f16 caches");
+      m = {.heads = 20, .kv_heads = 2, .d = 40, .dv = 72, .dtype = dtype, .cache = dtype};
+      m.softcap = 3;
+      m.window = 100;
+      expect_matches(device, m, "columns that fill no tile, softcap, window");
+    }
     expect_matches(device, {.heads = 3, .kv_heads = 1, .d = 20, .dv = 12}, "no vectors");
     expect_matches(device, {.heads = 20, .kv_heads = 1, .d = 192, .dv = 128}, "many heads");
     expect_matches(device, {.dtype = DType::f32, .cache = DType::f16}, "f16 caches");
@@ -91,6 +99,9 @@ TEST(PagedAttentionRun, KernelsServeIt) {
   const Device sim = Device::named("sim");
   hearth::testing::expect_ran({"paged_plan", "paged_pieces", "paged_combine", "paged_tiles"},
                               [&] { expect_matches(sim, {}, "tiles"); });
+  hearth::testing::expect_ran({"paged_plan", "paged_matrix", "paged_combine", "paged_tiles"}, [&] {
+    expect_matches(sim, {.dtype = DType::bf16, .cache = DType::f16}, "matrix");
+  });
   hearth::testing::expect_ran({"paged_plan", "paged_pieces", "paged_combine"}, [&] {
     expect_matches(sim, {.dtype = DType::f64, .cache = DType::f64}, "pieces");
   });

@@ -42,6 +42,9 @@ struct FakeCuda {
   // done. Otherwise work is done when somebody waits.
   bool runs_at_once = false;
 
+  // Whether modules that are loaded are of a PTX version whose kernels wait for the one before.
+  bool kernels_wait = true;
+
   // Faults: what the next call of a name returns, once; the kernel, counted from 1 in the order of
   // execution, that touches memory which is not its own.
   std::map<std::string, Result> fail;

@@ -194,8 +194,10 @@ EXPORT Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Functi
     if (!machine().live_functions.contains(behind<FakeFunction>(function))) {
       return Result::invalid_handle;
     }
-    *value = 0;
-    return expect(attribute == FunctionAttribute::shared_size_bytes, Result::invalid_value);
+    *value = attribute == FunctionAttribute::ptx_version ? (machine().kernels_wait ? 90 : 89) : 0;
+    return expect(attribute == FunctionAttribute::shared_size_bytes ||
+                      attribute == FunctionAttribute::ptx_version,
+                  Result::invalid_value);
   });
 }
 EXPORT Result cuFuncSetAttribute(FunctionHandle function, FunctionAttribute attribute, int value) {

@@ -216,6 +216,25 @@ EXPORT Result cuGraphAddKernelNode_v2(GraphNode* node, Graph graph, const GraphN
     return Result::success;
   });
 }
+// Of kernels alone, and only where they wait by themselves.
+EXPORT Result cuGraphAddDependencies_v2(Graph graph, const GraphNode* from, const GraphNode* to,
+                                        const GraphEdge* edges, std::size_t count) {
+  return call("cuGraphAddDependencies_v2", [&] {
+    if (!machine().is_live(graph)) return Result::invalid_handle;
+    std::deque<FakeNode>& nodes = behind<FakeGraph>(graph)->nodes;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto* const first = behind<FakeNode>(from[i]);
+      auto* const second = behind<FakeNode>(to[i]);
+      if (edges[i].type != kProgrammaticEdge.type || edges[i].to_port != 0 ||
+          edges[i].from_port != kProgrammaticEdge.from_port || first->function == nullptr ||
+          second->function == nullptr || !machine().kernels_wait ||
+          !add_edges(*second, nodes, from + i, 1)) {
+        return Result::invalid_value;
+      }
+    }
+    return Result::success;
+  });
+}
 EXPORT Result cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
                                                 const KernelNodeParameters* parameters) {
   return call("cuGraphExecKernelNodeSetParams_v2", [&] {

@@ -19,6 +19,7 @@ void Machine::reset() {
   driver_version = 13000;
   memory = std::size_t{256} << 20;
   runs_at_once = false;
+  kernels_wait = true;
   fail.clear();
   illegal_at_kernel = 0;
   algorithms = 4;

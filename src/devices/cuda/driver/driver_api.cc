@@ -57,6 +57,7 @@ std::shared_ptr<const DriverApi> open_driver_api(const Places& places,
   auto api = std::make_shared<DriverApi>();
   FunctionLookup find(library);
 #define HEARTH_FUNCTION(result, name, parameters) find(#name, api->name);
+#define HEARTH_OPTIONAL_FUNCTION(result, name, parameters) find.optional(#name, api->name);
 #include "devices/cuda/driver_functions.def"
 #undef HEARTH_FUNCTION
   if (!find.missing().empty()) {

@@ -74,6 +74,7 @@ enum class DeviceAttribute : unsigned {
 
 enum class FunctionAttribute : unsigned {
   shared_size_bytes = 1,
+  ptx_version = 5,
   max_dynamic_shared_size_bytes = 8,
 };
 
@@ -95,6 +96,15 @@ struct KernelNodeParameters {
   void* kernel = nullptr;
   ContextHandle context = nullptr;
 };
+
+// CUgraphEdgeData.
+struct GraphEdge {
+  unsigned char from_port = 0, to_port = 0, type = 0;
+  unsigned char reserved[5] = {};
+};
+// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC and CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC: the kernel
+// begins when the one before it lets it, and waits for the end of that one itself.
+inline constexpr GraphEdge kProgrammaticEdge{1, 0, 1, {}};
 
 struct DriverApi {
 #define HEARTH_FUNCTION(result, name, parameters) result(*name) parameters;

@@ -48,9 +48,14 @@ class Library {
 class FunctionLookup {
  public:
   explicit FunctionLookup(const Library& library) : library_(library) {}
+  // Null where it is missing, which is not remembered.
+  template <class Function>
+  void optional(const char* name, Function*& function) const {
+    function = reinterpret_cast<Function*>(library_.symbol(name));
+  }
   template <class Function>
   void operator()(const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(library_.symbol(name));
+    optional(name, function);
     if (function == nullptr) missing_ += (missing_.empty() ? "" : " ") + std::string(name);
   }
   // "a b", or empty.

@@ -5,6 +5,10 @@
 //   F::four(block, g, q)       the codes of elements 16 g + 4 q and the three behind it, of 8 bits
 //                              each, the first in the lowest bits
 //   F::code(block, e)          the code of element e
+//   F::lifted(block, g, q)     the codes as they lie, shifted up by F::lift(g) bits, still in 8
+//   bits F::together, F::apart      how many units of 32 elements, each that many units behind the
+//   one
+//                              before, share most bytes
 //   F::step(block, g)          the step of group g: of elements 16 g to 16 g + 15
 //   F::step_elements           32 where steps of groups 2 u and 2 u + 1 are the same, and what is
 //                              subtracted; else 16
@@ -32,6 +36,11 @@ template <class Bytes>
 HEARTH_INLINE uint word_at(Bytes block, uint at) {
   return uint(block[at]) | (uint(block[at + 1u]) << 8) | (uint(block[at + 2u]) << 16) |
          (uint(block[at + 3u]) << 24);
+}
+// The 32 bits from bit `bit` < 8 of byte `at` on, of which the last `bit` may be any.
+template <class Bytes>
+HEARTH_INLINE uint bits_at(Bytes block, uint at, uint bit) {
+  return word_at(block, at) >> bit;
 }
 template <class Bytes>
 HEARTH_INLINE float half_at(Bytes block, uint at) {
@@ -67,11 +76,14 @@ HEARTH_INLINE uint signed_codes(uint zero, uint magnitudes, uint negative) {
 #if HEARTH_HAS_PICK4
 // Bytes of a table of 16, in four words, by the low (shift 0) or the high (4) nibbles of a word.
 HEARTH_INLINE uint pick_by_nibbles(uint word, uint shift, uint t0, uint t1, uint t2, uint t3) {
-  // Of a nibble's top bit, which half of the table.
-  uint halves = ((word & 0x88888888u) >> 1) | 0x32103210u;
-  uint first = metal::pick4(metal::pick4(t0, t1, word), metal::pick4(t2, t3, word), halves);
-  uint last = metal::pick4(metal::pick4(t0, t1, word >> 16), metal::pick4(t2, t3, word >> 16),
-                           halves >> 16);
+  // Places within a half of the table, and of a nibble's top bit, which half.
+  uint places = word & 0x77777777u, halves = ((word & 0x88888888u) >> 1) | 0x32103210u;
+  uint low0 = metal::kept(t0), high0 = metal::kept(t2);
+  uint first =
+      metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places), halves);
+  places >>= 16;
+  uint last =
+      metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places), halves >> 16);
   return metal::pick4(first, last, shift == 0u ? 0x6420u : 0x7531u);
 }
 #endif
@@ -83,7 +95,13 @@ struct Format {
   enum { zero = kZero };
   enum { has_least = 0 };
   enum { step_elements = 32 };
+  enum { together = 2, apart = 1 };
 
+  static HEARTH_INLINE uint lift(uint) { return 0u; }
+  template <class Bytes>
+  static HEARTH_INLINE uint lifted(Bytes block, uint g, uint q) {
+    return F::four(block, g, q);
+  }
   template <class Bytes>
   static HEARTH_INLINE uint code(Bytes block, uint e) {
     return (F::four(block, e >> 4, (e >> 2) & 3u) >> (8u * (e & 3u))) & 255u;

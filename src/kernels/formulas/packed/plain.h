@@ -38,6 +38,11 @@ template <class Bytes>
 HEARTH_INLINE uint four_split_nibbles(Bytes block, uint at, uint g, uint q) {
   return (word_at(block, at + 4u * q) >> (4u * g)) & (15u * kFour);
 }
+// The same where they lie: shifted up by 4 g bits.
+template <class Bytes>
+HEARTH_INLINE uint four_lifted_nibbles(Bytes block, uint at, uint g, uint q) {
+  return word_at(block, at + 4u * q) & ((15u * kFour) << (4u * g));
+}
 // Fifth bits, which lie in order from `at` on.
 template <class Bytes>
 HEARTH_INLINE uint four_fifth_bits(Bytes block, uint at, uint g, uint q) {
@@ -49,6 +54,11 @@ struct Q4_0 : Format<Q4_0, 32u, 18u, 8> {
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     return four_split_nibbles(block, 2u, g, q);
+  }
+  static HEARTH_INLINE uint lift(uint g) { return 4u * g; }
+  template <class Bytes>
+  static HEARTH_INLINE uint lifted(Bytes block, uint g, uint q) {
+    return four_lifted_nibbles(block, 2u, g, q);
   }
   template <class Bytes>
   static HEARTH_INLINE float step(Bytes block, uint) {
@@ -62,6 +72,11 @@ struct Q4_1 : Format<Q4_1, 32u, 20u, 0> {
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     return four_split_nibbles(block, 4u, g, q);
+  }
+  static HEARTH_INLINE uint lift(uint g) { return 4u * g; }
+  template <class Bytes>
+  static HEARTH_INLINE uint lifted(Bytes block, uint g, uint q) {
+    return four_lifted_nibbles(block, 4u, g, q);
   }
   template <class Bytes>
   static HEARTH_INLINE float step(Bytes block, uint) {

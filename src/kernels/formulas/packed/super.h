@@ -15,6 +15,12 @@ HEARTH_INLINE uint four_planes(Bytes block, uint at, uint g, uint q) {
   uint word = word_at(block, at + 32u * (g >> 3) + place_in_32(g, q));
   return (word >> (2u * ((g >> 1) & 3u))) & (3u * kFour);
 }
+// The same where they lie: shifted up by plane_lift() bits.
+HEARTH_INLINE uint plane_lift(uint g) { return 2u * ((g >> 1) & 3u); }
+template <class Bytes>
+HEARTH_INLINE uint four_lifted_planes(Bytes block, uint at, uint g, uint q) {
+  return word_at(block, at + 32u * (g >> 3) + place_in_32(g, q)) & ((3u * kFour) << plane_lift(g));
+}
 // Bits: 32 bytes have those of 256 elements.
 template <class Bytes>
 HEARTH_INLINE uint four_bit_planes(Bytes block, uint at, uint g, uint q) {
@@ -26,14 +32,27 @@ HEARTH_INLINE uint four_nibble_planes(Bytes block, uint at, uint g, uint q) {
   uint word = word_at(block, at + 32u * (g >> 2) + place_in_32(g, q));
   return (word >> (4u * ((g >> 1) & 1u))) & (15u * kFour);
 }
+// The same where they lie: shifted up by nibble_plane_lift() bits.
+HEARTH_INLINE uint nibble_plane_lift(uint g) { return 4u * ((g >> 1) & 1u); }
+template <class Bytes>
+HEARTH_INLINE uint four_lifted_nibble_planes(Bytes block, uint at, uint g, uint q) {
+  uint word = word_at(block, at + 32u * (g >> 2) + place_in_32(g, q));
+  return word & ((15u * kFour) << nibble_plane_lift(g));
+}
 
 // scales [16], qs [64], d [2], dmin [2]: a scale is 4 bits for d and 4 for dmin.
 struct Q2_K : Format<Q2_K, 256u, 84u, 0> {
   enum { step_elements = 16 };
   enum { has_least = 1 };
+  enum { together = 4 };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     return four_planes(block, 16u, g, q);
+  }
+  static HEARTH_INLINE uint lift(uint g) { return plane_lift(g); }
+  template <class Bytes>
+  static HEARTH_INLINE uint lifted(Bytes block, uint g, uint q) {
+    return four_lifted_planes(block, 16u, g, q);
   }
   template <class Bytes>
   static HEARTH_INLINE float step(Bytes block, uint g) {
@@ -49,9 +68,22 @@ struct Q2_K : Format<Q2_K, 256u, 84u, 0> {
 // less 32: the low 4 of all 16 in 8 bytes, then the high 2.
 struct Q3_K : Format<Q3_K, 256u, 110u, 4> {
   enum { step_elements = 16 };
+  enum { together = 4 };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     return four_planes(block, 32u, g, q) | (four_bit_planes(block, 0u, g, q) << 2);
+  }
+  // The last of four planes has no bits above it for a third.
+  static HEARTH_INLINE uint lift(uint g) {
+    uint plane = (g >> 1) & 3u;
+    return plane == 3u ? 4u : 2u * plane;
+  }
+  template <class Bytes>
+  static HEARTH_INLINE uint lifted(Bytes block, uint g, uint q) {
+    uint plane = (g >> 1) & 3u, place = place_in_32(g, q), up = lift(g);
+    uint low = word_at(block, 32u + 32u * (g >> 3) + place) >> (2u * plane - up);
+    uint third = bits_at(block, place, 4u * (g >> 3)) << 2;  // from bit 2 + plane on
+    return (low & ((3u * kFour) << up)) | ((third << (up - plane)) & ((4u * kFour) << up));
   }
   template <class Bytes>
   static HEARTH_INLINE float step(Bytes block, uint g) {
@@ -87,6 +119,11 @@ struct Q4_K : Format<Q4_K, 256u, 144u, 0> {
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     return four_nibble_planes(block, 16u, g, q);
   }
+  static HEARTH_INLINE uint lift(uint g) { return nibble_plane_lift(g); }
+  template <class Bytes>
+  static HEARTH_INLINE uint lifted(Bytes block, uint g, uint q) {
+    return four_lifted_nibble_planes(block, 16u, g, q);
+  }
   template <class Bytes>
   static HEARTH_INLINE float step(Bytes block, uint g) {
     return half_at(block, 0u) * float(scale_of_32(block, 4u, g));
@@ -118,11 +155,14 @@ struct Q5_K : Format<Q5_K, 256u, 176u, 0> {
 // qh their high 2; scales are signed bytes.
 struct Q6_K : Format<Q6_K, 256u, 210u, 32> {
   enum { step_elements = 16 };
+  enum { apart = 2 };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     uint word = word_at(block, 64u * (g >> 3) + 16u * (g & 3u) + 4u * q);
-    uint low = (word >> (g & 4u)) & (15u * kFour);
-    return low | (four_planes(block, 128u, g, q) << 4);
+    // Of two groups that share bytes: those of the first in bits 0 and 1, of the other in 4 and 5.
+    uint high = bits_at(block, 128u + 32u * (g >> 3) + place_in_32(g, q), g & 2u);
+    if ((g & 4u) == 0u) return (word & (15u * kFour)) | ((high << 4) & (48u * kFour));
+    return ((word >> 4) & (15u * kFour)) | (high & (48u * kFour));
   }
   template <class Bytes>
   static HEARTH_INLINE float step(Bytes block, uint g) {

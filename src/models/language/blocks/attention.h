@@ -24,9 +24,9 @@ struct Rotation {
   Array frequencies;  // f32 [2, dims / 2]
 };
 
-// attention() within whole texts (Batch::width): q [rows, heads, d], k [rows, kv_heads, d], v [rows,
-// kv_heads, dv] -> [rows, heads, dv]. Rows see all of their text where it has a length, else what
-// comes before them and themselves; `options` has the rest.
+// attention() within whole texts (Batch::width): q [rows, heads, d], k [rows, kv_heads, d], v
+// [rows, kv_heads, dv] -> [rows, heads, dv]. Rows see all of their text where it has a length, else
+// what comes before them and themselves; `options` has the rest.
 Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const Batch& batch,
                          const PagedAttentionOptions& options);
 

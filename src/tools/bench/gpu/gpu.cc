@@ -162,6 +162,7 @@ void bench_gpu(Bench& bench) {
   bench_gpu_latency(bench);
   bench_gpu_training(bench);
   device.trim();
+  bench_gpu_paged(bench);
   bench_gpu_language(bench);
 }
 

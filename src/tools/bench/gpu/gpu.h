@@ -57,6 +57,7 @@ void bench_gpu_packed(Bench& bench, MemoryLimits& limits);
 void bench_gpu_sort(Bench& bench);
 void bench_gpu_latency(Bench& bench);
 void bench_gpu_training(Bench& bench);
+void bench_gpu_paged(Bench& bench);
 void bench_gpu_language(Bench& bench);
 
 }  // namespace hearth::tools

@@ -21,6 +21,9 @@ class CudaFunction : public runtime::Function {
   virtual void make_ready(const runtime::Command& /*command*/) const {}
   virtual void enqueue(const runtime::Command& command, Stream stream) const = 0;
   // Adds the command to a graph, after the nodes `after`.
+  // What waits by itself for the command before it, if that does so too, may be started before that
+  // has ended: its edge is then kProgrammaticEdge.
+  virtual bool waits() const noexcept { return false; }
   virtual GraphNode add_node(const runtime::Command& command, Graph graph,
                              std::span<const GraphNode> after) const = 0;
   // Gives the node of another command of this function the arguments and sizes of `command`. False

@@ -65,12 +65,20 @@ void CudaGraph::build(std::span<const Command> commands) {
       beside.clear();
     }
     const CudaFunction& function = function_of(command);
-    Node node{function.add_node(command, parts_.back().graph, before),
+    const bool starts_early = api.cuGraphAddDependencies_v2 != nullptr && before.size() == 1 &&
+                              function.waits() && nodes_.back().function->waits();
+    Node node{function.add_node(command, parts_.back().graph,
+                                starts_early ? std::span<const GraphNode>() : before),
               &function,
               command.groups,
               command.threads,
               argument_values(command),
               parts_.size() - 1};
+    if (starts_early) {
+      context_.check(api.cuGraphAddDependencies_v2(parts_.back().graph, before.data(), &node.handle,
+                                                   &kProgrammaticEdge, 1),
+                     "cuGraphAddDependencies");
+    }
     parts_.back().early = command.early;
     beside.push_back(node.handle);
     kernels_.push_back(node.function->remembered_name());

@@ -19,6 +19,11 @@ namespace hearth::cuda {
 // Long ones of one group that follow one another are branches: each fills the card where another
 // ends. Remembers what each node was given, so that an update touches only what changed.
 //
+// Where two kernels that follow one another wait by themselves (CudaFunction::waits()), the later
+// is started while the earlier runs, and only its work waits for the end of that: a kernel's start
+// is not added to the chain. Each waits before it touches memory, so that the end of one is the end
+// of all before it.
+//
 // A command with an early result ends a graph, and the rest is another: an event between them says
 // when the result is there, and the card begins while the host still launches the rest.
 class CudaGraph final : public runtime::Executable {

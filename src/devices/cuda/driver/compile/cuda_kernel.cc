@@ -15,6 +15,13 @@ CudaKernel::CudaKernel(Context& context, const runtime::KernelSource& source,
   const Context::Scope scope(context, Context::Use::call);
   function_ = module_->function(source.name);
   ask_for_threadgroup_memory(most_threadgroup_bytes);
+  // Of kernels/prelude/cuda.h: as of this version texts wait for the launch before them.
+  constexpr int kWaitingVersion = 90;
+  int version = 0;
+  context.check(
+      context.api().cuFuncGetAttribute(&version, FunctionAttribute::ptx_version, function_),
+      "cuFuncGetAttribute");
+  waits_ = version >= kWaitingVersion;
 }
 
 void CudaKernel::ask_for_threadgroup_memory(std::int64_t most) {

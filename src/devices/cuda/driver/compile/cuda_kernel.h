@@ -21,6 +21,7 @@ class CudaKernel final : public CudaFunction {
   CudaKernel(const CudaKernel&) = delete;
   CudaKernel& operator=(const CudaKernel&) = delete;
 
+  bool waits() const noexcept override { return waits_; }
   void enqueue(const runtime::Command& command, Stream stream) const override;
   GraphNode add_node(const runtime::Command& command, Graph graph,
                      std::span<const GraphNode> after) const override;
@@ -37,6 +38,7 @@ class CudaKernel final : public CudaFunction {
   std::shared_ptr<const CudaModule> module_;
   FunctionHandle function_ = nullptr;
   unsigned large_bytes_ = 0;  // that each launch asks for
+  bool waits_ = false;
   // Of the current command.
   mutable std::vector<void*> values_;
   mutable std::vector<std::byte> batch_;

@@ -1,0 +1,138 @@
+// Products of packed weights with few rows by tensor cores: kernels/packed/tiles.metal.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "codegen/dialect_types.h"
+#include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
+#include "kernels/packed/format_struct.h"
+#include "kernels/packed/packed.h"
+#include "ops/packed/blocks.h"
+
+namespace hearth::gpu {
+
+#include "kernels/packed/params.h"
+
+namespace {
+
+constexpr std::int64_t kMostTileRows = 16;  // of x; beyond them the dequantized weight is faster
+constexpr std::int64_t kTileVector = 16;    // bytes
+constexpr std::int64_t kTileScaleBytes = 8;
+// Simdgroups that share out the inner axis: more where there are few tiles of outputs.
+constexpr std::int64_t kFewTileSimdgroups = 4, kManyTileSimdgroups = 8;
+constexpr std::int64_t kTilesForFew = 4;  // of a processor
+// Threads that a processor shall have registers for: of one tile of columns; of wide formats; and
+// of two tiles, or where weights are read byte by byte.
+constexpr std::int64_t kOneTileThreads = 512, kWideTileThreads = 384, kTwoTilesThreads = 256;
+// Bytes of a unit beyond which a format is wide: what lanes hold of weights on their way.
+constexpr std::int64_t kNarrowUnit = 28;
+// Units of a row are counted in 32 bits, with room for what they are multiplied by.
+constexpr std::int64_t kMostTileUnits = std::int64_t{1} << 22;
+
+std::int64_t rows_of(const Signature& signature) {
+  const Shape& x = signature.inputs[0].shape;
+  return element_count(x) / std::max<std::int64_t>(x.back(), 1);
+}
+
+// Vectors in which a simdgroup stages blocks, their steps, and scales of x, or more.
+std::int64_t tile_vectors(DType format, std::int64_t tiles, bool whole, std::int64_t alignment) {
+  const std::int64_t bytes = bytes_of(format, std::int64_t{kTileUnits} * kUnit);
+  const std::int64_t packets = (bytes + (whole ? kTileVector - alignment : 0) + 15) / kTileVector;
+  // Two steps and two least values of each unit, or fewer.
+  const std::int64_t step_vectors = kTileRows * (2 * kTileUnits + 4) / 4;
+  const std::int64_t scale_vectors =
+      kTileUnits * tiles * kTileColumns * kTileScaleBytes / kTileVector;
+  return kTileRows * (packets | 1) + 1 + 2 * step_vectors + scale_vectors;
+}
+
+std::int64_t tile_threads(DType format, std::int64_t tiles, bool whole) {
+  if (tiles > 1 || !whole) return kTwoTilesThreads;
+  return bytes_of(format, kUnit * block_of(format)) > kNarrowUnit * block_of(format)
+             ? kWideTileThreads
+             : kOneTileThreads;
+}
+
+}  // namespace
+
+bool fits_packed_tiles(const Signature& signature) {
+  const std::int64_t units = signature.inputs[0].shape.back() / kUnit, rows = rows_of(signature);
+  const DType format = ParamReader(signature.statics).dtype();
+  // Pieces are whole blocks.
+  return signature.inputs[0].dtype != DType::f64 && rows > 1 && rows <= kMostTileRows &&
+         units > 0 && units < kMostTileUnits &&
+         std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
+}
+
+Prepared prepare_packed_tiles(const Signature& signature) {
+  auto plan = std::make_shared<StepPlan>();
+  if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
+  const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
+  const DType format = ParamReader(signature.statics).dtype();
+  const std::int64_t rows = rows_of(signature), outputs = weight.shape[0];
+  const std::int64_t units = x.shape.back() / kUnit;
+  const std::int64_t tiles = ceil_div(rows, std::int64_t{kTileColumns});
+  const std::int64_t columns = tiles * kTileColumns;
+  const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
+  const bool has_bias = signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
+  const StridedOperand from = strided_operand(x, 0), bytes = strided_operand(weight, 1);
+  Shape lines = x.shape;
+  Strides steps = x.strides;
+  lines.erase(lines.rank() - 1);
+  steps.erase(steps.rank() - 1);
+  merge_kernel_axes(&lines, {&steps});
+  const std::string dtype = dtype_struct(x.dtype);
+  const char* const type = dialect_type(x.dtype);
+
+  const StepArgument codes = workspace(*plan, ceil_div(units, 2) * 2 * columns * kUnit);
+  const StepArgument scales = workspace(*plan, units * columns * kTileScaleBytes);
+  plan->add_step(
+      KernelCall("packed/codes.metal", "code_columns", {dtype, std::to_string(lines.rank())})
+          .read(type, "x", from.argument)
+          .write("uint", "codes", codes)
+          .write("uint2", "scales", scales)
+          .constants(CodeRowsParams<kRuntimeRank>{
+              .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
+          .step(*plan, {static_cast<std::uint32_t>(columns)}, {kThreads}, kThreads));
+
+  const runtime::DeviceTraits& device = *signature.device;
+  const std::int64_t groups = ceil_div(outputs, std::int64_t{kTileRows});
+  const std::int64_t row_bytes = weight.shape.back();
+  const std::int64_t stride = outputs == 1 ? row_bytes : weight.strides[0];
+  const std::int64_t step = std::gcd(std::gcd(size_of(format), stride), kTileVector);
+  const PackedTileParams params{
+      .rows = rows,
+      .outputs = outputs,
+      .units = units,
+      .base = bytes.base,
+      .stride = stride,
+      .end = bytes.base + std::max<std::int64_t>(0, (outputs - 1) * stride) + row_bytes};
+  plan->add_step(true, [&](bool whole, bool rare) {
+    const std::int64_t alignment = whole ? step : 1;
+    const std::int64_t each = tile_vectors(format, tiles, whole, alignment);
+    std::int64_t simdgroups =
+        groups < kTilesForFew * processors(device) ? kManyTileSimdgroups : kFewTileSimdgroups;
+    while (simdgroups > 1 && simdgroups * each * kTileVector > device.threadgroup_memory) {
+      simdgroups /= 2;
+    }
+    const std::int64_t threads = simdgroups * kSimdWidth;
+    return KernelCall("packed/tiles.metal", "packed_tiles",
+                      {format_struct(format), dtype, std::to_string(tiles), truth(has_bias),
+                       truth(added >= 0), truth(whole), std::to_string(alignment)})
+        .read("uint4", "codes", codes)
+        .read("uint4", "scales", scales)
+        .read("uchar", "weight", whole ? aligned(bytes.argument, kTileVector) : bytes.argument)
+        .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)
+        .read(type, "added", added >= 0 ? input_argument(signature, added) : from.argument)
+        .write(type, "y", output_argument(signature))
+        .constants(params)
+        .threadgroup("uint4", "staged", each * simdgroups)
+        .work(product_work(1, rows, outputs, units * kUnit))
+        .step(*plan, {static_cast<std::uint32_t>(groups)}, {static_cast<std::uint32_t>(threads)},
+              tile_threads(format, tiles, whole), rare);
+  });
+  return prepared_steps(std::move(plan));
+}
+
+}  // namespace hearth::gpu

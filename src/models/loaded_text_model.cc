@@ -1,0 +1,76 @@
+#include "models/loaded_text_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/json.h"
+#include "hearth/error.h"
+#include "models/language/cache.h"
+#include "models/serving/cache_plan.h"
+
+namespace hearth {
+inline namespace v0 {
+namespace {
+
+constexpr std::int64_t kMostCacheBytes = std::int64_t{1} << 30;  // where nobody says how many
+
+models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
+                                           const TextModelOptions& options) {
+  models::SchedulerOptions scheduler{.most_running = options.most_texts, .drafts = options.drafts};
+  if (!options.keys.empty()) scheduler.keys = models::cache_type_from_name(options.keys);
+  if (!options.values.empty()) scheduler.values = models::cache_type_from_name(options.values);
+  if (options.cache_bytes > 0) {
+    scheduler.memory = options.cache_bytes;
+    return scheduler;
+  }
+  models::SchedulerOptions of_one = scheduler;
+  of_one.pages = models::pages_of(model.config.context, scheduler.page_size) + 1;
+  of_one.shares_prefixes = false;
+  scheduler.memory = std::min(
+      kMostCacheBytes, models::cache_bytes(model.config, models::cache_options(
+                                                             model.config, model.compute, of_one)));
+  return scheduler;
+}
+
+}  // namespace
+
+TextModel::Loaded::Loaded(models::LoadedModel model, const TextModelOptions& options)
+    : model_(std::move(model)), options_(options) {}
+
+void TextModel::Loaded::require_causal() const {
+  if (language().config.is_causal) return;
+  throw Error(ErrorCode::unsupported, "text model: texts of an encoder; got one of the family " +
+                                          language().config.architecture +
+                                          ", expected a causal model");
+}
+
+models::Scheduler& TextModel::Loaded::scheduler() {
+  const std::lock_guard lock(mutex_);
+  if (!scheduler_) scheduler_.emplace(model_, scheduler_options(model_.model, options_));
+  return *scheduler_;
+}
+
+std::shared_ptr<models::grammar::Constraint> TextModel::Loaded::constraint(
+    const std::string& gbnf, const std::string& json_schema) {
+  if (gbnf.empty() && json_schema.empty()) return nullptr;
+  if (!gbnf.empty() && !json_schema.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "text model: two grammars; got a grammar and a JSON schema, expected one of both");
+  }
+  using models::grammar::Grammar;
+  auto grammar = std::make_shared<const Grammar>(
+      gbnf.empty() ? Grammar::from_schema_text(json_schema)
+                   : Grammar::from_gbnf(gbnf, "root", [this](std::string_view text) {
+                       return tokenizer().find(text);
+                     }));
+  return std::make_shared<models::grammar::Constraint>(std::move(grammar), trie());
+}
+
+std::shared_ptr<const models::grammar::TokenTrie> TextModel::Loaded::trie() {
+  const std::lock_guard lock(mutex_);
+  if (!trie_) trie_ = std::make_shared<const models::grammar::TokenTrie>(tokenizer());
+  return trie_;
+}
+
+}  // namespace v0
+}  // namespace hearth

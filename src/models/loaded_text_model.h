@@ -1,0 +1,45 @@
+// What the copies of a TextModel share, and its conversations with them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "hearth/models.h"
+#include "models/grammar/grammar.h"
+#include "models/language/load_model.h"
+#include "models/serving/scheduler.h"
+
+namespace hearth {
+inline namespace v0 {
+
+// Calls from several threads at once are fine.
+class TextModel::Loaded {
+ public:
+  Loaded(models::LoadedModel model, const TextModelOptions& options);
+
+  const models::LoadedModel& model() const noexcept { return model_; }
+  const models::LanguageModel& language() const noexcept { return model_.model; }
+  const models::Tokenizer& tokenizer() const noexcept { return model_.tokenizer; }
+
+  // Throws Error{unsupported} of an encoder.
+  void require_causal() const;
+  // Made when the first text is asked for.
+  models::Scheduler& scheduler();
+  // Null where both are empty; Error{invalid_argument} where neither is.
+  std::shared_ptr<models::grammar::Constraint> constraint(const std::string& gbnf,
+                                                          const std::string& json_schema);
+
+ private:
+  std::shared_ptr<const models::grammar::TokenTrie> trie();
+
+  models::LoadedModel model_;
+  TextModelOptions options_;
+  std::mutex mutex_;
+  std::shared_ptr<const models::grammar::TokenTrie> trie_;
+  std::optional<models::Scheduler> scheduler_;  // ends before the model goes
+};
+
+}  // namespace v0
+}  // namespace hearth

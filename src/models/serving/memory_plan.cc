@@ -1,0 +1,146 @@
+#include "models/serving/memory_plan.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "hearth/error.h"
+#include "models/language/read_config.h"
+#include "models/serving/cache_plan.h"
+
+namespace hearth::models {
+namespace {
+
+// At least the bytes of caches and states, where they may be more than an integer holds.
+double most_bytes(const LanguageConfig& config, double rows, double sequences) {
+  const auto product = [](std::initializer_list<std::int64_t> sizes) {
+    double all = 1;
+    for (const std::int64_t size : sizes) all *= static_cast<double>(size);
+    return all;
+  };
+  double elements = 0;
+  for (const LayerConfig& layer : config.layers) {
+    const AttentionConfig& attention = layer.attention;
+    elements += rows * (product({attention.kv_heads, attention.key_dim}) +
+                        product({attention.kv_heads, attention.value_dim}));
+    if (attention.latent) {
+      elements +=
+          rows * (product({attention.latent->rank}) + product({attention.latent->rope_dims}));
+    }
+  }
+  const DeltaConfig& delta = config.delta;
+  const ScanConfig& scan = config.scan;
+  const double channels = 2 * product({delta.key_heads, delta.key_dim}) +
+                          product({delta.value_heads, delta.value_dim}) +
+                          product({scan.heads, scan.head_dim}) +
+                          2 * product({scan.groups, scan.state});
+  const double of_layer = product({delta.value_heads, delta.key_dim, delta.value_dim}) +
+                          product({scan.heads, scan.head_dim, scan.state}) +
+                          channels * (product({delta.kernel}) + product({scan.kernel}));
+  return 8 * (elements + static_cast<double>(config.layers.size()) * sequences * of_layer);
+}
+
+std::int64_t vocabulary_of(const NamedArrays& weights) {
+  for (const NamedArray& each : weights) {
+    if (each.name == "token_embd.weight") return each.array.shape(0);
+  }
+  return 0;
+}
+
+// Columns of the arrays that live at once in the widest block, of one row.
+std::int64_t widest_columns(const LanguageConfig& config) {
+  std::int64_t widest = 0;
+  for (const LayerConfig& layer : config.layers) {
+    const AttentionConfig& attention = layer.attention;
+    const DeltaConfig& delta = config.delta;
+    const ScanConfig& scan = config.scan;
+    std::int64_t mixer = 0;
+    switch (layer.mixer) {
+      case Mixer::attention:
+        mixer = attention.heads * (attention.key_dim + attention.value_dim) +
+                attention.kv_heads * (attention.key_dim + attention.value_dim);
+        break;
+      case Mixer::delta:
+        mixer = 4 * delta.key_heads * delta.key_dim + 3 * delta.value_heads * delta.value_dim;
+        break;
+      case Mixer::scan:
+        mixer = 3 * scan.heads * scan.head_dim + 4 * scan.groups * scan.state;
+        break;
+    }
+    // Gate and up; their product takes the gate's place.
+    const std::int64_t feed_forward = 2 * layer.hidden + 2 * layer.experts.shared_hidden +
+                                      2 * layer.experts.used * layer.experts.hidden;
+    widest = std::max({widest, mixer, feed_forward});
+  }
+  // The residual, its norm, and what a block gives.
+  return widest + 3 * config.dim;
+}
+
+void require_plan_options(const MemoryPlanOptions& options) {
+  const auto refuse = [](const char* name, std::int64_t value, const char* expected) {
+    throw Error(ErrorCode::invalid_argument, std::string("memory plan: ") + name +
+                                                 " out of range; got " + std::to_string(value) +
+                                                 ", expected " + expected);
+  };
+  if (options.context < 0) refuse("context", options.context, "at least 0");
+  if (options.sequences < 1) refuse("sequences", options.sequences, "at least 1");
+  if (options.prompt_rows < 1) refuse("prompt_rows", options.prompt_rows, "at least 1");
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& options) {
+  require_plan_options(options);
+  const LanguageConfig config = read_config(files.contents.metadata, files.kind);
+  MemoryPlan plan;
+  plan.context = options.context == 0 ? config.context : options.context;
+  plan.sequences = options.sequences;
+  for (const NamedArray& each : files.contents.arrays) {
+    plan.weights += bytes_of(each.array.dtype(), each.array.size());
+  }
+  const SchedulerOptions defaults;
+  const auto sequences = static_cast<double>(options.sequences);
+  const double rows =
+      (static_cast<double>(plan.context) + static_cast<double>(defaults.page_size)) * sequences;
+  const double columns = static_cast<double>(widest_columns(config)) +
+                         static_cast<double>(vocabulary_of(files.contents.arrays));
+  if (most_bytes(config, rows, sequences) + 16 * rows * columns > 0x1p62) {
+    throw Error(ErrorCode::invalid_argument, "memory plan: more than any memory; got " +
+                                                 std::to_string(options.sequences) +
+                                                 " sequences of " + std::to_string(plan.context) +
+                                                 " tokens, expected less than 2^62 bytes");
+  }
+  const std::int64_t rows_of_step =
+      config.is_causal ? std::min(options.prompt_rows, plan.context) + options.sequences
+                       : plan.context * options.sequences;
+  const std::int64_t scores =
+      config.is_causal ? options.sequences * vocabulary_of(files.contents.arrays) : 0;
+  const auto size = static_cast<std::int64_t>(size_of(options.compute));
+  plan.activations =
+      rows_of_step * widest_columns(config) * size + 2 * scores * std::max<std::int64_t>(size, 4);
+  if (!config.is_causal) return plan;  // encoders remember nothing
+  SchedulerOptions texts{.pages = pages_of(plan.context, defaults.page_size) * options.sequences,
+                         .most_running = options.sequences,
+                         .shares_prefixes = false};
+  if (!options.keys.empty()) texts.keys = cache_type_from_name(options.keys);
+  if (!options.values.empty()) texts.values = cache_type_from_name(options.values);
+  const CacheOptions caches = with_padding(cache_options(config, options.compute, texts));
+  CacheOptions pages = caches, states = caches;
+  pages.states = pages.saved_states = 0;
+  states.pages = 0;
+  plan.caches = cache_bytes(config, pages);
+  plan.states = cache_bytes(config, states);
+  return plan;
+}
+
+}  // namespace hearth::models
+
+namespace hearth {
+inline namespace v0 {
+
+MemoryPlan memory_plan(const std::string& path, const MemoryPlanOptions& options) {
+  return models::plan_memory(models::read_model_contents(path), options);
+}
+
+}  // namespace v0
+}  // namespace hearth

@@ -1,0 +1,23 @@
+#include "tools/lm/chat_template_option.h"
+
+#include <cstdint>
+
+#include "io/file.h"
+
+namespace hearth::tools {
+
+void add_chat_template_option(Command& command, std::string& path) {
+  command
+      .option("--chat-template", path,
+              "A file in the language of jinja2 in place of the model's own")
+      .value_name("FILE");
+}
+
+void set_chat_template(models::LoadedModel& loaded, const std::string& path) {
+  constexpr std::uint64_t kMostTemplateFileBytes = 16u << 20;
+  if (path.empty()) return;
+  const auto bytes = io::read_file(path, kMostTemplateFileBytes);
+  loaded.chat_template.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+}  // namespace hearth::tools

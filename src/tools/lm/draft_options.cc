@@ -1,0 +1,34 @@
+#include "tools/lm/draft_options.h"
+
+#include "tools/lm/load_with_progress.h"
+#include "tools/output.h"
+
+namespace hearth::tools {
+
+void add_draft_options(Command& command, DraftArguments& arguments) {
+  command
+      .option("--draft-model", arguments.model,
+              "A smaller model of the same tokens that guesses ahead; the text stays the same")
+      .value_name("FILE");
+  command
+      .option(
+          "--drafts", arguments.drafts,
+          "Tokens guessed ahead and checked in one step, looked up in the text where there is no "
+          "--draft-model [0; 8 with one]")
+      .range(std::int64_t{0}, std::int64_t{256});
+}
+
+std::unique_ptr<const models::LoadedModel> load_draft_model(const DraftArguments& arguments,
+                                                            models::LoadOptions options) {
+  if (arguments.model.empty()) return nullptr;
+  options.adapters.clear();
+  return std::make_unique<models::LoadedModel>(load_with_progress(arguments.model, options));
+}
+
+std::string held_text(std::int64_t held, std::int64_t guessed) {
+  const double share = guessed == 0 ? 0 : static_cast<double>(held) / static_cast<double>(guessed);
+  return std::to_string(held) + " of " + std::to_string(guessed) + " guesses held (" +
+         decimal(100 * share, 0) + " %)";
+}
+
+}  // namespace hearth::tools

@@ -1,0 +1,16 @@
+#include "tools/lm/load_with_progress.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "tools/progress_bar.h"
+
+namespace hearth::tools {
+
+models::LoadedModel load_with_progress(const std::string& path, models::LoadOptions options) {
+  ProgressBar bar("loading " + std::filesystem::path(path).filename().string());
+  options.progress = [&](double share) { bar.show(share); };
+  return models::load_language_model(path, options);
+}
+
+}  // namespace hearth::tools
