@@ -184,6 +184,11 @@ TEST(JsonSchema, RefusesByName) {
       {R"({"$ref":"#"})", "leads back to itself"},
       {R"({"anyOf":[{"$ref":"#"},{"type":"null"}]})", "leads back to itself"},
       {R"({"allOf":[{"$ref":"#"}]})", "nested too deep"},
+      {R"({"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]})", "ever whole"},
+      {R"({"type":"array","items":{"$ref":"#"},"minItems":1})", "ever whole"},
+      {R"({"$ref":"#/$defs/x","$defs":{"x":{"anyOf":[{"type":"array","prefixItems":[
+           {"$ref":"#/$defs/x"}],"minItems":1}]}}})",
+       "ever whole"},
       {R"({"allOf":[{"type":"null"},{"type":"string"}]})", "exclude each other"},
       {R"x({"pattern":"(?=a)"})x", "assertion"},
       {R"({"pattern":"(a"})", "group without"},

@@ -18,8 +18,8 @@ using models::grammar::Grammar;
 using models::grammar::TokenTrie;
 
 ConstraintCache::Shared constraint_of(const std::string& gbnf) {
-  static const auto trie = std::make_shared<const TokenTrie>(
-      std::vector<std::string>{"a", "b", ""}, std::vector<std::int32_t>{2});
+  static const auto trie = std::make_shared<const TokenTrie>(std::vector<std::string>{"a", "b", ""},
+                                                             std::vector<std::int32_t>{2});
   return std::make_shared<Constraint>(std::make_shared<const Grammar>(Grammar::from_gbnf(gbnf)),
                                       trie);
 }
@@ -70,9 +70,8 @@ TEST(ServeConstraintCache, BytesBoundWhatIsKept) {
 TEST(ServeConstraintCache, WhatFailsIsNotKept) {
   ConstraintCache cache(1 << 20);
   for (int i = 0; i < 10; ++i) {
-    check::error_of(ErrorCode::invalid_argument, [&] {
-      cache.find_or_make("a", [] { return constraint_of("root ::= ("); });
-    });
+    check::error_of(ErrorCode::invalid_argument,
+                    [&] { cache.find_or_make("a", [] { return constraint_of("root ::= ("); }); });
   }
   EXPECT_EQ(cache.size(), 0u);
   EXPECT_NE(cache.find_or_make("a", [] { return constraint_of(long_grammar(1)); }), nullptr);

@@ -15,8 +15,9 @@ Syntax with_finite_texts(Syntax syntax) {
   if (keep_finite_texts(&syntax)) return syntax;
   const Automaton cycles(syntax);  // says of a rule that begins with itself which one it is
   throw Error(ErrorCode::invalid_argument,
-              std::string(kNeverEnds) + "; got a root that needs itself, or a character of no "
-                                        "range, expected a text that may end");
+              std::string(kNeverEnds) +
+                  "; got a root that needs itself, or a character of no "
+                  "range, expected a text that may end");
 }
 
 void check_tokens(const Automaton& automaton, std::size_t vocabulary) {

@@ -30,9 +30,9 @@ namespace hearth::models::grammar {
 // Immutable; may be shared by threads.
 class Grammar {
  public:
-  // See parse_gbnf(). Throws Error{invalid_argument}, also for a grammar of which no text ever ends,
-  // and Error{unsupported} for one that is too large with its repetitions written out. Alternatives
-  // that never end are left out.
+  // See parse_gbnf(). Throws Error{invalid_argument}, also for a grammar of which no text ever
+  // ends, and Error{unsupported} for one that is too large with its repetitions written out.
+  // Alternatives that never end are left out.
   static Grammar from_gbnf(std::string_view text, std::string_view root = "root",
                            const FindToken& find = {});
   // The texts that are JSON of a schema: see gbnf_of_schema().

@@ -46,7 +46,7 @@ class ConstraintCache {
 
   const std::size_t most_bytes_;
   std::counting_semaphore<kMostMakers> makers_{kMostMakers};
-  mutable std::mutex mutex_;   // of what follows
+  mutable std::mutex mutex_;  // of what follows
   std::list<Entry> entries_;  // the last that was asked for first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
 };

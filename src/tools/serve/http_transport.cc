@@ -81,8 +81,8 @@ ApiError bad_request(int status, const std::string& message) {
 }
 
 ApiError too_long_body(std::size_t most_bytes) {
-  return bad_request(413, "the body is too long; expected at most " + std::to_string(most_bytes) +
-                              " bytes");
+  return bad_request(
+      413, "the body is too long; expected at most " + std::to_string(most_bytes) + " bytes");
 }
 
 // What is wrong with a body before it is read: where it ends must have one meaning, for those that
@@ -155,7 +155,8 @@ class HttpTransport::Server final : public httplib::Server {
         });
     Post(".*", [this](const httplib::Request& request, httplib::Response& response,
                       const httplib::ContentReader& reader) { post(request, response, reader); });
-    // What the library refuses by itself has no body. Where the next request begins is unknown then.
+    // What the library refuses by itself has no body. Where the next request begins is unknown
+    // then.
     set_error_handler([](const httplib::Request&, httplib::Response& response) {
       if (!response.body.empty() || response.content_provider_) return;
       connection_of_thread->give_up();
@@ -164,14 +165,13 @@ class HttpTransport::Server final : public httplib::Server {
           response);
     });
     // The library tells what was thrown in a header.
-    set_exception_handler(
-        [](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
-          connection_of_thread->give_up();
-          response.headers.clear();
-          set_response(
-              ApiError(500, "the request could not be answered", "server_error").response(),
-              response);
-        });
+    set_exception_handler([](const httplib::Request&, httplib::Response& response,
+                             const std::exception_ptr&) {
+      connection_of_thread->give_up();
+      response.headers.clear();
+      set_response(ApiError(500, "the request could not be answered", "server_error").response(),
+                   response);
+    });
     // The library promises to go on with the connection.
     set_post_routing_handler([](const httplib::Request&, httplib::Response& response) {
       if (!connection_of_thread->is_given_up()) return;
@@ -263,9 +263,8 @@ class HttpTransport::Server final : public httplib::Server {
     connection_of_thread->give_up();
     const ApiError error =
         is_too_long || response.status == 413 ? too_long_body(options_.most_body_bytes)
-        : response.status == 415
-            ? bad_request(415, "a Content-Encoding that is not known")
-            : bad_request(408, "the body did not come in time, or broke off");
+        : response.status == 415 ? bad_request(415, "a Content-Encoding that is not known")
+                                 : bad_request(408, "the body did not come in time, or broke off");
     response.headers.clear();
     set_response(error.response(), response);
   }

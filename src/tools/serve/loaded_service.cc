@@ -18,7 +18,9 @@ constexpr std::size_t kTextsTogether = 32;
 LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
                              models::SchedulerOptions options,
                              std::unique_ptr<const models::LoadedModel> draft_model)
-    : loaded_(std::move(loaded)), draft_model_(std::move(draft_model)), constraints_(kMostConstraintBytes) {
+    : loaded_(std::move(loaded)),
+      draft_model_(std::move(draft_model)),
+      constraints_(kMostConstraintBytes) {
   const models::LanguageConfig& config = loaded_.model.config;
   card_ = {.id = id,
            .created = seconds_now(),
