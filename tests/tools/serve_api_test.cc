@@ -566,5 +566,23 @@ TEST_F(ServeApi, AStreamWithoutNewsIsKeptAlive) {
   EXPECT_TRUE(sink.all.ends_with("data: [DONE]\n\n"));
 }
 
+TEST_F(ServeApi, AStreamAsksOnceWhetherSomebodyReads) {
+  model_->says = [](const auto&) { return std::string("x"); };
+  model_->pause = std::chrono::milliseconds(300);
+  begin({.keys = {}, .origins = {}, .ping = std::chrono::hours(1)});
+  const ApiResponse response = api_->answer({.method = "POST",
+                                             .path = "/v1/chat/completions",
+                                             .body = chat(R"("stream": true)"),
+                                             .authorization = {},
+                                             .origin = {},
+                                             .is_open = {},
+                                             .may_be_gone = [] { return true; }});
+  TextSink sink;
+  response.stream(sink);
+  const std::size_t first = sink.all.find(": ping\n\n");
+  EXPECT_NE(first, std::string::npos) << sink.all;
+  EXPECT_EQ(sink.all.find(": ping\n\n", first + 1), std::string::npos) << sink.all;
+}
+
 }  // namespace
 }  // namespace hearth::tools::serve

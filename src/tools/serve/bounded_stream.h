@@ -30,6 +30,8 @@ class BoundedStream final : public httplib::Stream {
   // answer it is sent an interim one, which its system refuses where nobody reads; with an answer
   // under way its next bytes do that. `takes_interim`: HTTP/1.1, whose peers pass over those.
   bool is_open(bool takes_interim);
+  // The peer sends no more.
+  bool is_input_ended() const;
   // More came than a head may have.
   bool is_head_too_long() const noexcept { return head_bytes_ > options_.most_head_bytes; }
   // To the request that was begun last.
@@ -53,8 +55,6 @@ class BoundedStream final : public httplib::Stream {
   bool fill(std::chrono::milliseconds time);
   // Nobody reads any more, as far as the system was told.
   bool is_reset() const;
-  // The peer sends no more.
-  bool is_input_ended() const;
   // Counts what is handed to the parser; false beyond the limits.
   bool count(const char* bytes, std::size_t size);
 

@@ -67,9 +67,9 @@ ApiRequest request_of(const httplib::Request& request) {
           .body = {},
           .authorization = request.get_header_value("Authorization"),
           .origin = request.get_header_value("Origin"),
-          .is_open = [stream = connection_of_thread, is_new = request.version == "HTTP/1.1"] {
-            return stream->is_open(is_new);
-          }};
+          .is_open = [stream = connection_of_thread,
+                      is_new = request.version == "HTTP/1.1"] { return stream->is_open(is_new); },
+          .may_be_gone = [stream = connection_of_thread] { return stream->is_input_ended(); }};
 }
 
 bool has_body(const httplib::Request& request) {
