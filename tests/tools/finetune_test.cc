@@ -223,8 +223,7 @@ TEST_F(Finetune, TheCommandWritesWhatOthersRead) {
                                path("text"), "--out", path("out"), "--steps", "5", "--context",
                                "12", "--batch", "2", "--rank", "2", "--rate", "0.01"});
   EXPECT_EQ(trained.status, 0) << trained.err;
-  EXPECT_NE(trained.out.find("finetune: steps=5 loss_before="), std::string::npos)
-      << trained.out;
+  EXPECT_NE(trained.out.find("finetune: steps=5 loss_before="), std::string::npos) << trained.out;
   for (const std::string& adapter : {path("out"), path("out/adapter.gguf:0.5")}) {
     const Outcome written = run({"generate", "--model", path("model.gguf"), "--lora", adapter,
                                  "--prompt", sign(5), "--tokens", "4"});
