@@ -75,8 +75,8 @@ struct GeneratedText {
 };
 
 // A handle: copies share one model. Calls from several threads at once are fine; texts that are
-// asked for together are written together, and each is what it would be alone: on the CPU bit for
-// bit.
+// asked for together are written together, and each is what it would be alone, but for the rounding
+// of products with plain weights, which is another one for several rows.
 class HEARTH_API TextModel {
  public:
   // From a GGUF file (of a split model, any part), or a folder as Hugging Face and MLX have them.

@@ -1,7 +1,9 @@
 // Many texts of one model at once, on a thread that owns the device's work.
 //
 // A step runs one row of each text that is being written and parts of the prompts that wait beside
-// them. What a text is does not depend on the others, bit for bit on the CPU.
+// them. What a text is does not depend on the others, bit for bit on the CPU where weights are
+// packed. Products with plain weights add up in another order for one row than for many, so that
+// there texts may part where two tokens are all but equally likely.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ struct DraftArguments {
 // options.
 void add_draft_options(Command& command, DraftArguments& arguments);
 
-// The model that guesses, loaded as the one whose texts it guesses, without its adapters; null where
-// none is asked for.
+// The model that guesses, loaded as the one whose texts it guesses, but without adapters; null
+// where none is asked for.
 std::unique_ptr<const models::LoadedModel> load_draft_model(const DraftArguments& arguments,
                                                             models::LoadOptions options);
 

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +13,6 @@
 #include <vector>
 
 #include "devices/cpu/gemm/amx_packing.h"
-#include "devices/cpu/gemm/chains.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/skinny.h"
 #include "devices/element.h"
@@ -463,102 +461,6 @@ TEST(Gemm, SameBitsForAnyNumberOfThreads) {
     }
   }
   WorkerPool::global().set_threads(2);
-}
-
-// Some rows of a product have the bits that they have among all, alone as well, and in another
-// layout of B.
-TEST(Gemm, SameBitsForAnyNumberOfRows) {
-  Random random(14);
-  for (const auto& [dtype, c_dtype] : float_types()) {
-    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{40, 100, 1700},
-                                                                          {33, 515, 901},
-                                                                          {30, 16, 37},
-                                                                          {30, 33, 768},
-                                                                          {26, 15, 16},
-                                                                          {70, 1, 800},
-                                                                          {70, 4, 130},
-                                                                          {20, 2100, 400}}) {
-      for (const bool accumulate : {false, true}) {
-        const Operand a = operand(random, m, k, dtype, Layout::plain);
-        const Operand b = operand(random, k, n, dtype, Layout::plain);
-        const std::int64_t size = size_of(dtype), c_size = size_of(c_dtype);
-        Operand turned = operand(random, k, n, dtype, Layout::transposed);
-        for (std::int64_t p = 0; p < k; ++p) {
-          for (std::int64_t j = 0; j < n; ++j) {
-            std::memcpy(&turned.bytes[static_cast<std::size_t>((j * k + p) * size)],
-                        &b.bytes[static_cast<std::size_t>((p * n + j) * size)],
-                        static_cast<std::size_t>(size));
-          }
-        }
-        std::vector<unsigned char> before(static_cast<std::size_t>(m * n * c_size));
-        for (std::int64_t i = 0; i < m * n; ++i) {
-          set_element(before.data(), i, c_dtype, random.value(c_dtype));
-        }
-        std::vector<unsigned char> all = before;
-        GemmArgs g = plain(m, n, k, a.data(), b.data(), all.data(), dtype);
-        g.c_dtype = c_dtype;
-        g.accumulate = accumulate;
-        gemm(g);
-        for (const bool is_turned : {false, true}) {
-          for (const std::int64_t some : {std::int64_t{1}, std::int64_t{2}, std::int64_t{3},
-                                          std::int64_t{7}, std::int64_t{21}, m}) {
-            std::vector<unsigned char> parts = before;
-            for (std::int64_t i = 0; i < m; i += some) {
-              g.m = std::min(some, m - i);
-              g.a = a.bytes.data() + i * k * size;
-              g.c = parts.data() + i * n * c_size;
-              g.b = is_turned ? turned.data() : b.data();
-              g.b_row_stride = is_turned ? 1 : n;
-              g.b_col_stride = is_turned ? k : 1;
-              multiply(g);
-            }
-            EXPECT_EQ(parts, all) << name(dtype) << " " << name(c_dtype) << " m=" << m << " n=" << n
-                                  << " k=" << k << " by " << some << " rows"
-                                  << (is_turned ? ", turned" : "");
-          }
-        }
-      }
-    }
-  }
-}
-
-// Those of processors with tiles, which fewer have.
-TEST(Gemm, FewRowsAddUpAsTiles) {
-  const PairChains* const chains = amx_chains();
-  if (chains == nullptr) GTEST_SKIP() << "no AVX512-BF16";
-  Random random(15);
-  for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
-           {1, 100, 1700}, {5, 33, 901}, {3, 16, 37}, {7, 70, 16}, {2, 20, 1024}}) {
-    for (const bool is_turned : {false, true}) {
-      for (const bool accumulate : {false, true}) {
-        const Operand a = operand(random, m, k, DType::bf16, Layout::plain);
-        const Operand b =
-            operand(random, k, n, DType::bf16, is_turned ? Layout::transposed : Layout::plain);
-        std::vector<float> expected(static_cast<std::size_t>(m * n), 0.25f);
-        std::vector<float> got = expected;
-        GemmArgs g = plain(m, n, k, a.data(), b.data(), expected.data(), DType::bf16);
-        g.b_row_stride = b.row_stride;
-        g.b_col_stride = b.col_stride;
-        g.c_dtype = DType::f32;
-        g.accumulate = accumulate;
-        gemm_bf16(emulated_amx_gemm(), g);
-        ChainProduct<bfloat16, bfloat16, float> p{};
-        p.m = m;
-        p.n = n;
-        p.k = p.depth = k;
-        p.x = static_cast<const bfloat16*>(a.data());
-        p.x_stride = k;
-        p.b = static_cast<const bfloat16*>(b.data());
-        p.b_stride = is_turned ? b.col_stride : b.row_stride;
-        p.y = got.data();
-        p.y_stride = n;
-        p.accumulate = accumulate;
-        if (!is_turned && !accumulate) std::fill(got.begin(), got.end(), 0.0f);
-        is_turned ? chains->columns(p) : chains->rows(p);
-        EXPECT_EQ(got, expected) << "m=" << m << " n=" << n << " k=" << k << is_turned;
-      }
-    }
-  }
 }
 
 TEST(Gemm, EpilogueSeesEveryElementOnceBeforeRounding) {

@@ -420,8 +420,12 @@ void run_half(const How& how, const GemmArgs& g, std::int64_t batch) {
   }
 }
 
+// Tiles of which much is zero cost as much as whole ones.
+bool fits_amx(const GemmArgs& g) { return g.m >= 8 && g.n >= 16 && g.k >= 16; }
+
 void run_bf16(const GemmArgs& g, std::int64_t batch) {
-  const Bf16Gemm* const pairs = bf16_gemm_of(g.n, g.k);
+  const Bf16Gemm* const tiles = fits_amx(g) ? amx_gemm() : nullptr;
+  const Bf16Gemm* const pairs = tiles != nullptr ? tiles : bf16_gemm();
   if (pairs != nullptr) return run_half(Bf16Pairs{pairs}, g, batch);
   run_half(Converted<bfloat16>(), g, batch);
 }

@@ -168,13 +168,6 @@ const Bf16Gemm* amx_gemm();
 // In plain C++, for tests.
 const Bf16Gemm& emulated_amx_gemm();
 
-// Those that products of bf16 with n columns go through, for any number of rows; null: none, in
-// f32. Tiles of which much is zero cost as much as whole ones.
-inline const Bf16Gemm* bf16_gemm_of(std::int64_t n, std::int64_t k) {
-  const Bf16Gemm* const tiles = n >= 16 && k >= 16 ? amx_gemm() : nullptr;
-  return tiles != nullptr ? tiles : bf16_gemm();
-}
-
 // gemm() of bf16 by these kernels, whatever else the processor has.
 void gemm_bf16(const Bf16Gemm& how, const GemmArgs& args, const GemmBatch& batch = {});
 

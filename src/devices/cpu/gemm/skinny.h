@@ -14,7 +14,7 @@ bool can_be_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
 // Whether gemm_skinny() runs the product, and sooner than gemm().
 bool is_skinny(const GemmArgs& args);
 
-// As gemm(), bit for bit, of products that are skinny.
+// As gemm(), of products that are skinny.
 void gemm_skinny(const GemmArgs& args, const GemmBatch& batch = {});
 
 // The kernels. x holds m rows of k values, already of type T, `x_stride` apart; row i of the result

@@ -11,6 +11,7 @@
 
 #include "core/integer_math.h"
 #include "devices/cpu/gemm/gemm.h"
+#include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/skinny.h"
 #include "graph/params.h"
 #include "ops/definition/defs.h"
@@ -26,9 +27,25 @@ constexpr std::int64_t kFewChunkBytes = 1 << 16;
 constexpr std::int64_t kLeastExpertColumns = 64, kMostColumns = 512;
 constexpr std::int64_t kLeastChunks = 32;  // for threads to share
 
-void multiply_many(const GemmArgs& args) { gemm(args); }
-// In the same order; a task's weights stay cached.
-void multiply_few(const GemmArgs& args) { gemm_skinny(args); }
+// As gemm(), by the same kernels for any number of rows.
+void multiply_many(const GemmArgs& args) {
+  if (args.dtype == DType::bf16) {
+    const Bf16Gemm* const tiles = args.k >= 16 ? amx_gemm() : nullptr;
+    const Bf16Gemm* const pairs = tiles != nullptr ? tiles : bf16_gemm();
+    if (pairs != nullptr) return gemm_bf16(*pairs, args);
+  }
+  gemm(args);
+}
+// Row by row: several at a time would be summed up in another order. A task's weights stay cached.
+void multiply_few(const GemmArgs& args) {
+  GemmArgs row = args;
+  row.m = 1;
+  for (std::int64_t i = 0; i < args.m; ++i) {
+    row.a = static_cast<const std::byte*>(args.a) + i * args.a_row_stride * size_of(args.dtype);
+    row.c = static_cast<std::byte*>(args.c) + i * args.c_row_stride * size_of(args.c_dtype);
+    gemm_skinny(row);
+  }
+}
 
 struct ExpertPlan {
   explicit ExpertPlan(const Signature& signature, std::int64_t count, std::int64_t second)
