@@ -26,6 +26,7 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::string_view kDim = "\033[2m", kUndim = "\033[0m";
+constexpr std::string_view kResetHint = " (/reset begins the conversation anew)";
 
 struct ChatArguments {
   std::string model;
@@ -100,9 +101,11 @@ void run_chat(const ChatArguments& arguments) {
     };
   }
   std::string line;
+  std::int64_t lines = 0, unanswered = 0;
   while (true) {
     if (is_asking) write_out("> ");
     if (!std::getline(std::cin, line) || line == "/exit") break;
+    ++lines;
     if (line.empty()) continue;
     if (line == "/reset") {
       session.reset();
@@ -112,8 +115,15 @@ void run_chat(const ChatArguments& arguments) {
       const AnswerInterrupts interrupts;
       session.say(line, writer);
     } catch (const Error& error) {
-      if (!is_asking) throw;
-      write_out(error.what());
+      // Others go on failing.
+      if (!is_asking && error.code() != ErrorCode::invalid_argument) throw;
+      const std::string what = error.what() + std::string(kResetHint);
+      if (is_asking) {
+        write_out(what);
+      } else {
+        write_note("chat: line " + std::to_string(lines) + ": " + what + "\n");
+      }
+      ++unanswered;
     }
     write_out("\n");
   }
@@ -121,6 +131,10 @@ void run_chat(const ChatArguments& arguments) {
   if (options.drafts > 0) {
     const models::SchedulerStats stats = scheduler.stats();
     write_note("chat: " + held_text(stats.guesses_held, stats.tokens_guessed) + "\n");
+  }
+  if (unanswered > 0 && !is_asking) {
+    throw Error(ErrorCode::invalid_argument, "chat: lines without an answer; got " +
+                                                 std::to_string(unanswered) + ", expected none");
   }
 }
 

@@ -171,7 +171,7 @@ TEST(GrammarMatcher, MasksAreWhatEachTokenSays) {
   const std::vector<std::string> grammars = {
       kJson, "root ::= [a-f]{1,5} (\" \" [0-9]+)* | \"\\u20ac\"+",
       "root ::= \"(\" root \")\" root | [^()]?",
-      "root ::= (<[300]> | !<[301]> \"a\" | \"b\" <[5000]>)*",
+      "root ::= (<[300]> | !<[301]> \"a\" | \"b\" <[303]>)*",
       // Rules that end within tokens, called from several places; one that may end anywhere.
       "root ::= list\nlist ::= \"[\" (word | list) (\",\" (word | list))* \"]\"\nword ::= [a-f ]+ "
       "\"\\\"\"?",
@@ -392,6 +392,55 @@ TEST(Utf8Ranges, AreTheEncodingsOfTheirCodePoints) {
       ASSERT_EQ(matches, is_in(code) ? 1 : 0) << code;
     }
   }
+}
+
+TEST(Grammar, WhatNeverEndsIsRefused) {
+  for (const char* gbnf :
+       {"root ::= []", "root ::= [^\\x00-\\U0010FFFF]", "root ::= \"a\" []", "root ::= []+ \"a\"",
+        "root ::= \"a\" root", "root ::= \"a\" b\nb ::= \"b\" c\nc ::= \"c\" (b | c \"x\")"}) {
+    EXPECT_NE(message_of(gbnf).find("no text of it ever ends"), std::string::npos) << gbnf;
+  }
+  EXPECT_NE(message_of("root ::= root \"a\"").find("begin with itself"), std::string::npos);
+}
+
+TEST(Grammar, AlternativesThatNeverEndAreLeftOut) {
+  // A text does not get to where it could not go on.
+  for (const char* gbnf :
+       {"root ::= \"a\" | \"b\" []", "root ::= \"a\" ([]* | \"b\" x)\nx ::= \"x\" x",
+        "root ::= \"a\" | \"b\" (\"c\" | \"d\")+ []",
+        "root ::= (\"b\" [])? \"a\" (\"b\" []){0,3}"}) {
+    GrammarMatcher matcher(constraint_of(gbnf));
+    EXPECT_FALSE(matcher.allows('b')) << gbnf;
+    ASSERT_TRUE(matcher.accept('a')) << gbnf;
+    EXPECT_FALSE(matcher.allows('b')) << gbnf;
+    EXPECT_TRUE(matcher.may_end()) << gbnf;
+  }
+}
+
+TEST(Grammar, TokensOutsideOfTheVocabularyAreRefused) {
+  for (const char* gbnf : {"root ::= <[99999999]>", "root ::= \"a\" | !<[257]>"}) {
+    try {
+      constraint_of(gbnf);
+      ADD_FAILURE() << gbnf;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string(error.what()).find("outside the vocabulary"), std::string::npos);
+    }
+  }
+  EXPECT_TRUE(GrammarMatcher(constraint_of("root ::= <[255]> \"a\"")).allows(255));
+}
+
+TEST(Grammar, TheBytesOfAConstraintGrow) {
+  const auto constraint = constraint_of("root ::= ([a-z] [0-9]){1000}");
+  const std::size_t begin = constraint->bytes();
+  EXPECT_GT(begin, 2000 * sizeof(State));
+  GrammarMatcher matcher(constraint);
+  std::size_t words = 0;
+  for (int i = 0; i < 100; ++i) {
+    words += matcher.mask()->size();
+    ASSERT_TRUE(matcher.accept_text("a1"));
+  }
+  EXPECT_GE(constraint->bytes(), begin + 4 * words);
 }
 
 }  // namespace

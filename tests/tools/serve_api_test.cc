@@ -390,6 +390,42 @@ TEST_F(ServeApi, PlainCompletions) {
   EXPECT_EQ(joined, "Hello!");
 }
 
+TEST_F(ServeApi, CompletionsWithoutTokens) {
+  const JsonValue answer = document(
+      "/v1/completions", R"({"prompt": "h\u00e9", "echo": true, "max_tokens": 0, "n": 2})");
+  ASSERT_EQ(list(answer, "choices").size(), 2u);
+  for (const JsonValue& choice : list(answer, "choices")) {
+    EXPECT_EQ(text(choice, "text"), "h\u00e9");
+    EXPECT_EQ(text(choice, "finish_reason"), "length");
+  }
+  EXPECT_EQ(*member(*member(answer, "usage"), "prompt_tokens"), JsonValue(std::int64_t{3}));
+  EXPECT_EQ(*member(*member(answer, "usage"), "completion_tokens"), JsonValue(std::int64_t{0}));
+  const auto streamed =
+      chunks("/v1/completions", R"({"prompt": "a", "stream": true, "max_tokens": 0})");
+  ASSERT_EQ(streamed.size(), 1u);
+  EXPECT_EQ(text(first_choice(streamed[0]), "text"), "");
+  EXPECT_EQ(text(first_choice(streamed[0]), "finish_reason"), "length");
+  EXPECT_TRUE(model_->requests().empty());
+  EXPECT_EQ(
+      text(refusal("/v1/completions", R"({"prompt": "a", "echo": true, "logprobs": 1})"), "param"),
+      "logprobs");
+  EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": "a", "max_tokens": -1})"), "param"),
+            "max_tokens");
+}
+
+TEST_F(ServeApi, GrammarsThatAllowNoTextAreRefused) {
+  for (const char* gbnf : {"root ::= []", "root ::= <[99999999]>", R"(root ::= \"a\" root)"}) {
+    const JsonValue error =
+        refusal("/v1/chat/completions", chat("\"grammar\": \"" + std::string(gbnf) + "\""));
+    EXPECT_EQ(text(error, "param"), "grammar");
+  }
+  const JsonValue error = refusal("/v1/chat/completions",
+                                  chat(R"("response_format": {"type": "json_schema", "json_schema":
+      {"name": "s", "schema": {"type": "object", "properties": {"a": {"$ref": "#"}},
+       "required": ["a"]}}})"));
+  EXPECT_EQ(text(error, "param"), "response_format");
+}
+
 TEST_F(ServeApi, EmbeddingsAsNumbersAndAsBase64) {
   const JsonValue answer = document("/v1/embeddings", R"({"input": ["ab", "c"]})");
   EXPECT_EQ(list(answer, "data").size(), 2u);
@@ -433,11 +469,13 @@ TEST_F(ServeApi, RoutesMethodsAndKeys) {
   EXPECT_NE(ask("GET", "/").body.find("<title>Hearth</title>"), std::string::npos);
   begin({.keys = {"one", "two"}, .origins = {}});
   EXPECT_EQ(ask("GET", "/v1/models").status, 401);
-  for (const char* bad : {"Bearer", "Bearer ", "Bearer on", "Bearer onee", "bearer one", "one"}) {
+  for (const char* bad : {"Bearer", "Bearer ", "Bearer on", "Bearer onee", "Basic one", "one"}) {
     EXPECT_EQ(ask("GET", "/v1/models", "", bad).status, 401) << bad;
   }
   EXPECT_EQ(ask("GET", "/v1/models", "", "Bearer one").status, 200);
-  EXPECT_EQ(ask("GET", "/v1/models", "", "Bearer two").status, 200);
+  for (const char* good : {"Bearer two", "bearer two", "BEARER two", "Bearer  two"}) {
+    EXPECT_EQ(ask("GET", "/v1/models", "", good).status, 200) << good;
+  }
   EXPECT_EQ(ask("GET", "/health").status, 200);
   EXPECT_EQ(ask("GET", "/").status, 200);
 }
@@ -526,6 +564,24 @@ TEST_F(ServeApi, AStreamWithoutNewsIsKeptAlive) {
   response.stream(sink);
   EXPECT_NE(sink.all.find("\n\n: ping\n\n"), std::string::npos) << sink.all;
   EXPECT_TRUE(sink.all.ends_with("data: [DONE]\n\n"));
+}
+
+TEST_F(ServeApi, AStreamAsksOnceWhetherSomebodyReads) {
+  model_->says = [](const auto&) { return std::string("x"); };
+  model_->pause = std::chrono::milliseconds(300);
+  begin({.keys = {}, .origins = {}, .ping = std::chrono::hours(1)});
+  const ApiResponse response = api_->answer({.method = "POST",
+                                             .path = "/v1/chat/completions",
+                                             .body = chat(R"("stream": true)"),
+                                             .authorization = {},
+                                             .origin = {},
+                                             .is_open = {},
+                                             .may_be_gone = [] { return true; }});
+  TextSink sink;
+  response.stream(sink);
+  const std::size_t first = sink.all.find(": ping\n\n");
+  EXPECT_NE(first, std::string::npos) << sink.all;
+  EXPECT_EQ(sink.all.find(": ping\n\n", first + 1), std::string::npos) << sink.all;
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ class Peer {
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;
   }
+  // Sends no more, and still reads.
+  void end_input() { ::shutdown(socket_, SHUT_WR); }
   // False where the connection is closed.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -184,6 +186,104 @@ TEST_F(ServeHttp, BodiesThatAreTooLong) {
   Peer peer(port_);
   ASSERT_TRUE(peer.send("no HTTP at all\r\n\r\n"));
   EXPECT_TRUE(contains(peer.read_all(), " 400 "));
+}
+
+// What the server answers to a request, up to the end of the connection: read_all() comes back long
+// before an idle connection would be closed.
+class ServeHttpRefusals : public ServeHttp {
+ protected:
+  std::string answer_of(const std::string& request) {
+    if (transport_ == nullptr) {
+      begin({.most_body_bytes = 1000,
+             .read_time = std::chrono::minutes(10),
+             .idle_time = std::chrono::minutes(10)});
+    }
+    Peer peer(port_);
+    peer.send(request);
+    return peer.read_all();
+  }
+  // It ends the connection, and says so.
+  void expect_refused(const std::string& request, int status) {
+    const std::string answer = answer_of(request);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 " + std::to_string(status) + " "))
+        << request.substr(0, 200) << answer;
+    EXPECT_TRUE(contains(answer, "Connection: close\r\n")) << answer;
+    EXPECT_FALSE(contains(answer, "Keep-Alive")) << answer;
+    EXPECT_FALSE(contains(answer, "EXCEPTION")) << answer;
+    EXPECT_TRUE(contains(answer, "\"message\":")) << answer;
+  }
+};
+
+TEST_F(ServeHttpRefusals, LengthsThatAreTooMuchAreRefusedBeforeTheBody) {
+  for (const char* length : {"1001", "20000000", "100000000000000000000000", "0000000002000"}) {
+    for (const char* more : {"", "Expect: 100-continue\r\n"}) {
+      expect_refused("POST /tokenize HTTP/1.1\r\nContent-Length: " + std::string(length) + "\r\n" +
+                         more + "\r\n{",
+                     413);
+    }
+  }
+}
+
+TEST_F(ServeHttpRefusals, BodiesWithoutOneEnd) {
+  const std::string post_line = "POST /tokenize HTTP/1.1\r\nHost: a\r\n";
+  for (const char* lines :
+       {"Content-Length: -5\r\n", "Content-Length: 5x\r\n", "Content-Length: +5\r\n",
+        "Content-Length: 5, 5\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n",
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"}) {
+    expect_refused(post_line + lines + "\r\n0\r\n\r\n", 400);
+  }
+  expect_refused(post_line + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501);
+  expect_refused("GET /health HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde",
+                 400);
+}
+
+TEST_F(ServeHttpRefusals, FormsOfSeveralParts) {
+  expect_refused(
+      "POST /tokenize HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+      "Content-Length: 3\r\n\r\n--x",
+      415);
+}
+
+TEST_F(ServeHttpRefusals, WhatIsNoHttp) {
+  for (const char* line : {"no HTTP at all", "GET / HTTP/9.9", "PRI * HTTP/2.0", "GET /"}) {
+    expect_refused(line + std::string("\r\nHost: a\r\n\r\n"), 400);
+  }
+  expect_refused("GET /" + std::string(70 << 10, 'a'), 431);
+}
+
+TEST_F(ServeHttpRefusals, APostWithoutABodyIsAnEmptyOne) {
+  begin({.read_time = std::chrono::minutes(10), .idle_time = std::chrono::minutes(10)});
+  Peer peer(port_);
+  for (int i = 0; i < 2; ++i) {  // and the connection goes on
+    ASSERT_TRUE(peer.send("POST /v1/tokenize HTTP/1.1\r\nHost: a\r\n\r\n"));
+    const std::string answer = peer.read_to("}}");
+    EXPECT_TRUE(contains(answer, " 400 ")) << answer;
+    EXPECT_TRUE(contains(answer, "Keep-Alive")) << answer;
+  }
+}
+
+TEST_F(ServeHttp, WhoOnlyEndsWhatItSendsGetsAnAnswer) {
+  model_->pause = milliseconds(100);  // the end is seen before the answer
+  begin();
+  for (const std::string& request :
+       {post("/v1/completions", R"({"prompt": "a"})"), stream_request()}) {
+    Peer peer(port_);
+    ASSERT_TRUE(peer.send(request));
+    peer.end_input();
+    const std::string answer = peer.read_all();
+    EXPECT_TRUE(contains(answer, "HTTP/1.1 200 OK")) << answer;
+    EXPECT_TRUE(contains(answer, "!\"")) << answer;
+  }
+  EXPECT_EQ(model_->cancelled, 0);
+  // Who cannot be asked counts as gone.
+  Peer old(port_);
+  const std::string body = R"({"prompt": "a"})";
+  ASSERT_TRUE(old.send("POST /v1/completions HTTP/1.0\r\nContent-Length: " +
+                       std::to_string(body.size()) + "\r\n\r\n" + body));
+  old.end_input();
+  EXPECT_TRUE(contains(old.read_all(), " 503 "));
+  EXPECT_TRUE(was_cancelled(1));
 }
 
 TEST_F(ServeHttp, EndsWithinTheTimeOfItsAnswers) {

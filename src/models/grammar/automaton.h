@@ -42,6 +42,11 @@ class Automaton {
 
   std::uint32_t start() const noexcept { return start_; }
   std::size_t size() const noexcept { return states_.size(); }
+  // What it takes of memory.
+  std::size_t bytes() const noexcept {
+    return states_.capacity() * sizeof(State) + edges_.capacity() * sizeof(ByteEdge) +
+           targets_.capacity() * sizeof(std::uint32_t);
+  }
   const State& operator[](std::uint32_t state) const noexcept { return states_[state]; }
   std::span<const ByteEdge> edges(const State& state) const noexcept {
     return {edges_.data() + state.first, state.count};

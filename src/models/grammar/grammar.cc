@@ -1,10 +1,40 @@
 #include "models/grammar/grammar.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "models/grammar/finite_texts.h"
 #include "models/grammar/json_schema.h"
 
 namespace hearth::models::grammar {
+namespace {
+
+constexpr std::string_view kNeverEnds = "grammar: no text of it ever ends";
+
+Syntax with_finite_texts(Syntax syntax) {
+  if (keep_finite_texts(&syntax)) return syntax;
+  const Automaton cycles(syntax);  // says of a rule that begins with itself which one it is
+  throw Error(ErrorCode::invalid_argument,
+              std::string(kNeverEnds) +
+                  "; got a root that needs itself, or a character of no "
+                  "range, expected a text that may end");
+}
+
+void check_tokens(const Automaton& automaton, std::size_t vocabulary) {
+  for (std::uint32_t i = 0; i < automaton.size(); ++i) {
+    const State& state = automaton[i];
+    if (state.kind != State::Kind::token) continue;
+    if (state.token >= 0 && static_cast<std::size_t>(state.token) < vocabulary) continue;
+    throw Error(ErrorCode::invalid_argument,
+                "grammar: a token outside the vocabulary; got <[" + std::to_string(state.token) +
+                    "]>, expected less than " + std::to_string(vocabulary));
+  }
+}
+
+}  // namespace
+
+Grammar::Grammar(Syntax syntax) : automaton_(with_finite_texts(std::move(syntax))) {}
+
 Grammar Grammar::from_gbnf(std::string_view text, std::string_view root, const FindToken& find) {
   return Grammar(parse_gbnf(text, root, find));
 }
@@ -28,6 +58,11 @@ Grammar Grammar::from_schema(const JsonValue& schema) try {
                 "json_schema: a reference leads back to itself; got a cycle of $ref with nothing "
                 "in between, expected a value that ends");
   }
+  if (what.starts_with(kNeverEnds)) {
+    throw Error(ErrorCode::invalid_argument,
+                "json_schema: no value is ever whole; got a schema whose values must have one of "
+                "the same within, expected a value that ends");
+  }
   throw;
 }
 
@@ -37,7 +72,15 @@ Constraint::Constraint(std::shared_ptr<const Grammar> grammar,
   if (grammar_ == nullptr || trie_ == nullptr) {
     throw Error(ErrorCode::invalid_argument, "grammar: got none, expected a grammar and a trie");
   }
+  check_tokens(grammar_->automaton(), trie_->size());
   positions_ = std::make_shared<Positions>(grammar_->automaton());
+  bytes();
+}
+
+std::size_t Constraint::bytes() const {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock) bytes_ = grammar_->automaton().bytes() + positions_->bytes() + masks_.bytes();
+  return bytes_;
 }
 
 Constraint::Place Constraint::start() { return {positions_, positions_->start()}; }

@@ -7,6 +7,8 @@
 //   matcher.accept(token);
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -28,8 +30,9 @@ namespace hearth::models::grammar {
 // Immutable; may be shared by threads.
 class Grammar {
  public:
-  // See parse_gbnf(). Throws Error{invalid_argument}, and Error{unsupported} for a grammar that is
-  // too large with its repetitions written out.
+  // See parse_gbnf(). Throws Error{invalid_argument}, also for a grammar of which no text ever
+  // ends, and Error{unsupported} for one that is too large with its repetitions written out.
+  // Alternatives that never end are left out.
   static Grammar from_gbnf(std::string_view text, std::string_view root = "root",
                            const FindToken& find = {});
   // The texts that are JSON of a schema: see gbnf_of_schema().
@@ -40,7 +43,7 @@ class Grammar {
   const Automaton& automaton() const noexcept { return automaton_; }
 
  private:
-  explicit Grammar(const Syntax& syntax) : automaton_(syntax) {}
+  explicit Grammar(Syntax syntax);
 
   Automaton automaton_;
 };
@@ -49,9 +52,13 @@ class Grammar {
 // once are fine; one waits for the other.
 class Constraint {
  public:
+  // Throws Error{invalid_argument} for tokens of the grammar that the vocabulary does not have.
   Constraint(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTrie> trie);
 
   const TokenTrie& trie() const noexcept { return *trie_; }
+  // What it takes of memory, the vocabulary aside, about. Never waits: while another thread asks
+  // for something, it is what was true before.
+  std::size_t bytes() const;
 
  private:
   friend class GrammarMatcher;
@@ -72,8 +79,9 @@ class Constraint {
   std::shared_ptr<const Grammar> grammar_;
   std::shared_ptr<const TokenTrie> trie_;
   TokenMasks masks_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::shared_ptr<Positions> positions_;
+  mutable std::atomic<std::size_t> bytes_ = 0;
 };
 
 // When a grammar begins to hold. Until then all tokens are allowed.

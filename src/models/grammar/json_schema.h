@@ -7,8 +7,9 @@
 
 namespace hearth::models::grammar {
 
-// The grammar, in GBNF, with the first rule `root`. All texts of it are valid; where the schema
-// leaves a choice that texts rarely need, the grammar is narrower:
+// The grammar, in GBNF, with the first rule `root`. All texts of it are valid, but for what oneOf
+// and most formats say (below); where the schema leaves a choice that texts rarely need, the
+// grammar is narrower:
 // - properties come in the order of the schema, and where some are declared there are no others
 //   unless additionalProperties says so;
 // - prefixItems are all there, and followed by more only where items says so;

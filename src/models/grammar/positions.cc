@@ -175,6 +175,14 @@ SetId Positions::copied(const Positions& other, SetId set) {
   return closure(from, other.sets_[set].may_end);
 }
 
+std::size_t Positions::bytes() const noexcept {
+  // An entry of a hash table has two pointers beside what it holds.
+  constexpr std::size_t kEntry = 4 * sizeof(void*);
+  const std::size_t set = sizeof(Set) + automaton_.classes() * sizeof(SetId) + kEntry;
+  return sets_.size() * set + position_count_ * sizeof(Position) +
+         frames_.size() * (sizeof(Frame) + kEntry) + mask_words_ * sizeof(std::uint32_t);
+}
+
 bool Positions::is_full() const noexcept {
   return sets_.size() > kManySets || position_count_ > kManyPositions ||
          frames_.size() > kManyPositions;

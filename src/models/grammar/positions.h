@@ -67,6 +67,8 @@ class Positions {
 
   bool is_full() const noexcept;
   std::size_t size() const noexcept { return sets_.size(); }
+  // What it takes of memory, about.
+  std::size_t bytes() const noexcept;
 
   // A mask that was kept for the set, or null.
   std::shared_ptr<const TokenMask> mask(SetId set) const noexcept { return sets_[set].mask; }

@@ -27,6 +27,8 @@ class TokenMasks {
 
   // TokenTrie::mask_words() words, kept with the set. Throws what Positions::after() throws.
   std::shared_ptr<const TokenMask> mask(Positions* positions, SetId set);
+  // What is kept, of memory, about.
+  std::size_t bytes() const noexcept { return kept_words_ * sizeof(std::uint32_t); }
 
  private:
   struct StateMask {

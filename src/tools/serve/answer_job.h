@@ -29,10 +29,13 @@ ApiResponse answer_job(const ApiRequest& request, const Service& service, const 
   auto answers =
       std::make_shared<RunningAnswers>(service, job->fields.generation, job->fields.count);
   ApiResponse response{.content_type = "text/event-stream"};
-  response.stream = [job, answers, service, stream, is_open = request.is_open](Sink& sink) {
+  response.stream = [job, answers, service, stream, is_open = request.is_open,
+                     may_be_gone = request.may_be_gone](Sink& sink) {
     EventStream events(sink, service.ping);
     try {
-      const auto wait = [&] { return (!is_open || is_open()) && events.keep_alive(); };
+      const auto wait = [&] {
+        return (!is_open || is_open()) && events.keep_alive(may_be_gone && may_be_gone());
+      };
       if (!stream(*job, service, *answers, wait, events) && answers->is_stopping()) {
         events.send(ApiError(503, "the server is stopping", "server_error").document());
       }

@@ -85,9 +85,17 @@ std::shared_ptr<ServedModel> Api::model() const {
 
 bool Api::has_key(std::string_view authorization) const {
   if (options_.keys.empty()) return true;
-  constexpr std::string_view kBearer = "Bearer ";
-  if (!authorization.starts_with(kBearer)) return false;
+  constexpr std::string_view kBearer = "bearer ";
+  const auto is_same = [](char given, char expected) {
+    return given == expected || (given >= 'A' && given <= 'Z' && given + ('a' - 'A') == expected);
+  };
+  if (authorization.size() < kBearer.size() ||
+      !std::equal(kBearer.begin(), kBearer.end(), authorization.begin(),
+                  [&](char expected, char given) { return is_same(given, expected); })) {
+    return false;
+  }
   authorization.remove_prefix(kBearer.size());
+  authorization.remove_prefix(std::min(authorization.find_first_not_of(' '), authorization.size()));
   bool is_known = false;  // all are compared, so that time tells nothing of which
   for (const std::string& key : options_.keys) is_known |= are_equal(authorization, key);
   return is_known;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace hearth::tools::serve {
 namespace {
@@ -15,6 +16,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSlice{100};  // how late a stop is seen
 constexpr milliseconds kDrainTime{500};
 constexpr std::size_t kDrainBytes = 4 << 20;
+constexpr std::string_view kInterim = "HTTP/1.1 100 Continue\r\n\r\n";
 
 milliseconds time_until(std::chrono::steady_clock::time_point when) {
   return std::chrono::duration_cast<milliseconds>(when - std::chrono::steady_clock::now());
@@ -53,6 +55,7 @@ bool BoundedStream::begin_request() {
   head_bytes_ = body_bytes_ = 0;
   in_head_ = true;
   in_empty_line_ = false;
+  is_answer_begun_ = is_interim_sent_ = false;
   return true;
 }
 
@@ -88,6 +91,7 @@ ssize_t BoundedStream::read(char* bytes, std::size_t size) {
 }
 
 ssize_t BoundedStream::write(const char* bytes, std::size_t size) {
+  is_answer_begun_ = true;
   std::size_t sent = 0;
   while (sent < size) {
     if (!wait(false, options_.write_time)) return -1;
@@ -98,14 +102,25 @@ ssize_t BoundedStream::write(const char* bytes, std::size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-bool BoundedStream::is_open() const {
-  pollfd asked{.fd = socket_, .events = POLLIN, .revents = 0};
-  if (::poll(&asked, 1, 0) < 0) return errno == EINTR;
-  if ((asked.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return false;
-  if ((asked.revents & POLLIN) == 0) return true;
+bool BoundedStream::is_reset() const {
+  pollfd asked{.fd = socket_, .events = 0, .revents = 0};
+  if (::poll(&asked, 1, 0) < 0) return errno != EINTR;
+  return (asked.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+}
+
+bool BoundedStream::is_input_ended() const {
   char byte = 0;
   const ssize_t got = ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+bool BoundedStream::is_open(bool takes_interim) {
+  if (is_reset()) return false;
+  if (!is_input_ended() || is_answer_begun_ || is_interim_sent_) return true;
+  if (!takes_interim) return false;
+  is_interim_sent_ = true;
+  return ::send(socket_, kInterim.data(), kInterim.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(kInterim.size());
 }
 
 void BoundedStream::drain() {

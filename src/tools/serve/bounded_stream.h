@@ -26,13 +26,21 @@ class BoundedStream final : public httplib::Stream {
   // The connection cannot go on behind this request: its body was not read, or was too much.
   void give_up() noexcept { is_given_up_ = true; }
   bool is_given_up() const noexcept { return is_given_up_; }
-  // Whether the peer still reads what is written.
-  bool is_open() const;
+  // Whether the peer still reads what is written. One that only ended what it sends may: before an
+  // answer it is sent an interim one, which its system refuses where nobody reads; with an answer
+  // under way its next bytes do that. `takes_interim`: HTTP/1.1, whose peers pass over those.
+  bool is_open(bool takes_interim);
+  // The peer sends no more.
+  bool is_input_ended() const;
+  // More came than a head may have.
+  bool is_head_too_long() const noexcept { return head_bytes_ > options_.most_head_bytes; }
+  // To the request that was begun last.
+  bool is_answer_begun() const noexcept { return is_answer_begun_; }
   // Reads and forgets what a peer still sends, for a moment, so that it gets to read the answer.
   void drain();
 
   bool is_readable() const override { return at_ < end_ || wait(true, {}); }
-  bool is_writable() const override { return is_open(); }
+  bool is_writable() const override { return !is_reset(); }
   // Negative where there is nothing, or no more is allowed.
   ssize_t read(char* bytes, std::size_t size) override;
   ssize_t write(const char* bytes, std::size_t size) override;
@@ -45,6 +53,8 @@ class BoundedStream final : public httplib::Stream {
 
   bool wait(bool for_reading, std::chrono::milliseconds time) const;
   bool fill(std::chrono::milliseconds time);
+  // Nobody reads any more, as far as the system was told.
+  bool is_reset() const;
   // Counts what is handed to the parser; false beyond the limits.
   bool count(const char* bytes, std::size_t size);
 
@@ -56,6 +66,7 @@ class BoundedStream final : public httplib::Stream {
   Clock::time_point deadline_;
   std::size_t head_bytes_ = 0, body_bytes_ = 0;
   bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;
+  bool is_answer_begun_ = false, is_interim_sent_ = false;
 };
 
 }  // namespace hearth::tools::serve

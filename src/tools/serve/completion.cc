@@ -52,7 +52,7 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
   CompletionJob job;
-  job.fields = read_generation_fields(fields, *service.model, kCompletionTokens);
+  job.fields = read_generation_fields(fields, *service.model, kCompletionTokens, 0);
   if (!fields.text("suffix").value_or("").empty()) {
     throw bad_field("suffix", "is not supported; expected none");
   }
@@ -64,7 +64,11 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   generation.constraint = read_constraint(fields, *service.model);
   generation.tokens = read_prompt(fields, *service.model);
   check_prompt(generation.tokens, *service.model);
-  if (fields.flag("echo", false)) job.echo = service.model->tokenizer().decode(generation.tokens);
+  if (!fields.flag("echo", false)) return job;
+  if (generation.logprobs >= 0) {
+    throw bad_field("logprobs", "of a prompt are not supported; expected none with echo");
+  }
+  job.echo = service.model->tokenizer().decode(generation.tokens);
   return job;
 }
 
@@ -97,7 +101,10 @@ ApiResponse whole_completion(const CompletionJob& job, const Service& service,
                              const ApiRequest& request) {
   RunningAnswers answers(service, job.fields.generation, job.fields.count);
   std::vector<models::GenerationPiece> all(answers.count());
-  for (auto& each : all) each.text = job.echo;
+  for (auto& each : all) {
+    each.text = job.echo;
+    each.finish = models::FinishReason::length;  // where no tokens are asked for
+  }
   const bool is_whole = answers.run(
       [&](std::size_t i, const models::GenerationPiece& piece) {
         check_completion(piece);
@@ -111,7 +118,7 @@ ApiResponse whole_completion(const CompletionJob& job, const Service& service,
   JsonArray choices;
   for (std::size_t i = 0; i < all.size(); ++i) {
     JsonValue logprobs = nullptr;
-    auto offset = static_cast<std::int64_t>(job.echo.size());
+    std::int64_t offset = 0;
     if (job.fields.generation.logprobs >= 0) {
       logprobs = completion_logprobs(service.model->tokenizer(), all[i].tokens, offset);
     }
@@ -134,10 +141,12 @@ bool stream_completion(const CompletionJob& job, const Service& service, Running
     }
     return events.send(std::move(chunk));
   };
-  std::vector<std::int64_t> offsets(answers.count(), static_cast<std::int64_t>(job.echo.size()));
-  if (!job.echo.empty()) {
+  std::vector<std::int64_t> offsets(answers.count());  // where the text of the next token begins
+  const bool is_echo_all = job.fields.generation.most_tokens == 0;
+  if (!job.echo.empty() || is_echo_all) {
+    const auto finish = is_echo_all ? models::FinishReason::length : models::FinishReason::none;
     for (std::size_t i = 0; i < answers.count(); ++i) {
-      send({completion_choice(i, job.echo, nullptr, models::FinishReason::none)}, false);
+      send({completion_choice(i, job.echo, nullptr, finish)}, false);
     }
   }
   const bool is_whole = answers.run(

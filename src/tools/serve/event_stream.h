@@ -15,9 +15,13 @@ class EventStream {
 
   bool send(const JsonValue& document) { return write("data: " + json_text(document) + "\n\n"); }
   bool send_done() { return write("data: [DONE]\n\n"); }
-  // A comment where nothing was sent for a while, so that what stands between does not give up.
-  bool keep_alive() {
-    return std::chrono::steady_clock::now() - last_ < ping_ ? is_open_ : write(": ping\n\n");
+  // A comment where nothing was sent for a while, so that what stands between does not give up;
+  // also the first time that the reader may be gone, since that tells whether it is.
+  bool keep_alive(bool may_be_gone) {
+    const bool asks = may_be_gone && !has_asked_;
+    has_asked_ = may_be_gone;
+    const bool is_quiet = std::chrono::steady_clock::now() - last_ >= ping_;
+    return asks || is_quiet ? write(": ping\n\n") : is_open_;
   }
 
  private:
@@ -30,7 +34,7 @@ class EventStream {
   Sink& sink_;
   std::chrono::milliseconds ping_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  bool is_open_ = true;
+  bool is_open_ = true, has_asked_ = false;
 };
 
 }  // namespace hearth::tools::serve

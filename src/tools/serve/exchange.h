@@ -26,6 +26,9 @@ struct ApiRequest {
   std::string origin;         // the same
   // Whether the one who asked still waits; called by the thread that answers. Unset: always.
   std::function<bool()> is_open;
+  // Whether no more comes from who asked, who then may have gone, or may not: what is written next
+  // tells. Called as is_open. Unset: never.
+  std::function<bool()> may_be_gone = {};
 };
 
 struct ApiResponse {

@@ -139,7 +139,7 @@ std::shared_ptr<models::grammar::Constraint> constraint_of_schema(const JsonValu
 }  // namespace
 
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
-                                        std::int64_t most_tokens) {
+                                        std::int64_t most_tokens, std::int64_t least_tokens) {
   GenerationFields read;
   read.model = fields.text("model").value_or(model.card().id);
   read.count = fields.integer("n", 1, kMostAnswers).value_or(1);
@@ -148,8 +148,8 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
     read.includes_usage = Fields(*options, "stream_options.").flag("include_usage", false);
   }
   models::GenerationRequest& generation = read.generation;
-  const auto plain = fields.integer("max_tokens", 1, kMostNewTokens);
-  const auto newer = fields.integer("max_completion_tokens", 1, kMostNewTokens);
+  const auto plain = fields.integer("max_tokens", least_tokens, kMostNewTokens);
+  const auto newer = fields.integer("max_completion_tokens", least_tokens, kMostNewTokens);
   generation.most_tokens =
       std::min(newer.value_or(plain.value_or(most_tokens)), model.card().context);
   generation.stops = read_stops(fields);

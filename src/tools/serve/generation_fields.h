@@ -23,9 +23,10 @@ struct GenerationFields {
 };
 
 // Fields that are not there mean what OpenAI says: temperature 1, top_p 1 and no other step.
-// `most_tokens` is what a request means that names no limit. Throws ApiError.
+// `most_tokens` is what a request means that names no limit, and `least_tokens` the least that it
+// may name. Throws ApiError.
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
-                                        std::int64_t most_tokens);
+                                        std::int64_t most_tokens, std::int64_t least_tokens = 1);
 
 // The constraint of response_format or of a GBNF `grammar`; null where any text will do.
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,

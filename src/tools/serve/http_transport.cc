@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -65,7 +67,55 @@ ApiRequest request_of(const httplib::Request& request) {
           .body = {},
           .authorization = request.get_header_value("Authorization"),
           .origin = request.get_header_value("Origin"),
-          .is_open = [stream = connection_of_thread] { return stream->is_open(); }};
+          .is_open = [stream = connection_of_thread,
+                      is_new = request.version == "HTTP/1.1"] { return stream->is_open(is_new); },
+          .may_be_gone = [stream = connection_of_thread] { return stream->is_input_ended(); }};
+}
+
+bool has_body(const httplib::Request& request) {
+  return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
+}
+
+ApiError bad_request(int status, const std::string& message) {
+  return {status, message, "invalid_request_error"};
+}
+
+ApiError too_long_body(std::size_t most_bytes) {
+  return bad_request(
+      413, "the body is too long; expected at most " + std::to_string(most_bytes) + " bytes");
+}
+
+// What is wrong with a body before it is read: where it ends must have one meaning, for those that
+// pass requests on, too.
+std::optional<ApiError> refusal_of_body(const httplib::Request& request, std::size_t most_bytes) {
+  const std::size_t lengths = request.get_header_value_count("Content-Length");
+  const std::size_t encodings = request.get_header_value_count("Transfer-Encoding");
+  if (lengths + encodings > 1) {
+    return bad_request(400, "the length of the body is said more than once");
+  }
+  if (encodings == 1) {
+    std::string encoding = request.get_header_value("Transfer-Encoding");
+    std::transform(encoding.begin(), encoding.end(), encoding.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (encoding != "chunked") {
+      return bad_request(501, "a Transfer-Encoding that is not known; expected chunked");
+    }
+  }
+  if (lengths == 1) {
+    std::string length = request.get_header_value("Content-Length");
+    if (length.empty() || length.find_first_not_of("0123456789") != std::string::npos) {
+      return bad_request(400, "Content-Length is no number");
+    }
+    length.erase(0, std::min(length.find_first_not_of('0'), length.size() - 1));
+    const std::string most = std::to_string(most_bytes);
+    if (length.size() > most.size() || (length.size() == most.size() && length > most)) {
+      return too_long_body(most_bytes);
+    }
+  }
+  if (request.is_multipart_form_data()) {
+    return bad_request(415, "a form of several parts; expected application/json");
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -89,24 +139,45 @@ class HttpTransport::Server final : public httplib::Server {
     new_task_queue = [this] { return new httplib::ThreadPool(options_.threads); };
     // All is answered here but what has a body, which is read first.
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      const bool has_body = request.method == "POST" && request.path.size() <= kMostPathBytes;
-      if (has_body) return HandlerResponse::Unhandled;
-      if (request.method == "POST" || request.has_header("Content-Length") ||
-          request.has_header("Transfer-Encoding")) {
+      if (has_body(request)) {
+        if (refuse_body(request, response)) return HandlerResponse::Handled;
+        if (request.method == "POST" && request.path.size() <= kMostPathBytes) {
+          return HandlerResponse::Unhandled;
+        }
         connection_of_thread->give_up();
       }
       set_response(answer_(request_of(request)), response);
       return HandlerResponse::Handled;
     });
+    set_expect_100_continue_handler(
+        [this](const httplib::Request& request, httplib::Response& response) {
+          return refuse_body(request, response) ? response.status : 100;
+        });
     Post(".*", [this](const httplib::Request& request, httplib::Response& response,
                       const httplib::ContentReader& reader) { post(request, response, reader); });
-    // What the library refuses by itself has no body.
+    // What the library refuses by itself has no body. Where the next request begins is unknown
+    // then.
     set_error_handler([](const httplib::Request&, httplib::Response& response) {
       if (!response.body.empty() || response.content_provider_) return;
-      set_response(ApiError(response.status, "the request is no HTTP that is understood",
-                            "invalid_request_error")
-                       .response(),
+      connection_of_thread->give_up();
+      set_response(
+          bad_request(response.status, "the request is no HTTP that is understood").response(),
+          response);
+    });
+    // The library tells what was thrown in a header.
+    set_exception_handler([](const httplib::Request&, httplib::Response& response,
+                             const std::exception_ptr&) {
+      connection_of_thread->give_up();
+      response.headers.clear();
+      set_response(ApiError(500, "the request could not be answered", "server_error").response(),
                    response);
+    });
+    // The library promises to go on with the connection.
+    set_post_routing_handler([](const httplib::Request&, httplib::Response& response) {
+      if (!connection_of_thread->is_given_up()) return;
+      response.headers.erase("Keep-Alive");
+      response.headers.erase("Connection");
+      response.set_header("Connection", "close");
     });
   }
 
@@ -166,6 +237,9 @@ class HttpTransport::Server final : public httplib::Server {
                                                  request.headers.erase("Accept-Encoding");
                                                });
       --active_;
+      if (!is_answered && stream->is_head_too_long() && !stream->is_answer_begun()) {
+        refuse_head(*stream);
+      }
       if (stream->is_given_up()) stream->drain();
       if (!is_answered || is_closed || stream->is_given_up()) break;
     }
@@ -187,16 +261,32 @@ class HttpTransport::Server final : public httplib::Server {
     });
     if (is_read) return set_response(answer_(asked), response);
     connection_of_thread->give_up();
-    is_too_long = is_too_long || response.status == 413;
     const ApiError error =
-        is_too_long
-            ? ApiError(413,
-                       "the body is too long; expected at most " +
-                           std::to_string(options_.most_body_bytes) + " bytes",
-                       "invalid_request_error")
-            : ApiError(408, "the body did not come in time, or broke off", "invalid_request_error");
+        is_too_long || response.status == 413 ? too_long_body(options_.most_body_bytes)
+        : response.status == 415 ? bad_request(415, "a Content-Encoding that is not known")
+                                 : bad_request(408, "the body did not come in time, or broke off");
     response.headers.clear();
     set_response(error.response(), response);
+  }
+
+  // Whether it was refused; the connection ends then, with the body unread.
+  bool refuse_body(const httplib::Request& request, httplib::Response& response) const {
+    const auto refusal = refusal_of_body(request, options_.most_body_bytes);
+    if (!refusal) return false;
+    connection_of_thread->give_up();
+    set_response(refusal->response(), response);
+    return true;
+  }
+
+  // The library answers nothing to a first line that never ends.
+  static void refuse_head(BoundedStream& stream) {
+    const std::string body =
+        bad_request(431, "the head of the request is too long").response().body;
+    const std::string answer =
+        "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n"
+        "Content-Type: application/json\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body;
+    stream.write(answer.data(), answer.size());
   }
 
   HttpOptions options_;

@@ -10,7 +10,7 @@
 namespace hearth::tools::serve {
 namespace {
 
-constexpr std::size_t kMostConstraints = 64;
+constexpr std::size_t kMostConstraintBytes = 256 << 20;
 constexpr std::size_t kTextsTogether = 32;
 
 }  // namespace
@@ -18,7 +18,9 @@ constexpr std::size_t kTextsTogether = 32;
 LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
                              models::SchedulerOptions options,
                              std::unique_ptr<const models::LoadedModel> draft_model)
-    : loaded_(std::move(loaded)), draft_model_(std::move(draft_model)) {
+    : loaded_(std::move(loaded)),
+      draft_model_(std::move(draft_model)),
+      constraints_(kMostConstraintBytes) {
   const models::LanguageConfig& config = loaded_.model.config;
   card_ = {.id = id,
            .created = seconds_now(),
@@ -45,17 +47,18 @@ const models::ChatFormat& LoadedService::chat() const {
 template <class Make>
 std::shared_ptr<models::grammar::Constraint> LoadedService::constraint(const std::string& key,
                                                                        Make make) {
+  return constraints_.find_or_make(key, [&] {
+    return std::make_shared<models::grammar::Constraint>(
+        std::make_shared<const models::grammar::Grammar>(make()), trie());
+  });
+}
+
+std::shared_ptr<const models::grammar::TokenTrie> LoadedService::trie() {
   const std::lock_guard lock(mutex_);
-  const auto found = constraints_.find(key);
-  if (found != constraints_.end()) return found->second;
   if (trie_ == nullptr) {
     trie_ = std::make_shared<const models::grammar::TokenTrie>(loaded_.tokenizer);
   }
-  auto made = std::make_shared<models::grammar::Constraint>(
-      std::make_shared<const models::grammar::Grammar>(make()), trie_);
-  if (constraints_.size() >= kMostConstraints) constraints_.clear();
-  constraints_.emplace(key, made);
-  return made;
+  return trie_;
 }
 
 std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_gbnf(

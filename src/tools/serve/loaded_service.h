@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "models/language/load_model.h"
+#include "tools/serve/constraint_cache.h"
 #include "tools/serve/served_model.h"
 
 namespace hearth::tools::serve {
@@ -35,10 +35,9 @@ class LoadedService final : public ServedModel {
   models::SchedulerStats stats() const override;
 
  private:
-  using Constraints = std::map<std::string, std::shared_ptr<models::grammar::Constraint>>;
-
   template <class Make>
   std::shared_ptr<models::grammar::Constraint> constraint(const std::string& key, Make make);
+  std::shared_ptr<const models::grammar::TokenTrie> trie();
 
   models::LoadedModel loaded_;
   std::unique_ptr<const models::LoadedModel> draft_model_;
@@ -47,7 +46,7 @@ class LoadedService final : public ServedModel {
   std::string no_chat_;  // why there is none
   std::mutex mutex_;     // of what follows
   std::shared_ptr<const models::grammar::TokenTrie> trie_;
-  Constraints constraints_;
+  ConstraintCache constraints_;
   std::mutex embed_mutex_;                        // a device does one thing at a time
   std::unique_ptr<models::Scheduler> scheduler_;  // last, so that it goes first
 };

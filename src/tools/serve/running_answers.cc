@@ -19,6 +19,12 @@ RunningAnswers::RunningAnswers(Service service, const models::GenerationRequest&
                                std::int64_t count)
     : service_(std::move(service)) {
   for (std::int64_t i = 0; i < count; ++i) {
+    if (request.most_tokens == 0) {
+      answers_.push_back({.stream = nullptr,
+                          .prompt_tokens = static_cast<std::int64_t>(request.tokens.size()),
+                          .is_finished = true});
+      continue;
+    }
     models::GenerationRequest each = request;
     each.sampling.seed += static_cast<std::uint64_t>(i);
     answers_.push_back({.stream = service_.model->submit(std::move(each))});

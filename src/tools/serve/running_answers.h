@@ -23,7 +23,8 @@ struct Service {
 // One thread at a time. Destroying it cancels what is not finished.
 class RunningAnswers {
  public:
-  // Submits `count` requests, which differ in their seeds. Throws what ServedModel::submit() does.
+  // Submits `count` requests, which differ in their seeds; of one that asks for no tokens all
+  // answers are finished, and no piece comes. Throws what ServedModel::submit() does.
   RunningAnswers(Service service, const models::GenerationRequest& request, std::int64_t count);
 
   // Gives `take` what comes, with the number of the answer, until all are finished; calls `wait` a
@@ -43,7 +44,7 @@ class RunningAnswers {
   using Clock = std::chrono::steady_clock;
 
   struct Answer {
-    std::shared_ptr<models::GenerationStream> stream;
+    std::shared_ptr<models::GenerationStream> stream;  // null: nothing was submitted
     std::int64_t prompt_tokens = 0, cached_tokens = 0, new_tokens = 0;
     bool is_finished = false;
   };
