@@ -1,9 +1,10 @@
 // Many texts of one model at once, on a thread that owns the device's work.
 //
 // A step runs one row of each text that is being written and parts of the prompts that wait beside
-// them. What a text is does not depend on the others, bit for bit on the CPU where weights are
-// packed. Products with plain weights add up in another order for one row than for many, so that
-// there texts may part where two tokens are all but equally likely.
+// them. A text is the same beside others, bit for bit on the CPU where weights are packed and its
+// prompt is cut into the same steps. Products with plain weights and attention over pages add up in
+// another order for few rows than for many, so that otherwise texts may part where two tokens are
+// all but equally likely.
 #pragma once
 
 #include <cstdint>
