@@ -105,6 +105,25 @@ TEST_F(CudaGraphLogic, EdgesBetweenWaitingKernelsAreProgrammatic) {
   EXPECT_EQ(fake_->calls["cuGraphAddDependencies_v2"], 3 + 1);
 }
 
+// Branches begin behind one command, which is not the command before each of them.
+TEST_F(CudaGraphLogic, BranchesAreStartedEarlyOnlyBehindWhatWaits) {
+  fake_->kernels_wait = false;
+  const runtime::Function& other = kernel("other", 2, sizeof(Constant));
+  fake_->kernels_wait = true;
+  std::vector<Command> commands = diamond();
+  arguments_[1][0].bytes = arguments_[2][0].bytes = std::int64_t{32} << 20;
+  commands[2].group = commands[1].group;
+  driver_->instantiate(commands);
+  EXPECT_EQ(fake_->calls["cuGraphAddDependencies_v2"], 2);
+  commands[0].function = &other;
+  driver_->instantiate(commands);
+  EXPECT_EQ(fake_->calls["cuGraphAddDependencies_v2"], 2);
+  commands[0].function = madd_;
+  commands[1].function = &other;
+  driver_->instantiate(commands);
+  EXPECT_EQ(fake_->calls["cuGraphAddDependencies_v2"], 2 + 1) << "the second branch waits";
+}
+
 TEST_F(CudaGraphLogic, UpdateTouchesWhatChanged) {
   const auto executable = driver_->instantiate(diamond());
   driver_->launch(*executable);

@@ -54,6 +54,7 @@ void CudaGraph::build(std::span<const Command> commands) {
   const DriverApi& api = context_.api();
   nodes_.reserve(commands.size());
   std::vector<GraphNode> before, beside;
+  bool before_waits = false;  // where `before` is one kernel
   for (std::size_t i = 0; i < commands.size(); ++i) {
     const Command& command = commands[i];
     if (parts_.empty() || parts_.back().early.bytes != 0) {
@@ -63,10 +64,11 @@ void CudaGraph::build(std::span<const Command> commands) {
     } else if (!run_side_by_side(commands[i - 1], command)) {
       before = std::move(beside);
       beside.clear();
+      before_waits = nodes_.back().function->waits();
     }
     const CudaFunction& function = function_of(command);
     const bool starts_early = api.cuGraphAddDependencies_v2 != nullptr && before.size() == 1 &&
-                              function.waits() && nodes_.back().function->waits();
+                              function.waits() && before_waits;
     Node node{function.add_node(command, parts_.back().graph,
                                 starts_early ? std::span<const GraphNode>() : before),
               &function,
