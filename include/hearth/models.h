@@ -42,7 +42,7 @@ struct TextModelOptions {
   std::int64_t cache_bytes = 0;
   std::int64_t most_texts = 16;  // written at once; others wait
   // Tokens that are guessed ahead, by looking them up in the text, and checked in one step; 0:
-  // none. Texts stay the same.
+  // none. Texts stay the same, as TextModel says.
   std::int64_t drafts = 0;
   std::vector<AdapterFile> adapters = {};  // all of them are added to the model
   // What caches hold keys and values as, of the names of MemoryPlanOptions; empty: as `compute`.
@@ -75,8 +75,9 @@ struct GeneratedText {
 };
 
 // A handle: copies share one model. Calls from several threads at once are fine; texts that are
-// asked for together are written together, and each is what it would be alone, but for the rounding
-// of products with plain weights, which is another one for several rows.
+// asked for together are written together. A text is the same beside others as alone, with drafts
+// as without, but for the last bits of scores: sums of few rows and of many round differently, so
+// that texts may part where two tokens are all but equally likely.
 class HEARTH_API TextModel {
  public:
   // From a GGUF file (of a split model, any part), or a folder as Hugging Face and MLX have them.

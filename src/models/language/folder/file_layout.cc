@@ -53,7 +53,6 @@ void narrow_numbers(GgufMetadata& metadata) {
   metadata = std::move(narrow);
 }
 
-// Sizes whose products are computed before tensors are held against them.
 void permute_heads(GgufContents& contents, const LanguageConfig& config) {
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     const AttentionConfig& attention = config.layers[i].attention;
