@@ -100,13 +100,9 @@ std::int64_t staged_vectors(DType format) {
 
 CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
   const StridedOperand from = strided_operand(x, 0);
-  Shape lines = x.shape;
-  Strides steps = x.strides;
-  lines.erase(lines.rank() - 1);
-  steps.erase(steps.rank() - 1);
+  const auto [lines, steps] = merged_lines(x);
   const std::int64_t rows = element_count(lines), units = x.shape.back() / kUnit;
   const std::int64_t places = unit_places(units);
-  merge_kernel_axes(&lines, {&steps});
   const CodedRows coded = {workspace(plan, rows * places * 2 * kVectorBytes),
                            workspace(plan, rows * places * kScaleBytes)};
   const LaneUnits lane = lane_units(format);
@@ -144,11 +140,7 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
   const bool has_bias = signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
   const StridedOperand from = strided_operand(x, 0), bytes = strided_operand(weight, 1);
-  Shape lines = x.shape;
-  Strides steps = x.strides;
-  lines.erase(lines.rank() - 1);
-  steps.erase(steps.rank() - 1);
-  merge_kernel_axes(&lines, {&steps});
+  const auto [lines, steps] = merged_lines(x);
   const std::string rank = std::to_string(lines.rank());
   const std::string dtype = dtype_struct(x.dtype);
   const char* const type = dialect_type(x.dtype);

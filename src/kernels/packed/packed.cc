@@ -18,6 +18,14 @@ namespace hearth::gpu {
 
 #include "kernels/packed/params.h"
 
+MergedLines merged_lines(const TensorSpec& operand) {
+  MergedLines lines{operand.shape, operand.strides};
+  lines.shape.erase(lines.shape.rank() - 1);
+  lines.strides.erase(lines.strides.rank() - 1);
+  merge_kernel_axes(&lines.shape, {&lines.strides});
+  return lines;
+}
+
 namespace {
 
 constexpr std::int64_t kDequantizeVector = 16, kDequantizeThreads = 128;
@@ -30,11 +38,7 @@ Prepared prepare_dequantize_blocks(const Signature& signature) {
   ParamReader statics(signature.statics);
   const DType format = read_format(statics);
   const StridedOperand from = strided_operand(bytes, 0);
-  Shape lines = bytes.shape;
-  Strides steps = bytes.strides;
-  lines.erase(lines.rank() - 1);
-  steps.erase(steps.rank() - 1);
-  merge_kernel_axes(&lines, {&steps});
+  const auto [lines, steps] = merged_lines(bytes);
   const std::int64_t units = signature.output.shape.back() / kUnit;
   DequantizeParams<kRuntimeRank> params{.line_parts = ceil_div(units, staged_units(format)),
                                         .parts = 0,

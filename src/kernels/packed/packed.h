@@ -9,6 +9,13 @@
 
 namespace hearth::gpu {
 
+// Where the lines of an operand begin, lines that lie alike as one axis.
+struct MergedLines {
+  Shape shape;
+  Strides strides;
+};
+MergedLines merged_lines(const TensorSpec& operand);
+
 // Of few rows of x: kernels/packed/matvec.metal.
 bool fits_packed_matvec(const Signature& signature);
 bool fuses_packed_matvec(const Signature& signature);

@@ -77,11 +77,7 @@ Prepared prepare_packed_tiles(const Signature& signature) {
   const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
   const bool has_bias = signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
   const StridedOperand from = strided_operand(x, 0), bytes = strided_operand(weight, 1);
-  Shape lines = x.shape;
-  Strides steps = x.strides;
-  lines.erase(lines.rank() - 1);
-  steps.erase(steps.rank() - 1);
-  merge_kernel_axes(&lines, {&steps});
+  const auto [lines, steps] = merged_lines(x);
   const std::string dtype = dtype_struct(x.dtype);
   const char* const type = dialect_type(x.dtype);
 
