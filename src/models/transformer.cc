@@ -46,10 +46,9 @@ TransformerConfig TransformerConfig::resolved() const {
   return out;
 }
 
-Array DecoderLayer::forward(const Array& x, nn::KvCache* cache) const {
+Array DecoderLayer::forward(const Array& x) const {
   nn::MultiHeadAttention::Call call;
   call.causal = true;
-  call.cache = cache;
   const Array attended = x + self_attn.forward(input_layernorm.forward(x), call);
   return attended + mlp.forward(post_attention_layernorm.forward(attended));
 }
@@ -97,21 +96,18 @@ Transformer::Transformer(const TransformerConfig& shape, DType compute_dtype, De
   if (!config.tied) lm_head = nn::Linear(config.dim, config.vocabulary, {false, inner, options});
 }
 
-Array Transformer::hidden(const Array& tokens, KvCaches* caches) const {
+Array Transformer::hidden(const Array& tokens) const {
   if (tokens.rank() != 2) {
     throw Error(ErrorCode::shape, "transformer: tokens of wrong rank; got " +
                                       to_string(tokens.shape()) + ", expected [batch, rows]");
   }
-  const std::int64_t before = caches != nullptr && !caches->empty() ? caches->front().length : 0;
-  if (before + tokens.shape(1) > config.context) {
+  if (tokens.shape(1) > config.context) {
     throw Error(ErrorCode::shape, "transformer: more tokens than the context holds; got " +
-                                      std::to_string(before + tokens.shape(1)) +
+                                      std::to_string(tokens.shape(1)) +
                                       ", expected at most " + std::to_string(config.context));
   }
   Array x = cast(embed_tokens.forward(tokens), compute);
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    x = layers[i].forward(x, caches != nullptr ? &(*caches)[i] : nullptr);
-  }
+  for (const DecoderLayer& layer : layers) x = layer.forward(x);
   return norm.forward(x);
 }
 
@@ -122,15 +118,6 @@ Array Transformer::logits(const Array& activations) const {
 
 Array Transformer::loss(const Array& tokens, const Array& targets) const {
   return cross_entropy(logits(hidden(tokens)), targets);
-}
-
-KvCaches Transformer::make_caches(std::int64_t batch) const {
-  KvCaches caches;
-  for (std::int64_t i = 0; i < config.layers; ++i) {
-    caches.emplace_back(batch, config.kv_heads, config.context, config.head_dim, compute,
-                        embed_tokens.weight.device());
-  }
-  return caches;
 }
 
 }  // namespace hearth::models

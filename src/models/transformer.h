@@ -1,5 +1,6 @@
-// A decoder-only transformer of Llama's shape: RMSNorm before each block, rotary positions, grouped
-// query attention, SwiGLU, input and output table tied or not.
+// A decoder-only transformer of Llama's shape to be trained: RMSNorm before each block, rotary
+// positions, grouped query attention, SwiGLU, input and output table tied or not. What it became
+// writes text as a LanguageModel (language/language_model.h).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct DecoderLayer {
   nn::FeedForward mlp;
 
   // x [batch, rows, dim] to the same shape.
-  Array forward(const Array& x, nn::KvCache* cache) const;
+  Array forward(const Array& x) const;
 
   template <class Self, class Visitor>
   static void members(Self& self, Visitor&& visitor) {
@@ -46,25 +47,19 @@ struct DecoderLayer {
   }
 };
 
-// The caches of all layers, for one sequence of inputs.
-using KvCaches = std::vector<nn::KvCache>;
-
 struct Transformer {
   Transformer() = default;
   // Parameters in f32, or in f64 if that is `compute`, on `device`, drawn from `generator`.
   // Activations are in `compute`.
   Transformer(const TransformerConfig& shape, DType compute, Device device, Generator* generator);
 
-  // Integer tokens [batch, rows] to normalised activations [batch, rows, dim]. With caches the
-  // tokens stand after those that the caches hold. Throws Error{shape} beyond the context.
-  Array hidden(const Array& tokens, KvCaches* caches = nullptr) const;
+  // Integer tokens [batch, rows] to normalised activations [batch, rows, dim]. Throws Error{shape}
+  // beyond the context.
+  Array hidden(const Array& tokens) const;
   // Activations [..., dim] to scores [..., vocabulary].
   Array logits(const Array& activations) const;
   // Mean nats per token of predicting targets [batch, rows], of rank 0 in f32.
   Array loss(const Array& tokens, const Array& targets) const;
-
-  // Empty caches for one batch of sequences.
-  KvCaches make_caches(std::int64_t batch) const;
 
   template <class Self, class Visitor>
   static void members(Self& self, Visitor&& visitor) {

@@ -3,8 +3,10 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "models/generation.h"
+#include "models/language/load_model.h"
+#include "models/serving/text_generation.h"
 #include "runtime/trace/timeline.h"
 #include "tools/commands.h"
 #include "tools/lm/ngram.h"
@@ -24,20 +26,19 @@ struct DemoOptions {
 };
 
 // Lets the model write until it has written enough or its time is up.
-void write_sample(const models::Transformer& model) {
-  const std::string start = "\n";
-  const std::vector<std::int32_t> prompt(start.begin(), start.end());
-  models::SamplingOptions sampling;
-  sampling.temperature = 0.8;
-  sampling.top_p = 0.95;
-  sampling.seed = 1;
-  models::Generation generation(model, prompt, sampling);
+void write_sample(const std::string& folder) {
+  const models::LoadedModel loaded =
+      models::load_language_model(folder, {.compute = DType::bf16});
+  models::GenerateOptions options{.tokens = kGenerateBytes, .goes_on = true};
+  options.sampling.temperature = 0.8;
+  options.sampling.top_p = 0.95;
+  options.sampling.seed = 1;
   write_out("---\n");
   const double end = runtime::Timeline::now() + kGenerateSeconds;
-  for (std::int64_t i = 0; i < kGenerateBytes && runtime::Timeline::now() < end; ++i) {
-    const char byte = static_cast<char>(generation.next());
-    write_out({&byte, 1});
-  }
+  models::generate_text(loaded, "", options, [&](std::string_view text) {
+    write_out(text);
+    return runtime::Timeline::now() < end;
+  });
   write_out("\n---\n");
 }
 
@@ -69,7 +70,7 @@ void run_demo(const DemoOptions& demo) {
   std::snprintf(line, sizeof line, "demo: %lld steps, %.1f %% of plans reused\n",
                 static_cast<long long>(result.steps), 100 * result.plan_hit_rate);
   write_out(line);
-  write_sample(trainer.model());
+  write_sample(demo.out);
 
   const NgramModel ngrams(trainer.dataset().train(), 5);
   const double trigram = ngrams.nats_per_byte(trainer.dataset().held_out(), 3);

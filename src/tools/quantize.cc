@@ -10,7 +10,6 @@
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
 #include "tools/lm/adapter_options.h"
-#include "tools/lm/load_model.h"
 #include "tools/output.h"
 #include "tools/progress_bar.h"
 
@@ -76,10 +75,7 @@ void add_quantize(CommandLine& line) {
                 hearth::quoted(tensor.name) + " " + std::string(name(tensor.from)) + " -> " +
                 std::string(name(tensor.to)) + ", " + mebibytes(tensor.bytes_after) + "\n");
     };
-    const auto paths = is_trained_model(arguments->in)
-                           ? models::quantize_contents(file_of_trained_model(arguments->in),
-                                                       arguments->out, options)
-                           : models::quantize_file(arguments->in, arguments->out, options);
+    const auto paths = models::quantize_file(arguments->in, arguments->out, options);
     bar.reset();
     for (const std::string& path : paths) write_out("wrote " + hearth::quoted(path) + "\n");
     write_out(mebibytes(before) + " -> " + mebibytes(after) + "\n");

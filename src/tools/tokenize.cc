@@ -82,7 +82,7 @@ std::string text_of_line(const std::string& line, bool decode) {
 void add_tokenize(CommandLine& line) {
   const auto arguments = std::make_shared<TokenizeArguments>();
   Command command = line.add_command("tokenize", "Turn texts into tokens, or tokens into texts");
-  command.option("file", arguments->file, "A GGUF file or a tokenizer.json").required();
+  command.option("file", arguments->file, "A GGUF file, a tokenizer.json or its folder").required();
   const Option text =
       command.option("--text", arguments->text, "The text; without it, what stdin has");
   command.flag("--decode", arguments->decode, "The text is ids of tokens");

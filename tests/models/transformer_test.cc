@@ -2,12 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "hearth/grad.h"
 #include "hearth/ops.h"
-#include "models/config_json.h"
-#include "models/generation.h"
+#include "models/language/load_model.h"
+#include "models/language/sequences.h"
+#include "models/serving/read_text.h"
+#include "models/serving/scheduler.h"
+#include "models/serving/text_generation.h"
+#include "models/tokenizer/byte_tokenizer.h"
+#include "models/tokenizer/from_json.h"
+#include "models/trained_language_model.h"
 
 namespace hearth::models {
 namespace {
@@ -33,8 +43,6 @@ Array tokens(std::int64_t batch, std::int64_t rows) {
   return random_integers({batch, rows}, 0, 11, DType::i32, Device(), &source);
 }
 
-double largest_difference(const Array& a, const Array& b) { return max(abs(a - b)).item(); }
-
 TEST(Transformer, HasTheNamesOfLlama) {
   const Transformer model = make(small());
   std::vector<std::string> names;
@@ -52,19 +60,6 @@ TEST(Transformer, HasTheNamesOfLlama) {
 TEST(Transformer, StartsNearUniform) {
   const Transformer model = make(small());
   EXPECT_NEAR(model.loss(tokens(4, 12), tokens(4, 12)).item(), std::log(11.0), 0.3);
-}
-
-TEST(Transformer, CachesGiveWhatTheWholeSequenceGives) {
-  const NoGrad no_grad;
-  const Transformer model = make(small());
-  const Array input = tokens(2, 12);
-  const Array whole = model.logits(model.hidden(input));
-  KvCaches caches = model.make_caches(2);
-  std::vector<Array> parts = {model.logits(model.hidden(narrow(input, 1, 0, 5), &caches))};
-  for (int i = 5; i < 12; ++i) {
-    parts.push_back(model.logits(model.hidden(narrow(input, 1, i, 1), &caches)));
-  }
-  EXPECT_LT(largest_difference(cat(parts, 1), whole), 2e-5);
 }
 
 TEST(Transformer, EveryParameterGetsAGradientInF32) {
@@ -95,68 +90,101 @@ TEST(Transformer, RefusesWhatMakesNoModel) {
   EXPECT_THROW((void)model.hidden(zeros({3}, DType::i32)), Error);
 }
 
-TEST(Config, ReadsWhatItWrites) {
-  TransformerConfig config = small().resolved();
-  config.norm_epsilon = 1.25e-6;
-  EXPECT_EQ(parse_config(config_json(config), "config"), config);
+// As a folder of it is loaded. `config.vocabulary` is 256.
+LoadedModel loaded(const Transformer& model, DType compute = DType::f32) {
+  return {testing::language_model_of(model, compute),
+          tokenizer_from_json(byte_tokenizer_json(), "bytes", byte_tokenizer_config_json())};
 }
 
-TEST(Config, RefusesOtherModels) {
-  const auto code = [](const std::string& text) {
-    try {
-      parse_config(text, "config");
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return ErrorCode::internal;
-  };
-  EXPECT_EQ(code(""), ErrorCode::corrupt_file);
-  EXPECT_EQ(code("[1]"), ErrorCode::corrupt_file);
-  EXPECT_EQ(code("{\"vocab_size\": "), ErrorCode::corrupt_file);
-  EXPECT_EQ(code(std::string(100000, '[')), ErrorCode::corrupt_file);
-  EXPECT_EQ(code("{}"), ErrorCode::invalid_argument);
-  EXPECT_EQ(code("{\"model_type\": \"mamba\"}"), ErrorCode::unsupported);
-  EXPECT_EQ(code("{\"model_type\": 3}"), ErrorCode::invalid_argument);
-  EXPECT_EQ(code("{\"rope_scaling\": {\"type\": \"yarn\"}}"), ErrorCode::unsupported);
+TransformerConfig of_bytes(bool is_tied = true) {
+  TransformerConfig config = small();
+  config.vocabulary = 256;
+  config.tied = is_tied;
+  config.rope_base = 500;
+  config.norm_epsilon = 0x1p-10;  // what f32 holds as it is
+  return config;
 }
 
-TEST(Generation, IsAFunctionOfSeedAndPromptBeyondTheContext) {
-  const Transformer model = make(small());
-  const std::vector<std::int32_t> prompt = {1, 2, 3};
-  SamplingOptions options;
-  options.seed = 5;
-  Generation one(model, prompt, options);
-  Generation two(model, prompt, options);
-  for (int i = 0; i < 30; ++i) EXPECT_EQ(one.next(), two.next());
-  EXPECT_EQ(one.tokens().size(), 33u);
-  EXPECT_THROW(Generation(model, std::vector<std::int32_t>{}, options), Error);
-  EXPECT_THROW(Generation(model, std::vector<std::int32_t>{11}, options), Error);
-}
-
-TEST(Generation, GreedyChoosesTheHighestScore) {
+// The scores behind the last of the tokens, of a text by itself.
+std::vector<double> scores(const Transformer& model, std::span<const std::int32_t> text) {
   const NoGrad no_grad;
-  const Transformer model = make(small());
-  const std::vector<std::int32_t> prompt = {1, 2, 3};
-  SamplingOptions options;
-  options.temperature = 0;
-  Generation generation(model, prompt, options);
-  std::vector<std::int32_t> sequence = prompt;
-  for (int i = 0; i < 6; ++i) {
-    const auto rows = static_cast<std::int64_t>(sequence.size());
-    const Array scores = model.logits(model.hidden(Array::from_data(sequence, {1, rows})));
-    const Array best = argmax(narrow(scores, 1, rows - 1, 1), -1);
-    sequence.push_back(static_cast<std::int32_t>(best.item()));
-    EXPECT_EQ(generation.next(), sequence.back());
+  const auto rows = std::ssize(text);
+  const Array all = model.logits(model.hidden(Array::from_data(text, {1, rows})));
+  return narrow(all, 1, rows - 1, 1).to_doubles();
+}
+
+TEST(TrainedModel, HasTheScoresOfTheTransformer) {
+  for (const bool is_tied : {true, false}) {
+    const Transformer model = make(of_bytes(is_tied), DType::f64);
+    const LoadedModel read = loaded(model, DType::f64);
+    EXPECT_EQ(read.model.config.context, 12);
+    Sequences sequences(read.model, {.pages = 4, .page_size = 4});
+    Sequence sequence = sequences.begin();
+    const std::vector<std::int32_t> text = {1, 200, 3, 17, 255, 0, 9, 8, 7, 6, 5, 4};
+    std::size_t done = 0;
+    for (const std::size_t end : {5, 6, 7, 12}) {
+      const std::span piece = std::span(text).subspan(done, end - done);
+      const SequenceRows rows{&sequence, piece, 1};
+      const std::vector<double> got = sequences.step({&rows, 1}).to_doubles();
+      const std::vector<double> expected = scores(model, std::span(text).first(end));
+      ASSERT_EQ(got.size(), expected.size());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-9);
+      done = end;
+    }
   }
 }
 
-TEST(Generation, ReusesPlansFromTokenToToken) {
-  const Transformer model = make(small());
-  Generation generation(model, std::vector<std::int32_t>{1}, {});
-  for (int i = 0; i < 3; ++i) generation.next();
-  const Statistics before = statistics();
-  for (int i = 0; i < 6; ++i) generation.next();
-  EXPECT_EQ(statistics().plan_misses, before.plan_misses);
+// What is written behind "abc", where the context has 12 tokens.
+std::vector<std::int32_t> written(const LoadedModel& model, const SamplingOptions& sampling,
+                                  std::int64_t drafts = 0) {
+  GenerationRequest request;
+  request.tokens = {'a', 'b', 'c'};
+  request.sampling = sampling;
+  request.most_tokens = 30;
+  request.goes_on = true;
+  request.ignores_end = true;
+  Scheduler scheduler(model, {.pages = 4, .page_size = 4, .drafts = drafts});
+  const GeneratedText made = read_text(*scheduler.submit(std::move(request)), {});
+  EXPECT_EQ(made.finish, FinishReason::length);
+  EXPECT_EQ(made.prompt_tokens, 3);
+  return made.tokens;
+}
+
+TEST(TrainedModel, AFullContextGoesOnFromItsLastHalf) {
+  const Transformer model = make(of_bytes());
+  const LoadedModel read = loaded(model);
+  for (const std::int64_t drafts : {0, 3}) {
+    const std::vector<std::int32_t> got = written(read, {.temperature = 0}, drafts);
+    ASSERT_EQ(got.size(), 30u);
+    std::vector<std::int32_t> text = {'a', 'b', 'c'};
+    for (const std::int32_t token : got) {
+      const std::vector<double> expected = scores(model, text);
+      EXPECT_EQ(token, std::ranges::max_element(expected) - expected.begin()) << text.size();
+      text.push_back(token);
+      if (text.size() == 12) text.erase(text.begin(), text.begin() + 6);
+    }
+  }
+}
+
+TEST(TrainedModel, TextsAreAFunctionOfTheirSeed) {
+  const LoadedModel read = loaded(make(of_bytes()));
+  EXPECT_EQ(written(read, {.seed = 5}), written(read, {.seed = 5}));
+  EXPECT_NE(written(read, {.seed = 5}), written(read, {.seed = 6}));
+}
+
+TEST(TrainedModel, ATextWithoutAPromptBeginsBehindALineBreak) {
+  const LoadedModel read = loaded(make(of_bytes()));
+  const auto text = [&](const std::string& prompt) {
+    std::string all;
+    generate_text(read, prompt, {.tokens = 20, .sampling = {.seed = 2}, .goes_on = true},
+                  [&](std::string_view piece) {
+                    all += piece;
+                    return true;
+                  });
+    return all;
+  };
+  EXPECT_EQ(text(""), text("\n"));
+  EXPECT_FALSE(text("").empty());
 }
 
 }  // namespace

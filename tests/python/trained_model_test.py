@@ -1,4 +1,4 @@
-"""A model that `hearth train` wrote, as a GGUF file that `hearth` and llama.cpp read alike."""
+"""A model that `hearth train` wrote: its folder, and a GGUF file of it that llama.cpp reads alike."""
 
 import json
 import os
@@ -82,6 +82,16 @@ def test_guesses_change_nothing(whole, folder):
         assert 0 < held <= guessed
 
 
+def test_the_folder_is_a_model_for_every_command(folder):
+    assert "llama" in hearth("info", folder)
+    assert hearth("tokenize", folder, "--text", "ab").split() == ["97", "98"]
+    rows = json.loads(hearth("bench-model", "--model", folder, "--prompt", 8, "--tokens", 8,
+                             "--repeat", 1, "--json"))["rows"]  # fmt: skip
+    assert [row["test"] for row in rows] == ["pp8", "tg8"]
+    text = hearth("perplexity", "--model", folder, "--file", folder.parent / "text", "--context", 32)
+    assert float(re.search(r"perplexity\D*([0-9.]+)", text).group(1)) < 2
+
+
 def test_bench_model_tells_how_many_guesses_held(whole):
     out = hearth("bench-model", "--model", whole, "--prompt", 0, "--tokens", 32, "--repeat", 1,
                  "--drafts", 4, "--json")  # fmt: skip
@@ -98,8 +108,10 @@ def test_stop_ends_the_text(whole):
     assert cut.rstrip("\n") == text[: text.index(stop, len(PROMPT))]
 
 
-def test_is_served(file):
-    process = subprocess.Popen([TOOL, "serve", "--model", file, "--port", "0"], text=True,
+@pytest.mark.parametrize("form", ["folder", "whole"])
+def test_is_served(form, request):
+    model = request.getfixturevalue(form)
+    process = subprocess.Popen([TOOL, "serve", "--model", model, "--port", "0"], text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
     try:
         line = process.stdout.readline()
@@ -111,7 +123,7 @@ def test_is_served(file):
                                max_retries=0, timeout=60)  # fmt: skip
         answer = client.completions.create(model="x", prompt=PROMPT, max_tokens=TOKENS,
                                            temperature=0)  # fmt: skip
-        assert PROMPT + answer.choices[0].text == written(file)
+        assert PROMPT + answer.choices[0].text == written(model)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
     finally:

@@ -202,7 +202,7 @@ TEST_F(CacheAccuracyOfTrainedHeads, LoseNoMoreThanByPlainCodes) {
                       rope(heads_of(own.k_proj, own.kv_heads), *own.rope).eval(),
                       contiguous(heads_of(own.v_proj, own.kv_heads)).eval(),
                       1 / std::sqrt(static_cast<double>(own.head_dim))});
-    x = layer.forward(x, nullptr);
+    x = layer.forward(x);
   }
   expect_accurate(losses_of(layers), 0.12, "trained");
 }

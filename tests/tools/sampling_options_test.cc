@@ -9,7 +9,9 @@
 
 #include "hearth/error.h"
 #include "models/grammar/grammar.h"
+#include "models/tokenizer/byte_tokenizer.h"
 #include "models/tokenizer/from_gguf.h"
+#include "models/tokenizer/from_json.h"
 #include "tool_folder.h"
 #include "tools/command_line.h"
 
@@ -35,8 +37,16 @@ std::unique_ptr<Parsed> parsed(std::vector<std::string> words) {
   return made;
 }
 
+models::Tokenizer bytes() {
+  return models::tokenizer_from_json(models::byte_tokenizer_json(), "bytes");
+}
+
 models::SamplingOptions options_of(const std::vector<std::string>& words) {
-  return byte_sampling_options(parsed(words)->arguments);
+  return sampling_options(parsed(words)->arguments, {{}, bytes()});
+}
+
+std::shared_ptr<models::grammar::Constraint> constraint_of(const std::vector<std::string>& words) {
+  return sampling_constraint(parsed(words)->arguments, bytes());
 }
 
 TEST(SamplingArguments, WithoutAnyTheDefaultsOfTheCommandStay) {
@@ -45,7 +55,7 @@ TEST(SamplingArguments, WithoutAnyTheDefaultsOfTheCommandStay) {
   EXPECT_EQ(options.top_k, 0);
   EXPECT_TRUE(options.dry_breakers.empty());
   EXPECT_EQ(options.steps, models::default_sampling_steps());
-  EXPECT_EQ(byte_sampling_constraint(parsed({})->arguments), nullptr);
+  EXPECT_EQ(constraint_of({}), nullptr);
 }
 
 // What the command line says stands, then what the model's makers say, then the command's defaults.
@@ -180,15 +190,15 @@ TEST_F(SamplingFiles, HoldGrammars) {
   const auto allows = [](const std::shared_ptr<models::grammar::Constraint>& constraint, char c) {
     return models::grammar::GrammarMatcher(constraint).allows(static_cast<unsigned char>(c));
   };
-  const auto by_gbnf = byte_sampling_constraint(parsed({"--grammar", gbnf})->arguments);
+  const auto by_gbnf = constraint_of({"--grammar", gbnf});
   EXPECT_TRUE(allows(by_gbnf, 'x'));
   EXPECT_FALSE(allows(by_gbnf, '1'));
-  const auto by_schema = byte_sampling_constraint(parsed({"--json-schema", schema})->arguments);
+  const auto by_schema = constraint_of({"--json-schema", schema});
   EXPECT_TRUE(allows(by_schema, 't'));
   EXPECT_FALSE(allows(by_schema, 'x'));
   const auto message = [&](const std::vector<std::string>& words) -> std::string {
     try {
-      byte_sampling_constraint(parsed(words)->arguments);
+      constraint_of(words);
     } catch (const Error& error) {
       return error.what();
     }

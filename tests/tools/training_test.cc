@@ -10,7 +10,7 @@
 #include "error_text.h"
 #include "hearth/io.h"
 #include "tools/commands.h"
-#include "tools/lm/load_model.h"
+#include "models/language/load_model.h"
 #include "tools/lm/text_trainer.h"
 #include "tools/tool_folder.h"
 #include "tools/training/checkpoint.h"
@@ -53,12 +53,13 @@ TEST_F(Training, LearnsAndWritesWhatItPromises) {
   EXPECT_EQ(result.steps, 30);
   EXPECT_LT(result.held_out.loss, before - 1);
   EXPECT_GT(result.plan_hit_rate, 0.5);
-  for (const char* name : {"config.json", "loss.svg", "checkpoint.safetensors"}) {
+  for (const char* name : {"config.json", "tokenizer.json", "loss.svg", "checkpoint.safetensors"}) {
     EXPECT_TRUE(fs::exists(path("model") + "/" + name)) << name;
   }
-  const models::Transformer loaded = load_model(path("model"), DType::f32, Device());
-  EXPECT_EQ(loaded.norm.weight.array().to_doubles(),
-            trainer.model().norm.weight.array().to_doubles());
+  const GgufContents read = models::read_model_contents(path("model")).contents;
+  const auto norm = std::ranges::find(read.arrays, "output_norm.weight", &NamedArray::name);
+  ASSERT_NE(norm, read.arrays.end());
+  EXPECT_EQ(norm->array.to_doubles(), trainer.model().norm.weight.array().to_doubles());
 }
 
 TEST_F(Training, AFinishedRunStaysFinished) {
@@ -198,7 +199,7 @@ TEST_F(Tool, GeneratesTheSameTextForTheSameSeed) {
       "generate", "--model", path("model"), "--prompt", "the ", "--tokens", "40", "--seed", "3"};
   const Outcome one = run(generate);
   EXPECT_EQ(one.status, 0) << one.err;
-  EXPECT_EQ(one.out.size(), 4u + 40u + 1u);
+  EXPECT_GT(one.out.size(), 4u + 1u);
   EXPECT_EQ(one.out.rfind("the ", 0), 0u);
   EXPECT_EQ(run(generate).out, one.out);
   // What is refused leaves nothing behind, the prompt neither.

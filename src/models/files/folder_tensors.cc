@@ -9,6 +9,7 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "io/file.h"
+#include "models/files/checkpoint_names.h"
 #include "models/files/safetensors_index.h"
 
 namespace hearth::models::folders {
@@ -39,9 +40,18 @@ FolderTensors FolderTensors::open(const std::string& folder) {
     return out;
   }
   const std::string index_path = existing_file(folder, kIndexFile);
+  const std::string checkpoint = existing_file(folder, kCheckpointFile);
+  if (index_path.empty() && !checkpoint.empty()) {
+    out.add_file(checkpoint);
+    std::erase_if(out.tensors_,
+                  [](const StoredTensor& each) { return is_of_the_run(each.view->name); });
+    out.sort_tensors();
+    return out;
+  }
   if (index_path.empty()) {
     throw Error(ErrorCode::io, "read_model_folder: no weights; got " + hearth::quoted(folder) +
-                                   ", expected a folder with " + kSingleFile + " or " + kIndexFile);
+                                   ", expected a folder with " + kSingleFile + ", " + kIndexFile +
+                                   " or " + kCheckpointFile);
   }
   const std::string source = "read_model_folder: " + hearth::quoted(index_path);
   const SafetensorsIndex index = parse_safetensors_index(read_folder_text(index_path), source);

@@ -19,9 +19,10 @@ struct StoredTensor {
 class FolderTensors {
  public:
   // Opens model.safetensors or, where that is missing, the files that model.safetensors.index.json
-  // names. Throws Error{io} where neither is there or a file is missing; Error{corrupt_file} for
-  // broken files, a tensor that two files have, and one that is not in the file that the index
-  // names; Error{unsupported} for dtypes that are not read.
+  // names, else the weights of a checkpoint of `hearth train`. Throws Error{io} where none of these
+  // is there or a file is missing; Error{corrupt_file} for broken files, a tensor that two files
+  // have, and one that is not in the file that the index names; Error{unsupported} for dtypes that
+  // are not read.
   static FolderTensors open(const std::string& folder);
 
   // In the order of their names.

@@ -146,7 +146,9 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
     layers.push_back(read_layer(config, family, i, weights, divisors, device));
   }
-  if (weights.has("output_norm.weight")) output_norm = read_norm(config, weights, "output_norm");
+  if (config.is_causal || weights.has("output_norm.weight")) {
+    output_norm = read_norm(config, weights, "output_norm");
+  }
   output = weights.optional_projection("output", token_embedding.shape(0), config.dim);
   if (!output.defined()) output.weight = token_embedding;
   weights.require_empty();

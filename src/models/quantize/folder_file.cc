@@ -9,6 +9,7 @@
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
 #include "models/quantize/tensor_types.h"
+#include "models/tokenizer/to_gguf.h"
 
 namespace hearth::models {
 namespace {
@@ -37,31 +38,23 @@ std::string name_of(const std::string& path) {
 
 }  // namespace
 
-GgufContents file_of_weights(const JsonObject& config, const NamedArrays& weights,
-                             const TokenizerTexts& tokenizer, const std::string& name,
-                             const std::string& source) {
-  GgufContents contents = gguf_of_folder(config, weights);
+GgufContents file_of_folder(const std::string& path) {
+  const ModelFolder folder = read_model_folder(path, Device::cpu());
+  GgufContents contents = gguf_of_folder(folder.config, folder.tensors);
   lay_out_as_file(contents);
   for (NamedArray& each : contents.arrays) {
     const bool is_small = is_float(each.array.dtype()) && !is_matrix(each.name, each.array.shape());
     if (is_small) each.array = cast(each.array, DType::f32);
   }
   contents.metadata.set("general.type", "model");
-  contents.metadata.set("general.name", name);
-  if (tokenizer.tokenizer.empty()) {
+  contents.metadata.set("general.name", name_of(path));
+  if (folder.tokenizer.empty()) {
     contents.metadata.set("tokenizer.ggml.model", "none");
   } else {
-    add_tokenizer(contents.metadata, tokenizer, vocabulary_of(contents), source);
+    const TokenizerTexts texts{text_of(folder.tokenizer), text_of(folder.tokenizer_config),
+                               text_of(folder.chat_template)};
+    add_tokenizer(contents.metadata, texts, vocabulary_of(contents), folder.tokenizer);
   }
-  return contents;
-}
-
-GgufContents file_of_folder(const std::string& path) {
-  const ModelFolder folder = read_model_folder(path, Device::cpu());
-  const TokenizerTexts texts{text_of(folder.tokenizer), text_of(folder.tokenizer_config),
-                             text_of(folder.chat_template)};
-  GgufContents contents =
-      file_of_weights(folder.config, folder.tensors, texts, name_of(path), folder.tokenizer);
   add_generation_config_of(folder, contents.metadata);
   return contents;
 }

@@ -18,12 +18,14 @@ using hearth::FinishReason;
 
 struct GenerationRequest {
   std::vector<std::int32_t> tokens;  // the prompt, at least one
-  std::int64_t most_tokens = 256;    // to write; the context of the model ends a text, too
+  std::int64_t most_tokens = 256;    // to write; a full context ends a text, too
   SamplingOptions sampling = {};
   // The text ends before the first of these, none of them empty.
   std::vector<std::string> stops = {};
   std::shared_ptr<grammar::Constraint> constraint = nullptr;  // null: any text
   grammar::GrammarTrigger trigger = {};
+  // Where the context is full the text goes on behind its last half, which runs again.
+  bool goes_on = false;
   bool ignores_end = false;    // tokens that end a text are tokens like others
   bool shows_special = false;  // texts of control tokens are text
   // -1: none; else the logarithm of each token's probability, and those of so many of the best.

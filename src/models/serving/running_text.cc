@@ -45,6 +45,7 @@ RunningText::RunningText(const Tokenizer& tokenizer, std::int64_t vocabulary, st
       channel_(std::move(channel)),
       tokens_(std::move(request_.tokens)),
       prompt_length_(static_cast<std::int64_t>(tokens_.size())),
+      given_length_(prompt_length_),
       sampling_(request_.sampling, vocabulary),
       stream_(tokenizer, {.show_special = request_.shows_special}),
       stops_(request_.stops) {
@@ -98,23 +99,23 @@ void RunningText::flush() {
   unwritten_.clear();
 }
 
-void RunningText::take(const DrawnToken& drawn) {
+bool RunningText::take(const DrawnToken& drawn) {
   if (drawn.token < 0) {
     fail(Error(ErrorCode::invalid_argument,
                "generate: no token can be drawn; got scores that are no numbers, or all banned by "
                "options or grammar, expected at least one"));
-    return;
+    return false;
   }
   if (!sampling_.accept(drawn.token)) {
     fail(Error(ErrorCode::internal, "generate: a token that the grammar refuses; got " +
                                         std::to_string(drawn.token) +
                                         ", expected one of its mask"));
-    return;
+    return false;
   }
   const bool is_known = drawn.token < static_cast<std::int32_t>(tokenizer_->size());
   if (is_known && !request_.ignores_end && tokenizer_->is_end_of_generation(drawn.token)) {
     end(FinishReason::stop);
-    return;
+    return false;
   }
   tokens_.push_back(drawn.token);
   ++new_tokens_;
@@ -125,12 +126,15 @@ void RunningText::take(const DrawnToken& drawn) {
   if (is_known) piece.text = stops_.push(stream_.push(drawn.token));
   if (stops_.is_stopped()) {
     piece.finish = FinishReason::stop;
-  } else if (new_tokens_ == request_.most_tokens ||
-             static_cast<std::int64_t>(tokens_.size()) == longest_) {
+  } else if (new_tokens_ == request_.most_tokens || (is_full() && !request_.goes_on)) {
     piece.text += rest();
     piece.finish = stops_.is_stopped() ? FinishReason::stop : FinishReason::length;
   }
   add(std::move(piece));
+  if (has_ended_ || !is_full()) return false;
+  given_length_ = longest_ / 2;
+  tokens_.erase(tokens_.begin(), tokens_.end() - given_length_);
+  return true;
 }
 
 GenerationPiece RunningText::last(FinishReason finish) {

@@ -30,6 +30,9 @@ class RunningText {
   // The prompt and what was drawn; those from sequence.length on are to run.
   std::span<const std::int32_t> tokens() const noexcept { return tokens_; }
   std::int64_t prompt_length() const noexcept { return prompt_length_; }
+  // Of tokens(), those that stood there before the next ones were drawn: the prompt, or the half of
+  // a full context that the text went on from.
+  std::int64_t given_length() const noexcept { return given_length_; }
   std::int64_t pending() const noexcept {
     return static_cast<std::int64_t>(tokens_.size()) - sequence.length;
   }
@@ -64,8 +67,9 @@ class RunningText {
   bool is_cancelled() const noexcept { return channel_->is_cancelled; }
   bool has_ended() const noexcept { return has_ended_; }
 
-  // Takes the token that was drawn behind the last one.
-  void take(const DrawnToken& drawn);
+  // Takes the token that was drawn behind the last one. True where tokens() begin elsewhere since,
+  // so that none of them has run.
+  bool take(const DrawnToken& drawn);
   // Ends the answer where it is.
   void end(FinishReason finish);
   void fail(const Error& error);
@@ -73,6 +77,7 @@ class RunningText {
   void flush();
 
  private:
+  bool is_full() const noexcept { return std::ssize(tokens_) == longest_; }
   std::string rest();  // what was held back
   GenerationPiece last(FinishReason finish);
   void add(GenerationPiece piece);
@@ -83,6 +88,7 @@ class RunningText {
   std::shared_ptr<GenerationStream::Channel> channel_;
   std::vector<std::int32_t> tokens_;
   std::int64_t prompt_length_;
+  std::int64_t given_length_;
   SamplingState sampling_;
   std::vector<std::int32_t> guess_, rows_ahead_;
   std::vector<SamplingState> ahead_;

@@ -16,10 +16,14 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   const EncodeOptions encoding{.add_special = true, .parse_special = options.parse_special};
   GenerationRequest request;
   request.tokens = loaded.tokenizer.encode(prompt, encoding);
+  if (const std::int32_t bos = loaded.tokenizer.special().bos; request.tokens.empty() && bos >= 0) {
+    request.tokens.push_back(bos);
+  }
   request.most_tokens = options.tokens;
   request.sampling = options.sampling;
   request.stops = options.stops;
   request.constraint = options.constraint;
+  request.goes_on = options.goes_on;
   // Room for this text and no other.
   SchedulerOptions one{.most_running = 1,
                        .keys = options.keys,

@@ -24,6 +24,7 @@ struct GenerateOptions {
   // Of caches; default what the model computes in. Codes are of rows that are rotated.
   std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
   std::vector<std::string> stops = {};  // the text ends before the first of these
+  bool goes_on = false;                 // of GenerationRequest
   // Of SchedulerOptions: tokens guessed ahead, and what guesses them.
   std::int64_t drafts = 0;
   const LoadedModel* draft_model = nullptr;
@@ -37,9 +38,10 @@ struct Generated {
   std::int64_t guesses_held = 0;  // of these
 };
 
-// Gives `write` the text as it comes, in whole code points; false from it ends the text. The prompt
-// and what is written are at most the context of the model. Throws what Scheduler::submit() throws,
-// and what ended the text where it failed.
+// Gives `write` the text as it comes, in whole code points, on the caller's thread; false from it
+// ends the text. The prompt, which is the token that texts begin with where it is empty, and what
+// is written are at most the context of the model unless options.goes_on. Throws what
+// Scheduler::submit() throws, and what ended the text where it failed.
 Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
                         const GenerateOptions& options,
                         const std::function<bool(std::string_view)>& write);

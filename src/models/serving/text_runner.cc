@@ -116,7 +116,7 @@ void TextRunner::let_in() {
   }
 }
 
-BlockCuts TextRunner::cuts(const RunningText& text) const { return {text.prompt_length(), block_}; }
+BlockCuts TextRunner::cuts(const RunningText& text) const { return {text.given_length(), block_}; }
 
 SavePoints TextRunner::save_points(const RunningText& text) const {
   return {static_cast<std::int64_t>(text.tokens().size()), options_.page_size, options_.save_rows,
@@ -209,9 +209,15 @@ void TextRunner::take(RunningText& text, std::span<const DrawnToken> drawn) {
   const std::int64_t before = text.new_tokens();
   text.set_guess({});
   std::size_t held = 0;
-  text.take(drawn.front());
-  while (held < guess.size() && !text.has_ended() && drawn[held].token == guess[held]) {
-    text.take(drawn[++held]);
+  bool begins_anew = text.take(drawn.front());
+  while (held < guess.size() && !begins_anew && !text.has_ended() &&
+         drawn[held].token == guess[held]) {
+    begins_anew = text.take(drawn[++held]);
+  }
+  if (begins_anew) {
+    sequences_->end(text.sequence);
+    text.sequence = sequences_->begin();
+    if (drafter_ != nullptr) drafter_->forget(text.place);
   }
   stats_.tokens_out += text.new_tokens() - before;
   if (guess.empty()) return;
@@ -219,7 +225,7 @@ void TextRunner::take(RunningText& text, std::span<const DrawnToken> drawn) {
   stats_.guesses_held += static_cast<std::int64_t>(held);
   const auto next = static_cast<std::int64_t>(held) + 1;
   text.most_guessed = held == guess.size() ? 2 * next : next;
-  if (held < guess.size() && !text.has_ended()) {
+  if (held < guess.size() && !begins_anew && !text.has_ended()) {
     sequences_->truncate(text.sequence, static_cast<std::int64_t>(text.tokens().size()) - 1);
   }
 }

@@ -19,7 +19,11 @@ std::string text_of_file(const std::string& path) {
 
 }  // namespace
 
-Tokenizer read_tokenizer(const std::string& path) {
+Tokenizer read_tokenizer(const std::string& given) {
+  std::error_code failure;
+  const bool is_folder = std::filesystem::is_directory(given, failure);
+  const std::string path = is_folder ? (std::filesystem::path(given) / "tokenizer.json").string()
+                                     : given;
   {
     const io::MappedFile file = io::MappedFile::open(path);
     const auto bytes = file.bytes();
@@ -30,7 +34,6 @@ Tokenizer read_tokenizer(const std::string& path) {
   }
   const std::filesystem::path config =
       std::filesystem::path(path).parent_path() / "tokenizer_config.json";
-  std::error_code failure;
   const bool has_config = std::filesystem::is_regular_file(config, failure);
   return tokenizer_from_json(text_of_file(path), path,
                              has_config ? text_of_file(config.string()) : "");

@@ -114,7 +114,8 @@ class TokenStream {
   bool at_start_ = true;
 };
 
-// From a GGUF file (of a split model, its first part) or a tokenizer.json, by how it begins. Throws
+// From a GGUF file (of a split model, its first part), a tokenizer.json, told by how it begins, or
+// the folder of one. Throws
 // Error{io}, Error{corrupt_file} or Error{unsupported} with the key or the token.
 Tokenizer read_tokenizer(const std::string& path);
 

@@ -111,7 +111,7 @@ ImageTrainer::ImageTrainer(const ImageTrainingOptions& options)
           {"width", options.width},
           {"augmentation", static_cast<std::int64_t>(augmentation_of(options, data_))},
       },
-      config_text(model_, data_));
+      {{"config.json", config_text(model_, data_)}});
 }
 
 // Bytes go to the device, and become numbers of mean 0 and deviation 1 there.

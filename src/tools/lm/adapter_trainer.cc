@@ -85,7 +85,7 @@ AdapterTrainer::AdapterTrainer(const FinetuneOptions& options)
           {"lora_layers", options.layers},
           {"context", options.context},
       },
-      "");
+      {});
 }
 
 models::AdaptedModel AdapterTrainer::adapted() const {

@@ -16,7 +16,6 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::uint64_t kMaxGrammarBytes = 16u << 20;
-constexpr int kBytes = 256;
 
 // "ID=VALUE", where the value may be -inf or false.
 models::LogitBias read_bias(const std::string& text) {
@@ -35,17 +34,6 @@ models::LogitBias read_bias(const std::string& text) {
                                                  ", expected ID=NUMBER, ID=-inf or ID=false");
   }
   return bias;
-}
-
-models::SamplingOptions without_breakers(const SamplingArguments& arguments,
-                                         const models::RecommendedSampling& recommended) {
-  models::SamplingOptions options = recommended.over(arguments.values);
-  for (const auto& take : arguments.given) take(options);
-  if (!arguments.steps.empty()) options.steps = models::sampling_steps_from(arguments.steps);
-  for (const std::string& text : arguments.logit_bias) {
-    options.logit_bias.push_back(read_bias(text));
-  }
-  return options;
 }
 
 // The option of a field that models' makers may have a say in.
@@ -70,20 +58,6 @@ models::grammar::Grammar read_grammar(const SamplingArguments& arguments,
     return models::grammar::Grammar::from_schema_text(grammar_text(arguments.json_schema));
   }
   return models::grammar::Grammar::from_gbnf(grammar_text(arguments.grammar), "root", find);
-}
-
-std::shared_ptr<models::grammar::Constraint> constraint_over(
-    const SamplingArguments& arguments, models::grammar::TokenTrie trie,
-    const models::grammar::FindToken& find) {
-  const std::string& path =
-      arguments.json_schema.empty() ? arguments.grammar : arguments.json_schema;
-  try {
-    return std::make_shared<models::grammar::Constraint>(
-        std::make_shared<const models::grammar::Grammar>(read_grammar(arguments, find)),
-        std::make_shared<const models::grammar::TokenTrie>(std::move(trie)));
-  } catch (const Error& error) {
-    throw Error(error.code(), path + ": " + error.what());
-  }
 }
 
 bool wants_grammar(const SamplingArguments& arguments) {
@@ -195,21 +169,14 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
 
 models::SamplingOptions sampling_options(const SamplingArguments& arguments,
                                          const models::LoadedModel& loaded) {
-  models::SamplingOptions options = without_breakers(arguments, loaded.recommended);
+  models::SamplingOptions options = loaded.recommended.over(arguments.values);
+  for (const auto& take : arguments.given) take(options);
+  if (!arguments.steps.empty()) options.steps = models::sampling_steps_from(arguments.steps);
+  for (const std::string& text : arguments.logit_bias) {
+    options.logit_bias.push_back(read_bias(text));
+  }
   if (options.dry_multiplier > 0 && arguments.dry_breakers != std::vector<std::string>{"none"}) {
     options.dry_breakers = models::dry_breakers_of(loaded.tokenizer, arguments.dry_breakers);
-  }
-  return options;
-}
-
-models::SamplingOptions byte_sampling_options(const SamplingArguments& arguments) {
-  models::SamplingOptions options = without_breakers(arguments, {});
-  if (options.dry_multiplier > 0 && arguments.dry_breakers != std::vector<std::string>{"none"}) {
-    for (const std::string& text : arguments.dry_breakers) {
-      std::vector<std::int32_t> bytes;
-      for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
-      if (!bytes.empty()) options.dry_breakers.push_back(std::move(bytes));
-    }
   }
   return options;
 }
@@ -217,16 +184,16 @@ models::SamplingOptions byte_sampling_options(const SamplingArguments& arguments
 std::shared_ptr<models::grammar::Constraint> sampling_constraint(
     const SamplingArguments& arguments, const models::Tokenizer& tokenizer) {
   if (!wants_grammar(arguments)) return nullptr;
-  return constraint_over(arguments, models::grammar::TokenTrie(tokenizer),
-                         [&](std::string_view text) { return tokenizer.find(text); });
-}
-
-std::shared_ptr<models::grammar::Constraint> byte_sampling_constraint(
-    const SamplingArguments& arguments) {
-  if (!wants_grammar(arguments)) return nullptr;
-  std::vector<std::string> bytes;
-  for (int byte = 0; byte < kBytes; ++byte) bytes.emplace_back(1, static_cast<char>(byte));
-  return constraint_over(arguments, models::grammar::TokenTrie(bytes, {}), {});
+  const std::string& path =
+      arguments.json_schema.empty() ? arguments.grammar : arguments.json_schema;
+  const auto find = [&](std::string_view text) { return tokenizer.find(text); };
+  try {
+    return std::make_shared<models::grammar::Constraint>(
+        std::make_shared<const models::grammar::Grammar>(read_grammar(arguments, find)),
+        std::make_shared<const models::grammar::TokenTrie>(tokenizer));
+  } catch (const Error& error) {
+    throw Error(error.code(), path + ": " + error.what());
+  }
 }
 
 }  // namespace hearth::tools

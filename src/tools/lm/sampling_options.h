@@ -42,9 +42,4 @@ models::SamplingOptions sampling_options(const SamplingArguments& arguments,
 std::shared_ptr<models::grammar::Constraint> sampling_constraint(
     const SamplingArguments& arguments, const models::Tokenizer& tokenizer);
 
-// The same of a model whose tokens are bytes.
-models::SamplingOptions byte_sampling_options(const SamplingArguments& arguments);
-std::shared_ptr<models::grammar::Constraint> byte_sampling_constraint(
-    const SamplingArguments& arguments);
-
 }  // namespace hearth::tools

@@ -4,6 +4,7 @@
 
 #include "hearth/grad.h"
 #include "models/config_json.h"
+#include "models/tokenizer/byte_tokenizer.h"
 
 namespace hearth::tools {
 namespace {
@@ -42,7 +43,9 @@ TextTrainer::TextTrainer(const TextTrainingOptions& options)
           {"kv_heads", config.kv_heads},
           {"context", config.context},
       },
-      models::config_json(config));
+      {{"config.json", models::config_json(config)},
+       {"tokenizer.json", models::byte_tokenizer_json()},
+       {"tokenizer_config.json", models::byte_tokenizer_config_json()}});
 }
 
 Array TextTrainer::loss(std::int64_t step) {

@@ -10,12 +10,22 @@
 
 #include "core/json.h"
 #include "core/number_text.h"
+#include "models/files/checkpoint_names.h"
 
 namespace hearth::tools {
 namespace {
 
 constexpr const char* kFormat = "hearth.checkpoint.1";
-constexpr std::string_view kOptimizer = "optimizer.";
+using models::folders::kCurvePrefix, models::folders::kOptimizerPrefix;
+
+// Of a run, by what their tensors are called behind kCurvePrefix.
+struct Curve {
+  std::string name;
+  std::vector<LossPoint> RunState::* points;
+};
+const Curve kCurves[] = {{"train", &RunState::train},
+                         {"held_out", &RunState::held_out},
+                         {"accuracy", &RunState::accuracy}};
 
 Array curve_array(const std::vector<LossPoint>& points) {
   std::vector<double> values;
@@ -37,6 +47,16 @@ std::vector<LossPoint> curve_points(const Array& array) {
 
 [[noreturn]] void corrupt(const std::string& path, const std::string& what) {
   throw Error(ErrorCode::corrupt_file, path + ": no checkpoint that can be read; " + what);
+}
+
+// What the metadata say under `key`.
+const std::string& checkpoint_entry(const SafetensorsContents& contents, const char* key,
+                                    const std::string& path) {
+  const auto found = contents.metadata.find(key);
+  if (found == contents.metadata.end()) {
+    corrupt(path, std::string("got no ") + key + " in its metadata, expected one");
+  }
+  return found->second;
 }
 
 template <class T>
@@ -87,7 +107,7 @@ bool take_prefix(std::string& name, std::string_view prefix) {
 }  // namespace
 
 std::string checkpoint_path(const std::string& folder) {
-  return folder + "/checkpoint.safetensors";
+  return folder + "/" + models::folders::kCheckpointFile;
 }
 
 bool has_checkpoint(const std::string& folder) {
@@ -95,40 +115,23 @@ bool has_checkpoint(const std::string& folder) {
   return std::filesystem::exists(checkpoint_path(folder), ignored);
 }
 
-const std::string& checkpoint_entry(const SafetensorsContents& contents, const char* key,
-                                    const std::string& path) {
-  const auto found = contents.metadata.find(key);
-  if (found == contents.metadata.end()) {
-    corrupt(path, std::string("got no ") + key + " in its metadata, expected one");
-  }
-  return found->second;
-}
-
-SafetensorsContents require_checkpoint(SafetensorsContents contents, const std::string& path) {
-  const std::string& format = checkpoint_entry(contents, "format", path);
-  if (format != kFormat) corrupt(path, "got format " + format + ", expected " + kFormat);
-  return contents;
-}
-
 void save_checkpoint(const std::string& folder, const std::vector<hearth::Parameter>& parameters,
                      const optim::Optimizer& optimizer, const RunState& state,
-                     const RunSettings& settings) {
+                     const std::string& run) {
   NamedArrays arrays;
   for (const hearth::Parameter& parameter : parameters) {
     arrays.push_back({parameter.name, parameter.array->detach()});
   }
   for (NamedArray& slot : optimizer.state_dict()) {
-    arrays.push_back({std::string(kOptimizer) + slot.name, std::move(slot.array)});
+    arrays.push_back({std::string(kOptimizerPrefix) + slot.name, std::move(slot.array)});
   }
-  arrays.push_back({"curve.train", curve_array(state.train)});
-  arrays.push_back({"curve.held_out", curve_array(state.held_out)});
-  if (!state.accuracy.empty()) {
-    arrays.push_back({"curve.accuracy", curve_array(state.accuracy)});
+  for (const auto& [name, points] : kCurves) {
+    if (name == "accuracy" && (state.*points).empty()) continue;
+    arrays.push_back({std::string(kCurvePrefix) + name, curve_array(state.*points)});
   }
   save_safetensors(checkpoint_path(folder), arrays,
                    {{"format", kFormat},
-                    {"run", settings.run},
-                    {"config", settings.config},
+                    {"run", run},
                     {"step", number_text(state.step)},
                     {"seconds", number_text(state.seconds)},
                     {"generator.seed", number_text(state.generator.seed)},
@@ -137,12 +140,14 @@ void save_checkpoint(const std::string& folder, const std::vector<hearth::Parame
 
 RunState load_checkpoint(const std::string& folder,
                          const std::vector<hearth::Parameter>& parameters,
-                         optim::Optimizer& optimizer, const RunSettings& settings, Device device) {
+                         optim::Optimizer& optimizer, const std::string& run, Device device) {
   const std::string path = checkpoint_path(folder);
-  SafetensorsContents contents = require_checkpoint(load_safetensors(path, device), path);
-  const std::string& run = checkpoint_entry(contents, "run", path);
-  if (run != settings.run) {
-    const auto [got, expected] = differences(run, settings.run);
+  SafetensorsContents contents = load_safetensors(path, device);
+  const std::string& format = checkpoint_entry(contents, "format", path);
+  if (format != kFormat) corrupt(path, "got format " + format + ", expected " + kFormat);
+  const std::string& kept_run = checkpoint_entry(contents, "run", path);
+  if (kept_run != run) {
+    const auto [got, expected] = differences(kept_run, run);
     throw Error(ErrorCode::invalid_argument,
                 path + ": checkpoint of another run; got " + got + ", expected " + expected +
                     " (--fresh starts over, --out names another folder)");
@@ -155,13 +160,11 @@ RunState load_checkpoint(const std::string& folder,
   NamedArrays weights;
   NamedArrays slots;
   for (NamedArray& named : contents.arrays) {
-    if (named.name == "curve.train") {
-      state.train = curve_points(named.array);
-    } else if (named.name == "curve.held_out") {
-      state.held_out = curve_points(named.array);
-    } else if (named.name == "curve.accuracy") {
-      state.accuracy = curve_points(named.array);
-    } else if (take_prefix(named.name, kOptimizer)) {
+    if (take_prefix(named.name, kCurvePrefix)) {
+      for (const auto& [name, points] : kCurves) {
+        if (named.name == name) state.*points = curve_points(named.array);
+      }
+    } else if (take_prefix(named.name, kOptimizerPrefix)) {
       slots.push_back(std::move(named));
     } else {
       weights.push_back(std::move(named));

@@ -23,30 +23,19 @@ struct RunState {
   std::vector<LossPoint> accuracy;  // on held-out data, 0 to 1; empty where there are no classes
 };
 
-// What a run is of, as text.
-struct RunSettings {
-  std::string run;     // all that its result depends on
-  std::string config;  // of the model, for those who load it
-};
-
 std::string checkpoint_path(const std::string& folder);
 bool has_checkpoint(const std::string& folder);
 
-// Throws Error{io}; the old checkpoint is then still there.
+// `run`: all that its result depends on, as the text of a JSON object. Throws Error{io}; the old
+// checkpoint is then still there.
 void save_checkpoint(const std::string& folder, const std::vector<hearth::Parameter>& parameters,
                      const optim::Optimizer& optimizer, const RunState& state,
-                     const RunSettings& settings);
+                     const std::string& run);
 
 // Throws Error{invalid_argument} for a checkpoint of another run, Error{io} and
 // Error{corrupt_file}.
 RunState load_checkpoint(const std::string& folder,
                          const std::vector<hearth::Parameter>& parameters,
-                         optim::Optimizer& optimizer, const RunSettings& settings, Device device);
-
-// `contents` of the file at `path`; Error{corrupt_file} where that is no checkpoint.
-SafetensorsContents require_checkpoint(SafetensorsContents contents, const std::string& path);
-// What the metadata say under `key`; Error{corrupt_file} where they do not.
-const std::string& checkpoint_entry(const SafetensorsContents& contents, const char* key,
-                                    const std::string& path);
+                         optim::Optimizer& optimizer, const std::string& run, Device device);
 
 }  // namespace hearth::tools

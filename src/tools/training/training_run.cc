@@ -49,7 +49,7 @@ TrainingRun::TrainingRun(const RunOptions& options)
   seed(options.seed);
 }
 
-void TrainingRun::open(JsonObject settings, const std::string& config) {
+void TrainingRun::open(JsonObject settings, const std::vector<FolderText>& files) {
   const JsonObject shared = {
       {"batch", options_.batch},
       {"dtype", std::string(name(options_.dtype))},
@@ -61,7 +61,7 @@ void TrainingRun::open(JsonObject settings, const std::string& config) {
       {"seconds", options_.seconds},
   };
   settings.insert(settings.end(), shared.begin(), shared.end());
-  settings_ = {json_text(settings), config};
+  settings_ = json_text(settings);
   make_folder(options_.out);
   if (options_.fresh) {
     std::error_code ignored;
@@ -71,7 +71,7 @@ void TrainingRun::open(JsonObject settings, const std::string& config) {
     state_ = load_checkpoint(options_.out, trained(), optimizer_, settings_, device_);
     generator() = state_.generator;
   }
-  if (!config.empty()) io::replace_file(options_.out + "/config.json", config);
+  for (const auto& [name, text] : files) io::replace_file(options_.out + "/" + name, text);
 }
 
 // With a budget of time: as many steps as fit at the pace so far.

@@ -35,6 +35,12 @@ struct RunOptions {
   std::string device;                   // empty: the default
 };
 
+// A file beside the checkpoint.
+struct FolderText {
+  const char* name;
+  std::string text;
+};
+
 // Of held-out data.
 struct Evaluation {
   double loss = 0;
@@ -79,9 +85,9 @@ class TrainingRun {
   explicit TrainingRun(const RunOptions& options);
 
   // To be called once there is a model: makes the folder, goes on from a checkpoint of the same
-  // run. `settings` are those beyond RunOptions, `config`, which becomes config.json unless it is
-  // empty, describes the model. Throws Error for what cannot be made or resumed.
-  void open(JsonObject settings, const std::string& config);
+  // run. `settings` are those beyond RunOptions; `files` make the folder one of a model. Throws
+  // Error for what cannot be made or resumed.
+  void open(JsonObject settings, const std::vector<FolderText>& files);
 
   const RunOptions& run_options() const noexcept { return options_; }
   Device device() const noexcept { return device_; }
@@ -105,7 +111,7 @@ class TrainingRun {
   RunOptions options_;
   Device device_;
   optim::AdamW optimizer_;
-  RunSettings settings_;
+  std::string settings_;  // of open(), as text
   RunState state_;
   std::int64_t tenths_ = 0;  // of a budget of time, at the last evaluation
   std::vector<LossBaseline> baselines_;

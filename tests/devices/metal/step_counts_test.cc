@@ -14,7 +14,10 @@
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/random.h"
-#include "models/generation.h"
+#include "models/language/sequences.h"
+#include "models/sampling/draw_tokens.h"
+#include "models/sampling/sampling_state.h"
+#include "models/trained_language_model.h"
 #include "models/transformer.h"
 
 namespace hearth::metal {
@@ -70,6 +73,31 @@ class Training {
   models::Transformer model_;
   optim::AdamW optimizer_{{.weight_decay = 0.1, .decay_vectors = false}};
   Array tokens_, targets_, loss_;
+};
+
+// A text that grows by a token a step.
+class Writing {
+ public:
+  explicit Writing(Device device)
+      : model_(testing::language_model_of(make_model(device), DType::f32, device)) {
+    step({1, 2, 3});
+  }
+  void step() { step({last_}); }
+
+ private:
+  void step(const std::vector<std::int32_t>& tokens) {
+    const models::SequenceRows rows{&sequence_, tokens, 1};
+    const Array scores = sequences_.step({&rows, 1});
+    models::SamplingState* const sampling = &sampling_;
+    last_ = models::draw_tokens(scores, {&sampling, 1}).front().token;
+    sampling_.accept(last_);
+  }
+
+  models::LanguageModel model_;
+  models::Sequences sequences_{model_, {.pages = 8, .page_size = 4}};
+  models::Sequence sequence_ = sequences_.begin();
+  models::SamplingState sampling_{{}, 256};
+  std::int32_t last_ = 0;
 };
 
 // Devices stay as long as the process, since plans that they ran are kept.
@@ -197,22 +225,19 @@ TEST_P(MetalSteps, ATrainingStepIsTwoCommandBuffersAtMost) {
 }
 
 TEST_P(MetalSteps, AStepOfGenerationIsOneCommandBuffer) {
-  const std::vector<std::int32_t> prompt = {1, 2, 3};
   std::int64_t elsewhere = 0;
   {
-    const models::Transformer model = make_model(Device(simulator()));
-    models::Generation generation(model, prompt, {});
+    Writing writing{Device(simulator())};
     for (int i = 0; i < 5; ++i) {
       const std::int64_t before = statistics().launches;
-      generation.next();
+      writing.step();
       elsewhere = statistics().launches - before;
     }
   }
-  const models::Transformer model = make_model(Device(gpu_));
-  models::Generation generation(model, prompt, {});
-  for (int i = 0; i < 4; ++i) generation.next();
+  Writing writing{Device(gpu_)};
+  for (int i = 0; i < 4; ++i) writing.step();
   forget();
-  generation.next();
+  writing.step();
   expect_counts("step of generation", 1, elsewhere);
 }
 
