@@ -55,11 +55,11 @@ std::vector<ScoredToken> score_tokens(const Array& logits, std::span<const std::
   const NoGrad no_grad;
   // Few shapes make few plans.
   const auto rounded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(most)));
-  const ScoreFacts facts = score_facts(
-      logits,
-      Array::from_data(std::vector<std::int32_t>(tokens.begin(), tokens.end()),
-                       {static_cast<std::int64_t>(tokens.size())}, logits.device()),
-      most == 0 ? 0 : std::min(rounded, logits.shape(1)));
+  const ScoreFacts facts =
+      score_facts(logits,
+                  Array::from_data(std::vector<std::int32_t>(tokens.begin(), tokens.end()),
+                                   {static_cast<std::int64_t>(tokens.size())}, logits.device()),
+                  most == 0 ? 0 : std::min(rounded, logits.shape(1)));
   const auto highest = facts.highest.to_vector<float>();
   const auto totals = facts.totals.to_vector<std::int64_t>();
   const auto scores = facts.given.to_vector<float>();

@@ -33,6 +33,7 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
   longest_ = std::min(model.config.context, cache_.pages * cache_.page_size);
   sequences_.emplace(model, cache_);
   stats_.pages = cache_.pages;
+  stats_.most_running = options.most_running;
 }
 
 void TextRunner::add(std::unique_ptr<RunningText> text) {
@@ -437,6 +438,10 @@ SchedulerStats TextRunner::stats() const {
   SchedulerStats stats = stats_;
   stats.running = static_cast<std::int64_t>(running_.size());
   stats.waiting = static_cast<std::int64_t>(waiting_.size());
+  for (const auto& text : running_) {
+    stats.texts.push_back({text->place, text->prompt_length(), text->cached_tokens,
+                           text->sequence.length, text->new_tokens(), text->tokens_left()});
+  }
   if (!sequences_) return stats;
   stats.pages_kept = sequences_->kept_pages();
   stats.pages_used = stats.pages - sequences_->free_pages();
