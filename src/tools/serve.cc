@@ -93,11 +93,12 @@ void run_serve(const ServeArguments& arguments) {
        .most_body_bytes = static_cast<std::size_t>(arguments.body) << 20},
       [&](const serve::ApiRequest& request) { return api.answer(request); });
   const int port = transport.start();
-  const bool is_v6 = arguments.host.find(':') != std::string::npos;
-  write_out("serve: listening on http://" + (is_v6 ? "[" + arguments.host + "]" : arguments.host) +
-            ":" + std::to_string(port) + "\n");
   const auto model = load_service(arguments, device);
   api.set_model(model);
+  const bool is_v6 = arguments.host.find(':') != std::string::npos;
+  // Said now: who waits for it may ask at once.
+  write_out("serve: listening on http://" + (is_v6 ? "[" + arguments.host + "]" : arguments.host) +
+            ":" + std::to_string(port) + "\n");
   const serve::ModelCard& card = model->card();
   write_out("serve: " + card.id + " is ready, " + std::to_string(card.context) +
             " tokens of context\n");

@@ -21,8 +21,9 @@ using hearth::tools::serve::ApiRequest;
 using hearth::tools::serve::ApiResponse;
 
 constexpr std::size_t kMaxBody = 1 << 14;
-constexpr const char* kPaths[] = {"/v1/chat/completions", "/v1/completions", "/v1/embeddings",
-                                  "/tokenize", "/detokenize"};
+constexpr const char* kPaths[] = {
+    "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/tokenize",
+    "/detokenize",          "/v1/responses",   "/apply-template"};
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -71,6 +72,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   KeptText events;
   response.stream(events);
-  require(events.all.starts_with("data: ") && events.all.ends_with("data: [DONE]\n\n"));
+  if (request.path == "/v1/responses") {
+    require(events.all.starts_with("event: response.created\n") && events.all.ends_with("}\n\n"));
+  } else {
+    require(events.all.starts_with("data: ") && events.all.ends_with("data: [DONE]\n\n"));
+  }
   return 0;
 }

@@ -38,6 +38,17 @@ std::vector<std::string> seeds() {
       R"({"content": "a\u00e9 <|im_end|>", "parse_special": true, "add_special": true})",
       "\x04"
       R"({"tokens": [102, 4], "show_special": false})",
+      "\x05"
+      R"({"input": [{"role": "user", "content": [{"type": "input_text", "text": "x"}]},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "y"}]},
+        {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "1", "output": "2"}], "stream": true,
+        "tools": [{"type": "function", "name": "f"}], "max_output_tokens": 9})",
+      "\x05"
+      R"({"input": "x", "instructions": "y", "tool_choice": {"type": "function", "name": "f"},
+        "text": {"format": {"type": "json_object"}}, "reasoning": {"effort": "low"}})",
+      "\x06"
+      R"({"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": {"think": 1}})",
   };
 }
 

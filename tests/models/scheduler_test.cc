@@ -114,6 +114,8 @@ TEST(Scheduler, RefusesWhatItCannotRun) {
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.tokens[0] = -1; }), "vocabulary"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.most_tokens = -1; }), "most_tokens"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.logprobs = -2; }), "logprobs"));
+  EXPECT_TRUE(
+      check::contains(refusal([](Request& r) { r.prompt_logprobs = -2; }), "prompt_logprobs"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.sampling.top_p = -1; }), "top_p"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.stops = {""}; }), "stop"));
   EXPECT_TRUE(

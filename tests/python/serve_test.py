@@ -127,6 +127,9 @@ def chat(client, **fields):
 
 def test_models(client):
     assert [model.id for model in client.models.list()] == ["tiny"]
+    assert client.models.retrieve("tiny").id == "tiny"
+    with pytest.raises(openai.NotFoundError):
+        client.models.retrieve("other")
 
 
 def test_chat(client):
@@ -167,6 +170,64 @@ def test_completions(client):
     assert answer.usage.prompt_tokens == 2
     streamed = client.completions.create(model="tiny", prompt="ab", max_tokens=4, stream=True)
     assert list(streamed)[-1].choices[0].finish_reason in ("length", "stop")
+
+
+def test_a_prompt_is_scored_as_its_tokens_were_drawn(client):
+    drawn = client.completions.create(
+        model="tiny", prompt="ab", max_tokens=6, logprobs=3, temperature=0, logit_bias=ENDLESS)  # fmt: skip
+    text = "ab" + drawn.choices[0].text
+    ids = client.post("/tokenize", cast_to=object, body={"content": text})["tokens"]
+    scored = client.completions.create(
+        model="tiny", prompt=[ids], max_tokens=0, logprobs=3, echo=True)  # fmt: skip
+    choice = scored.choices[0]
+    assert choice.text == text
+    assert choice.finish_reason == "length"
+    assert choice.logprobs.token_logprobs[0] is None
+    assert len(choice.logprobs.tokens) == len(ids) == scored.usage.prompt_tokens
+    drawn = drawn.choices[0].logprobs
+    if len(ids) == 8:  # the drawn text may have another split
+        assert choice.logprobs.token_logprobs[2:] == pytest.approx(drawn.token_logprobs, abs=1e-4)
+    for logprob, best in zip(
+        choice.logprobs.token_logprobs[1:], choice.logprobs.top_logprobs[1:], strict=True):  # fmt: skip
+        assert logprob <= max(best.values()) + 1e-6
+
+
+def test_several_prompts(client):
+    one = [
+        client.completions.create(model="tiny", prompt=p, max_tokens=5, temperature=0).choices[0].text
+        for p in ("ab", "cd")
+    ]
+    both = client.completions.create(model="tiny", prompt=["ab", "cd"], n=2, max_tokens=5, temperature=0)
+    assert [choice.text for choice in both.choices] == [one[0], one[0], one[1], one[1]]
+    assert both.usage.prompt_tokens == 4
+
+
+def test_responses(client):
+    answer = client.responses.create(
+        model="tiny", input="hi", max_output_tokens=8, temperature=0, extra_body={"logit_bias": ENDLESS})  # fmt: skip
+    assert answer.status == "incomplete"
+    assert answer.incomplete_details.reason == "max_output_tokens"
+    assert answer.output_text
+    assert answer.usage.output_tokens == 8
+    text = ""
+    with client.responses.stream(
+        model="tiny", input="hi", max_output_tokens=8, temperature=0, extra_body={"logit_bias": ENDLESS}
+    ) as events:  # fmt: skip
+        for event in events:
+            if event.type == "response.output_text.delta":
+                text += event.delta
+    assert text == answer.output_text
+    with pytest.raises(openai.BadRequestError, match="previous_response_id"):
+        client.responses.create(model="tiny", input="hi", previous_response_id="resp_1")
+
+
+def test_responses_that_must_call(client):
+    function = TOOL_ADD["function"]
+    answer = client.responses.create(
+        model="tiny", input="add", max_output_tokens=400, temperature=0, tool_choice="required",
+        tools=[{"type": "function", "name": function["name"], "parameters": function["parameters"]}])  # fmt: skip
+    assert [item.type for item in answer.output] == ["function_call"]
+    assert isinstance(json.loads(answer.output[0].arguments), dict)
 
 
 def test_schemas(client):
@@ -245,6 +306,12 @@ def test_embeddings(tmp_path):
             assert one.embedding == pytest.approx(two.embedding, abs=1e-6)
             assert sum(x * x for x in two.embedding) == pytest.approx(1, abs=1e-4)
         assert packed.data[0].embedding != packed.data[1].embedding
+        short = client.embeddings.create(model="bert", input="abc", dimensions=3)
+        length = sum(x * x for x in plain.data[0].embedding[:3]) ** 0.5
+        assert short.data[0].embedding == pytest.approx(
+            [x / length for x in plain.data[0].embedding[:3]], abs=1e-5)  # fmt: skip
+        with pytest.raises(openai.BadRequestError, match=r"input\[1\]"):
+            client.embeddings.create(model="bert", input=[[5], [999999]])
         with pytest.raises(openai.BadRequestError):
             chat(client)
 

@@ -98,6 +98,13 @@ class ScriptedModel final : public tools::serve::ServedModel {
     models::SchedulerStats stats;
     stats.tokens_out = tokens_out;
     stats.is_failing = is_failing;
+    stats.most_running = 2;
+    stats.texts = {{.number = 7,
+                    .prompt_tokens = 9,
+                    .cached_tokens = 4,
+                    .computed_tokens = 11,
+                    .new_tokens = 3,
+                    .tokens_left = 5}};
     return stats;
   }
 
@@ -126,6 +133,16 @@ class ScriptedModel final : public tools::serve::ServedModel {
     models::GenerationPiece piece;
     piece.prompt_tokens = static_cast<std::int64_t>(request.tokens.size());
     piece.cached_tokens = 3;
+    if (request.prompt_logprobs >= 0) {
+      models::GenerationPiece scored = piece;
+      for (std::size_t i = 1; i < request.tokens.size(); ++i) {
+        scored.prompt.push_back({request.tokens[i], -0.25f * static_cast<float>(i), {}});
+        for (std::int64_t best = 0; best < request.prompt_logprobs; ++best) {
+          scored.prompt.back().best.push_back({5 + static_cast<std::int32_t>(best), -0.125f});
+        }
+      }
+      channel.write(std::move(scored));
+    }
     models::TokenStream stream(tokenizer_);
     for (const std::int32_t token : tokenizer_.encode(says(request))) {
       std::this_thread::sleep_for(pause);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -240,7 +241,9 @@ TEST_F(ServeApi, PromptsThatDoNotFit) {
   refusal("/v1/completions", R"({"prompt": ""})");
   refusal("/v1/completions", R"({"prompt": [262]})");
   refusal("/v1/completions", R"({"prompt": [-1]})");
-  refusal("/v1/completions", R"({"prompt": ["a", "b"]})");
+  refusal("/v1/completions", R"({"prompt": []})");
+  refusal("/v1/completions", R"({"prompt": ["a", 5]})");
+  EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": ["a", ""]})"), "param"), "prompt[1]");
   refusal("/v1/completions", R"({})");
 }
 
@@ -382,7 +385,7 @@ TEST_F(ServeApi, PlainCompletions) {
   EXPECT_EQ(text(first_choice(answer), "finish_reason"), "length");
   document("/v1/completions", R"({"prompt": [5, 6]})");
   EXPECT_EQ(model_->requests().back().tokens, (std::vector<std::int32_t>{5, 6}));
-  EXPECT_EQ(model_->requests().back().most_tokens, 16);
+  EXPECT_EQ(model_->requests().back().most_tokens, 1000);  // the context
   std::string joined;
   for (const JsonValue& chunk : chunks("/v1/completions", R"({"prompt": "a", "stream": true})")) {
     joined += text(first_choice(chunk), "text");
@@ -406,11 +409,143 @@ TEST_F(ServeApi, CompletionsWithoutTokens) {
   EXPECT_EQ(text(first_choice(streamed[0]), "text"), "");
   EXPECT_EQ(text(first_choice(streamed[0]), "finish_reason"), "length");
   EXPECT_TRUE(model_->requests().empty());
-  EXPECT_EQ(
-      text(refusal("/v1/completions", R"({"prompt": "a", "echo": true, "logprobs": 1})"), "param"),
-      "logprobs");
-  EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": "a", "max_tokens": -1})"), "param"),
-            "max_tokens");
+}
+
+TEST_F(ServeApi, LimitsHaveSeveralNames) {
+  for (const char* fields :
+       {R"("max_tokens": -1)", R"("n_predict": -1)", R"("max_tokens": null)"}) {
+    document("/v1/completions", R"({"prompt": "a", )" + std::string(fields) + "}");
+    EXPECT_EQ(model_->requests().back().most_tokens, 1000) << fields;
+  }
+  document("/v1/completions", R"({"prompt": "a", "n_predict": 2})");
+  EXPECT_EQ(model_->requests().back().most_tokens, 2);
+  document("/v1/chat/completions", chat(R"("max_tokens": -1)"));
+  EXPECT_EQ(model_->requests().back().most_tokens, 1000);
+  for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
+    const std::string field = "\"" + std::string(name) + "\": ";
+    EXPECT_EQ(text(refusal("/v1/chat/completions", chat(field + "0")), "param"), name);
+    EXPECT_EQ(text(refusal("/v1/chat/completions", chat(field + "-2")), "param"), name);
+  }
+}
+
+TEST_F(ServeApi, SeveralPromptsHaveSeveralAnswersEach) {
+  model_->says = [&](const models::GenerationRequest& request) {
+    return model_->tokenizer().decode(request.tokens) + "!";
+  };
+  const std::string prompts = R"("prompt": ["ab", [102, 103, 104], "c"], "n": 2, "seed": 40)";
+  const JsonValue answer = document("/v1/completions", "{" + prompts + "}");
+  const char* const expected[] = {"ab!", "ab!", "abc!", "abc!", "c!", "c!"};
+  const JsonArray& choices = list(answer, "choices");
+  ASSERT_EQ(choices.size(), 6u);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    EXPECT_EQ(text(choices[i], "text"), expected[i]);
+    EXPECT_EQ(*member(choices[i], "index"), JsonValue(static_cast<std::int64_t>(i)));
+  }
+  // Each prompt counts once.
+  EXPECT_EQ(json_text(*member(answer, "usage")),
+            R"({"prompt_tokens":6,"completion_tokens":18,"total_tokens":24,)"
+            R"("prompt_tokens_details":{"cached_tokens":9}})");
+  std::vector<std::uint64_t> seeds;
+  for (const auto& request : model_->requests()) seeds.push_back(request.sampling.seed);
+  EXPECT_EQ(seeds, (std::vector<std::uint64_t>{40, 41, 42, 43, 44, 45}));
+  std::vector<std::string> streamed(6);
+  for (const JsonValue& chunk : chunks("/v1/completions", "{\"stream\": true, " + prompts + "}")) {
+    const JsonValue& choice = first_choice(chunk);
+    streamed.at(static_cast<std::size_t>(std::get<std::int64_t>(*member(choice, "index")))) +=
+        text(choice, "text");
+  }
+  EXPECT_EQ(streamed, (std::vector<std::string>(std::begin(expected), std::end(expected))));
+}
+
+TEST_F(ServeApi, AnEchoHasTheLogprobsOfThePrompt) {
+  const std::string fields =
+      R"("prompt": "h\u00e9y", "echo": true, "logprobs": 1, "max_tokens": 2)";
+  const JsonValue answer = document("/v1/completions", "{" + fields + "}");
+  EXPECT_EQ(text(first_choice(answer), "text"), "h\xc3\xa9yHe");
+  const JsonValue& logprobs = *member(first_choice(answer), "logprobs");
+  EXPECT_EQ(json_text(*member(logprobs, "token_logprobs")), "[null,-0.25,-0.5,-0.75,-0.5,-0.5]");
+  EXPECT_EQ(list(logprobs, "tokens").size(), 6u);
+  EXPECT_EQ(list(logprobs, "top_logprobs")[0], JsonValue(nullptr));
+  EXPECT_EQ(list(logprobs, "top_logprobs").size(), 6u);
+  // Both bytes of the second letter begin where it does.
+  EXPECT_EQ(json_text(*member(logprobs, "text_offset")), "[0,1,1,2,3,4]");
+  EXPECT_EQ(model_->requests().back().prompt_logprobs, 1);
+  // Streamed, the echo comes once, with all of its scores.
+  std::string joined;
+  JsonArray scores, offsets;
+  for (const JsonValue& chunk : chunks("/v1/completions", "{\"stream\": true, " + fields + "}")) {
+    joined += text(first_choice(chunk), "text");
+    const JsonValue* part = member(first_choice(chunk), "logprobs");
+    if (*part == JsonValue(nullptr)) continue;
+    for (const JsonValue& each : list(*part, "token_logprobs")) scores.push_back(each);
+    for (const JsonValue& each : list(*part, "text_offset")) offsets.push_back(each);
+  }
+  EXPECT_EQ(joined, "h\xc3\xa9yHe");
+  EXPECT_EQ(json_text(scores), "[null,-0.25,-0.5,-0.75,-0.5,-0.5]");
+  EXPECT_EQ(json_text(offsets), "[0,1,1,2,3,4]");
+  // As evaluation harnesses ask, for nothing but the scores.
+  const JsonValue none =
+      document("/v1/completions", R"({"prompt": "ab", "echo": true, "logprobs": 0,
+                                                          "max_tokens": 0})");
+  EXPECT_EQ(json_text(*member(*member(first_choice(none), "logprobs"), "token_logprobs")),
+            "[null,-0.25]");
+}
+
+TEST_F(ServeApi, ModelsSlotsAndTemplatesAreTold) {
+  const JsonValue model = parse_json(ask("GET", "/v1/models/scripted").body).value_or(nullptr);
+  EXPECT_EQ(text(model, "id"), "scripted");
+  EXPECT_EQ(text(model, "object"), "model");
+  const ApiResponse unknown = ask("GET", "/v1/models/a/b");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(text(*member(parse_json(unknown.body).value_or(nullptr), "error"), "code"),
+            "model_not_found");
+  EXPECT_EQ(ask("GET", "/v1/models/").status, 404);
+  EXPECT_EQ(ask("POST", "/v1/models/scripted").status, 405);
+  EXPECT_EQ(ask("GET", "/slots").body,
+            R"([{"id":0,"id_task":7,"n_ctx":1000,"is_processing":true,"n_prompt_tokens":9,)"
+            R"("n_prompt_tokens_processed":9,"n_prompt_tokens_cache":4,"next_token":)"
+            R"({"has_next_token":true,"n_remain":5,"n_decoded":3}},)"
+            R"({"id":1,"n_ctx":1000,"is_processing":false}])");
+  const JsonValue props = parse_json(ask("GET", "/props").body).value_or(nullptr);
+  EXPECT_EQ(*member(props, "total_slots"), JsonValue(std::int64_t{2}));
+  EXPECT_EQ(*member(*member(props, "default_generation_settings"), "n_ctx"),
+            JsonValue(std::int64_t{1000}));
+  EXPECT_EQ(text(document("/apply-template", chat()), "prompt"),
+            "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(text(document("/apply-template", chat(R"("chat_template_kwargs": {"think": true})")),
+                 "prompt"),
+            "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n<think>\n");
+  EXPECT_EQ(text(refusal("/apply-template", "{}"), "param"), "messages");
+  EXPECT_EQ(json_text(*member(
+                document("/tokenize", R"({"content": "a\u00e9", "with_pieces": true})"), "tokens")),
+            R"([{"id":102,"piece":"a"},{"id":200,"piece":[195]},{"id":174,"piece":[169]}])");
+}
+
+// Bytes count by --max-body alone; of what they hold, only values do.
+TEST_F(ServeApi, LargeBodiesThatAreLegalPass) {
+  const std::string spaces(std::size_t{6} << 20, ' ');
+  const std::string body = R"({"messages": [{"role": "user",)" + spaces + R"("content": "hi"}],)" +
+                           spaces + R"("user": ")" + std::string(std::size_t{2} << 20, ',') + "\"" +
+                           spaces + "}\n";
+  EXPECT_EQ(text(message(document("/v1/chat/completions", body)), "content"), "Hello!");
+  std::string numbers = "[0";
+  for (int i = 0; i < 500'000; ++i) numbers += ", 1";
+  document("/v1/chat/completions", chat("\"metadata\": {\"x\": " + numbers + "]}"));
+}
+
+TEST_F(ServeApi, PromptLogprobsAsVllmHasThem) {
+  const JsonValue answer = document(
+      "/v1/completions", R"({"prompt": [6, 5, 7], "prompt_logprobs": 1, "max_tokens": 1})");
+  EXPECT_EQ(json_text(*member(first_choice(answer), "prompt_logprobs")),
+            R"([null,{"5":{"logprob":-0.125,"rank":1,"decoded_token":"\u0000"}},)"
+            R"({"5":{"logprob":-0.125,"rank":1,"decoded_token":"\u0000"},)"
+            R"("7":{"logprob":-0.5,"rank":null,"decoded_token":"\u0002"}}])");
+  EXPECT_EQ(*member(first_choice(answer), "logprobs"), JsonValue(nullptr));
+  for (const char* fields : {R"("stream": true)", R"("echo": true, "logprobs": 2)"}) {
+    const JsonValue error = refusal(
+        "/v1/completions", R"({"prompt": "a", "prompt_logprobs": 1, )" + std::string(fields) + "}");
+    EXPECT_EQ(text(error, "param"), "prompt_logprobs");
+  }
 }
 
 TEST_F(ServeApi, GrammarsThatAllowNoTextAreRefused) {
@@ -440,8 +575,28 @@ TEST_F(ServeApi, EmbeddingsAsNumbersAndAsBase64) {
   EXPECT_EQ(base64_of({}), "");
   for (const char* body : {R"({})", R"({"input": []})", R"({"input": [[]]})", R"({"input": {}})",
                            R"({"input": "a", "encoding_format": "hex"})", R"({"input": [1.5]})",
-                           R"({"input": "a", "dimensions": 2})", R"({"input": [999]})"}) {
+                           R"({"input": "a", "dimensions": 6})", R"({"input": [999]})"}) {
     refusal("/v1/embeddings", body);
+  }
+}
+
+TEST_F(ServeApi, EmbeddingsMayHaveFewerDimensions) {
+  const JsonValue answer = document("/v1/embeddings", R"({"input": "ab", "dimensions": 1})");
+  EXPECT_EQ(json_text(*member(list(answer, "data")[0], "embedding")), "[1.0]");
+  const JsonValue packed = document(
+      "/v1/embeddings", R"({"input": "abc", "dimensions": 2, "encoding_format": "base64"})");
+  EXPECT_EQ(text(list(packed, "data")[0], "embedding"), base64_of({0.6f, -0.8f}));
+  const JsonValue whole = document("/v1/embeddings", R"({"input": "ab", "dimensions": 5})");
+  EXPECT_EQ(list(list(whole, "data")[0], "embedding").size(), 5u);
+}
+
+TEST_F(ServeApi, OneBadTextIsNamed) {
+  const std::string one_long = "\"" + std::string(1001, 'x') + "\"";
+  for (const std::string& bad : {std::string("\"\""), std::string("[]"), std::string("[5, 999]"),
+                                 std::string("{}"), one_long}) {
+    const JsonValue error =
+        refusal("/v1/embeddings", R"({"input": ["a", "b", )" + bad + R"(, "c"]})");
+    EXPECT_EQ(text(error, "param"), "input[2]");
   }
 }
 

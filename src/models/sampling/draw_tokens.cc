@@ -1,7 +1,6 @@
 #include "models/sampling/draw_tokens.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -11,6 +10,7 @@
 #include "models/sampling/fixed_point.h"
 #include "models/sampling/sampling_chain.h"
 #include "models/sampling/score_edits.h"
+#include "models/sampling/score_tokens.h"
 #include "models/sampling/token_mask.h"
 
 namespace hearth::models {
@@ -48,57 +48,6 @@ void check_rows(const Array& logits, std::span<SamplingState* const> states,
     fail(ErrorCode::invalid_argument, "logprobs of other rows; got " +
                                           std::to_string(logprobs.size()) + ", expected " +
                                           std::to_string(states.size()));
-  }
-}
-
-// What log probabilities are made of: log p(t) = score(t) - highest - log(total).
-struct ScoreFacts {
-  Array highest, totals;           // f32 and i64 (fixed_point.h), [rows, 1]
-  Array drawn;                     // f32 [rows, 1]: score of the token
-  Array best_scores, best_tokens;  // f32 and i64 [rows, count]; undefined where none are wanted
-};
-
-ScoreFacts score_facts(const Array& logits, const Array& tokens, std::int64_t best) {
-  const Array given = cast(logits, DType::f32);
-  const Array scores = where(is_nan(given), -std::numeric_limits<double>::infinity(), given);
-  ScoreFacts facts;
-  facts.highest = max(scores, {1}, true);
-  const Array gaps = gaps_below(scores, facts.highest);
-  facts.totals = sum(candidate_weights({gaps, {}}), {1}, true);
-  facts.drawn =
-      gather(scores, clamp_min(reshape(tokens, {tokens.shape(0), 1}), std::int64_t{0}), 1);
-  if (best > 0) std::tie(facts.best_scores, facts.best_tokens) = topk_with_indices(scores, best, 1);
-  return facts;
-}
-
-// Infinitely high scores share all probability.
-float logprob_of(float score, float highest, std::int64_t total) {
-  const double gap =
-      score == highest ? 0 : static_cast<double>(score) - static_cast<double>(highest);
-  return static_cast<float>(gap - std::log(std::ldexp(static_cast<double>(total), -kWeightBits)));
-}
-
-void read_logprobs(const ScoreFacts& facts, std::span<const std::int64_t> logprobs,
-                   std::vector<DrawnToken>* drawn) {
-  const auto highest = facts.highest.to_vector<float>();
-  const auto totals = facts.totals.to_vector<std::int64_t>();
-  const auto scores = facts.drawn.to_vector<float>();
-  std::vector<float> best_scores;
-  std::vector<std::int64_t> best_tokens;
-  if (facts.best_scores.defined()) {
-    best_scores = facts.best_scores.to_vector<float>();
-    best_tokens = facts.best_tokens.to_vector<std::int64_t>();
-  }
-  const std::size_t count = best_scores.size() / drawn->size();
-  for (std::size_t row = 0; row < drawn->size(); ++row) {
-    DrawnToken& out = (*drawn)[row];
-    if (logprobs[row] < 0 || out.token < 0) continue;
-    out.logprob = logprob_of(scores[row], highest[row], totals[row]);
-    const auto wanted = std::min(count, static_cast<std::size_t>(logprobs[row]));
-    for (std::size_t i = row * count; i < row * count + wanted; ++i) {
-      out.best.push_back({static_cast<std::int32_t>(best_tokens[i]),
-                          logprob_of(best_scores[i], highest[row], totals[row])});
-    }
   }
 }
 
@@ -187,20 +136,15 @@ std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState
   read_surprise(arrays, states);
   if (draw.is_unsure.defined()) draw_unsure_rows(scores, draw.is_unsure, states, &tokens);
   draw_refused_rows(scores, states, &tokens);
-  std::int64_t best = -1;
-  for (const std::int64_t count : logprobs) best = std::max(best, count);
-  ScoreFacts facts;
-  if (best >= 0) {
-    const auto rounded = std::bit_ceil(static_cast<std::uint64_t>(std::min(best, logits.shape(1))));
-    facts =
-        score_facts(logits, Array::from_data(tokens, {logits.shape(0)}, logits.device()),
-                    best == 0 ? 0 : std::min(static_cast<std::int64_t>(rounded), logits.shape(1)));
-  }
+  const std::vector<ScoredToken> scored = score_tokens(logits, tokens, logprobs);
   std::vector<DrawnToken> drawn;
-  for (const std::int32_t token : tokens) {
-    drawn.push_back({token, std::numeric_limits<float>::quiet_NaN(), {}});
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (scored.empty()) {
+      drawn.push_back({tokens[i], std::numeric_limits<float>::quiet_NaN(), {}});
+    } else {
+      drawn.push_back({tokens[i], scored[i].logprob, scored[i].best});
+    }
   }
-  if (best >= 0) read_logprobs(facts, logprobs, &drawn);
   return drawn;
 }
 

@@ -18,13 +18,9 @@
 
 #include "hearth/array.h"
 #include "models/sampling/sampling_state.h"
+#include "models/sampling/score_tokens.h"
 
 namespace hearth::models {
-
-struct TokenLogprob {
-  std::int32_t token;
-  float logprob;
-};
 
 struct DrawnToken {
   std::int32_t token;  // -1: no token could be drawn, as where no score is a number or all banned

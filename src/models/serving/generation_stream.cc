@@ -9,9 +9,12 @@ void join(GenerationPiece& all, GenerationPiece piece) {
   std::string text = std::move(all.text) + piece.text;
   std::vector<GenerationToken> tokens = std::move(all.tokens);
   for (GenerationToken& token : piece.tokens) tokens.push_back(std::move(token));
+  std::vector<GenerationToken> prompt = std::move(all.prompt);
+  for (GenerationToken& token : piece.prompt) prompt.push_back(std::move(token));
   all = std::move(piece);
   all.text = std::move(text);
   all.tokens = std::move(tokens);
+  all.prompt = std::move(prompt);
 }
 
 }  // namespace
@@ -34,6 +37,7 @@ GenerationPiece GenerationStream::take() {
   GenerationPiece taken = channel_->waiting;
   channel_->waiting.text.clear();
   channel_->waiting.tokens.clear();
+  channel_->waiting.prompt.clear();
   // The end stays news.
   channel_->has_news = taken.finish != FinishReason::none;
   return taken;

@@ -30,6 +30,9 @@ struct GenerationRequest {
   bool shows_special = false;  // texts of control tokens are text
   // -1: none; else the logarithm of each token's probability, and those of so many of the best.
   std::int64_t logprobs = -1;
+  // The same of the tokens of the prompt, each behind those before it. Prompts are then computed
+  // from their first token on, in parts whose scores take little memory.
+  std::int64_t prompt_logprobs = -1;
 };
 
 struct GenerationToken {
@@ -42,6 +45,9 @@ struct GenerationToken {
 struct GenerationPiece {
   std::string text;                     // whole code points, perhaps none
   std::vector<GenerationToken> tokens;  // that were drawn since the last piece
+  // Of the prompt, from its second token on, where prompt_logprobs were asked for: those that were
+  // scored since the last piece. All of them come before the first that is drawn.
+  std::vector<GenerationToken> prompt;
   FinishReason finish = FinishReason::none;
   std::string error;  // of FinishReason::failed
   ErrorCode error_code = ErrorCode::internal;

@@ -30,6 +30,10 @@ GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
     fail_request("logprobs out of range; got " + std::to_string(request.logprobs) +
                  ", expected -1 to " + std::to_string(vocabulary));
   }
+  if (request.prompt_logprobs < -1 || request.prompt_logprobs > vocabulary) {
+    fail_request("prompt_logprobs out of range; got " + std::to_string(request.prompt_logprobs) +
+                 ", expected -1 to " + std::to_string(vocabulary));
+  }
   require_tokens("generate", request.tokens, vocabulary);
   return request;
 }
@@ -46,6 +50,7 @@ RunningText::RunningText(const Tokenizer& tokenizer, std::int64_t vocabulary, st
       tokens_(std::move(request_.tokens)),
       prompt_length_(static_cast<std::int64_t>(tokens_.size())),
       given_length_(prompt_length_),
+      last_scored_row_(request_.prompt_logprobs < 0 ? 0 : prompt_length_ - 1),
       sampling_(request_.sampling, vocabulary),
       stream_(tokenizer, {.show_special = request_.shows_special}),
       stops_(request_.stops) {
@@ -53,7 +58,35 @@ RunningText::RunningText(const Tokenizer& tokenizer, std::int64_t vocabulary, st
   if (request_.constraint != nullptr) {
     sampling_.set_grammar(grammar::GrammarMatcher(request_.constraint, request_.trigger));
   }
-  if (request_.most_tokens == 0) end(FinishReason::length);
+  if (request_.most_tokens == 0 && !wants_prompt_scores()) end(FinishReason::length);
+}
+
+std::span<const std::int32_t> RunningText::shared_tokens() const noexcept {
+  // Of so many tokens one row less is taken from others.
+  return wants_prompt_scores() ? tokens().first(static_cast<std::size_t>(scored_rows_ + 1))
+                               : tokens();
+}
+
+std::int64_t RunningText::prompt_scores_within(std::int64_t rows) const noexcept {
+  const std::int64_t end = std::min(sequence.length + rows, last_scored_row_);
+  return std::max<std::int64_t>(end - std::max(sequence.length, scored_rows_), 0);
+}
+
+std::span<const std::int32_t> RunningText::prompt_targets(std::int64_t rows) const noexcept {
+  return tokens().subspan(static_cast<std::size_t>(scored_rows_ + 1),
+                          static_cast<std::size_t>(rows));
+}
+
+void RunningText::take_prompt(std::span<const ScoredToken> scored) {
+  if (scored.empty()) return;
+  const auto targets = prompt_targets(static_cast<std::int64_t>(scored.size()));
+  GenerationPiece piece;
+  for (std::size_t i = 0; i < scored.size(); ++i) {
+    piece.prompt.push_back({targets[i], scored[i].logprob, scored[i].best});
+  }
+  scored_rows_ += static_cast<std::int64_t>(scored.size());
+  add(std::move(piece));
+  if (request_.most_tokens == 0 && !wants_prompt_scores()) end(FinishReason::length);
 }
 
 std::int64_t RunningText::tokens_left() const noexcept {

@@ -44,6 +44,20 @@ class RunningText {
   bool runs_alone = false;  // one of several beside which the device failed
   bool has_rows = false;    // computed some since it was last let in
 
+  // ---- Scores of the prompt (GenerationRequest::prompt_logprobs)
+
+  bool wants_prompt_scores() const noexcept { return scored_rows_ < last_scored_row_; }
+  // The tokens whose rows need not be computed where others computed them.
+  std::span<const std::int32_t> shared_tokens() const noexcept;
+  // Of the next `rows` rows, those whose scores are wanted for the prompt.
+  std::int64_t prompt_scores_within(std::int64_t rows) const noexcept;
+  // The tokens that the next `rows` such scores are for.
+  std::span<const std::int32_t> prompt_targets(std::int64_t rows) const noexcept;
+  std::int64_t prompt_logprobs() const noexcept { return request_.prompt_logprobs; }
+  // Takes what the scores gave, one for each of prompt_targets(). Ends an answer that shall have no
+  // tokens behind the last.
+  void take_prompt(std::span<const ScoredToken> scored);
+
   // ---- Guesses (drafting/drafter.h)
 
   // Of how many tokens an answer can still be.
@@ -89,6 +103,7 @@ class RunningText {
   std::vector<std::int32_t> tokens_;
   std::int64_t prompt_length_;
   std::int64_t given_length_;
+  std::int64_t scored_rows_ = 0, last_scored_row_ = 0;  // of the prompt; the last has no target
   SamplingState sampling_;
   std::vector<std::int32_t> guess_, rows_ahead_;
   std::vector<SamplingState> ahead_;

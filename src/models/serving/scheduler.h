@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "models/language/cache.h"
 #include "models/language/load_model.h"
@@ -38,9 +39,21 @@ struct SchedulerOptions {
   const LoadedModel* draft_model = nullptr;
 };
 
+// A text that is being written, or whose prompt is.
+struct TextStats {
+  std::int64_t number = 0;  // in the order of arrival, from 0 on
+  std::int64_t prompt_tokens = 0;
+  std::int64_t cached_tokens = 0;    // of the prompt, that were known
+  std::int64_t computed_tokens = 0;  // of prompt and answer, in the caches now
+  std::int64_t new_tokens = 0;
+  std::int64_t tokens_left = 0;  // that the answer may still have
+};
+
 struct SchedulerStats {
+  std::vector<TextStats> texts;  // that run, in the order of arrival
   std::int64_t running = 0;
   std::int64_t waiting = 0;
+  std::int64_t most_running = 0;
   std::int64_t pages = 0;
   std::int64_t pages_used = 0;  // by texts that run
   std::int64_t pages_kept = 0;  // of texts that ended, for others that begin the same

@@ -33,6 +33,7 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
   longest_ = std::min(model.config.context, cache_.pages * cache_.page_size);
   sequences_.emplace(model, cache_);
   stats_.pages = cache_.pages;
+  stats_.most_running = options.most_running;
 }
 
 void TextRunner::add(std::unique_ptr<RunningText> text) {
@@ -68,7 +69,8 @@ void TextRunner::flush() {
 bool TextRunner::begin(RunningText& text) {
   const std::int64_t free = sequences_->free_pages();
   if (!running_.empty() && pages_too_few_ && free <= *pages_too_few_) return false;
-  text.sequence = options_.shares_prefixes ? sequences_->begin(text.tokens()) : sequences_->begin();
+  text.sequence =
+      options_.shares_prefixes ? sequences_->begin(text.shared_tokens()) : sequences_->begin();
   const SequenceRows all{&text.sequence,
                          text.tokens().subspan(static_cast<std::size_t>(text.sequence.length)), 0};
   // A page more for each text that runs, so that it need not give way at once.
@@ -88,7 +90,7 @@ void TextRunner::look_again() {
   if (!options_.shares_prefixes) return;
   std::vector<RunningText*> fresh;
   for (const auto& text : running_) {
-    if (!text->has_rows) fresh.push_back(text.get());
+    if (!text->has_rows && !text->wants_prompt_scores()) fresh.push_back(text.get());
   }
   std::ranges::sort(
       fresh, {}, [](const RunningText* text) { return std::pair(text->pending(), text->place); });
@@ -174,10 +176,15 @@ TextRunner::Step TextRunner::planned() const {
   }
   const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
   Step step;
+  std::int64_t prompt_scores = most_prompt_scores();
   for (std::size_t i = 0; i < running_.size(); ++i) {
     RunningText& text = *running_[i];
-    if (counts[i] == 0) continue;
-    const std::int64_t count = cuts(text).rows(text.sequence.length, counts[i]);
+    std::int64_t wanted = counts[i];
+    if (text.wants_prompt_scores()) wanted = std::min(wanted, prompt_scores);
+    if (wanted <= 0) continue;
+    const std::int64_t count = cuts(text).rows(text.sequence.length, wanted);
+    const std::int64_t scored = text.prompt_scores_within(count);
+    prompt_scores -= scored;
     if (count < text.pending()) text.set_guess({});
     step.texts.push_back(&text);
     if (!text.guess().empty()) {
@@ -188,7 +195,7 @@ TextRunner::Step TextRunner::planned() const {
     const auto first = static_cast<std::size_t>(text.sequence.length);
     step.rows.push_back({&text.sequence,
                          text.tokens().subspan(first, static_cast<std::size_t>(count)),
-                         count == text.pending() ? 1 : 0});
+                         scored + (count == text.pending() ? 1 : 0)});
   }
   return step;
 }
@@ -267,7 +274,51 @@ void TextRunner::draw(std::span<RunningText* const> texts, const Array& scores) 
   }
 }
 
+void TextRunner::score_prompt(const ScoreRows& part, const Array& scores) {
+  RunningText& text = *part.text;
+  try {
+    const std::vector<std::int64_t> best(static_cast<std::size_t>(part.prompt),
+                                         text.prompt_logprobs());
+    text.take_prompt(score_tokens(narrow(scores, 0, part.first, part.prompt),
+                                  text.prompt_targets(part.prompt), best));
+  } catch (const Error& error) {
+    text.fail(error);
+  }
+}
+
+void TextRunner::use_scores(std::span<const ScoreRows> parts, const Array& scores) {
+  std::vector<RunningText*> drawing;
+  std::vector<std::int64_t> rows;
+  for (const ScoreRows& part : parts) {
+    if (part.prompt > 0) score_prompt(part, scores);
+    if (part.drawing == 0 || part.text->has_ended()) continue;
+    drawing.push_back(part.text);
+    for (std::int64_t i = 0; i < part.drawing; ++i) {
+      rows.push_back(part.first + part.prompt + i);
+    }
+  }
+  const auto count = static_cast<std::int64_t>(rows.size());
+  if (count == 0 || count == scores.shape(0)) {
+    draw(drawing, scores);
+  } else {
+    draw(drawing, select(scores, Array::from_data(rows, {count}, scores.device()), 0));
+  }
+}
+
+std::int64_t TextRunner::most_prompt_scores() const {
+  constexpr std::int64_t kMostScores = std::int64_t{1} << 24;  // 64 MiB in f32
+  return std::max<std::int64_t>(kMostScores / model_.vocabulary(), 1);
+}
+
 void TextRunner::run(std::span<RunningText* const> texts, std::span<const SequenceRows> rows) {
+  std::vector<ScoreRows> parts;
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::int64_t prompt =
+        texts[i]->prompt_scores_within(static_cast<std::int64_t>(rows[i].tokens.size()));
+    parts.push_back({texts[i], first, prompt, rows[i].outputs - prompt});
+    first += rows[i].outputs;
+  }
   Array scores;
   try {
     scores = sequences_->step(rows);
@@ -293,16 +344,14 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
     return;
   }
   stats_.is_failing = false;
-  std::vector<RunningText*> drawing;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     stats_.rows += static_cast<std::int64_t>(rows[i].tokens.size());
-    if (rows[i].outputs > 0) drawing.push_back(texts[i]);
     if (options_.shares_prefixes && sequences_->has_states() &&
         save_points(*texts[i]).has(texts[i]->sequence.length)) {
       sequences_->save(texts[i]->sequence);
     }
   }
-  draw(drawing, scores);
+  use_scores(parts, scores);
 }
 
 void TextRunner::forget_caches(const Error& error) {
@@ -395,6 +444,10 @@ SchedulerStats TextRunner::stats() const {
   SchedulerStats stats = stats_;
   stats.running = static_cast<std::int64_t>(running_.size());
   stats.waiting = static_cast<std::int64_t>(waiting_.size());
+  for (const auto& text : running_) {
+    stats.texts.push_back({text->place, text->prompt_length(), text->cached_tokens,
+                           text->sequence.length, text->new_tokens(), text->tokens_left()});
+  }
   if (!sequences_) return stats;
   stats.pages_kept = sequences_->kept_pages();
   stats.pages_used = stats.pages - sequences_->free_pages();

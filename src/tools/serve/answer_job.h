@@ -12,10 +12,10 @@
 
 namespace hearth::tools::serve {
 
-// `read` makes the job of a request, `whole` its answer in one piece. `stream(job, answers, wait,
-// events)` sends the events of it and gives whether all of it came; `wait` is for
-// RunningAnswers::run(). Throws ApiError for a model that writes none, and what `read`, `whole` and
-// submitting throw.
+// `read` makes the job of a request, which has `fields` and requests(); `whole` gives its answer in
+// one piece. `stream(job, answers, wait, events)` sends the events of it and gives whether all of
+// it came; `wait` is for RunningAnswers::run(). Throws ApiError for a model that writes none, and
+// what `read`, `whole` and submitting throw.
 template <class Read, class Whole, class Stream>
 ApiResponse answer_job(const ApiRequest& request, const Service& service, const Read& read,
                        const Whole& whole, const Stream& stream) {
@@ -26,8 +26,7 @@ ApiResponse answer_job(const ApiRequest& request, const Service& service, const 
   auto job = std::make_shared<const Job>(read(request, service));
   if (!job->fields.is_streamed) return whole(*job, service, request);
   // Submitted now, so that what is refused has its own status.
-  auto answers =
-      std::make_shared<RunningAnswers>(service, job->fields.generation, job->fields.count);
+  auto answers = std::make_shared<RunningAnswers>(service, job->requests(), job->fields.count);
   ApiResponse response{.content_type = "text/event-stream"};
   response.stream = [job, answers, service, stream, is_open = request.is_open,
                      may_be_gone = request.may_be_gone](Sink& sink) {

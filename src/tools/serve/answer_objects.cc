@@ -6,6 +6,8 @@
 #include <random>
 #include <utility>
 
+#include "models/tokenizer/unicode.h"
+
 namespace hearth::tools::serve {
 namespace {
 
@@ -61,6 +63,12 @@ JsonValue finish_name(models::FinishReason finish, bool has_calls) {
   }
 }
 
+JsonValue token_piece(const models::Tokenizer& tokenizer, std::int32_t token) {
+  const std::string text = token_text(tokenizer, token);
+  if (models::tokens::valid_utf8(text) == text) return text;
+  return token_bytes(tokenizer, token);
+}
+
 JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
                         std::span<const models::GenerationToken> tokens) {
   JsonArray content;
@@ -76,30 +84,74 @@ JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
   return content;
 }
 
-JsonValue completion_logprobs(const models::Tokenizer& tokenizer,
-                              std::span<const models::GenerationToken> tokens,
-                              std::int64_t& offset) {
-  JsonArray texts, logprobs, best, offsets;
-  for (const models::GenerationToken& token : tokens) {
-    const std::string text = token_text(tokenizer, token.token);
-    JsonObject others;
-    for (const auto& [other, logprob] : token.best) {
-      // Of texts that are the same once what is no UTF-8 is replaced, the likeliest stands.
-      const std::string name = token_text(tokenizer, other);
-      if (find_key(others, name) == nullptr) others.emplace_back(name, finite_logprob(logprob));
-    }
-    texts.emplace_back(text);
-    logprobs.emplace_back(finite_logprob(token.logprob));
-    best.emplace_back(std::move(others));
-    offsets.emplace_back(offset);
-    // In code points, as clients count.
-    offset += std::count_if(text.begin(), text.end(),
-                            [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+std::int64_t code_points(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+}
+
+void CompletionLogprobs::add_token(const models::Tokenizer& tokenizer,
+                                   const models::GenerationToken& token, std::int64_t offset) {
+  JsonObject others;
+  for (const auto& [other, logprob] : token.best) {
+    // Of texts that are the same once what is no UTF-8 is replaced, the likeliest stands.
+    const std::string name = token_text(tokenizer, other);
+    if (find_key(others, name) == nullptr) others.emplace_back(name, finite_logprob(logprob));
   }
-  return JsonObject{{"tokens", std::move(texts)},
-                    {"token_logprobs", std::move(logprobs)},
-                    {"top_logprobs", std::move(best)},
-                    {"text_offset", std::move(offsets)}};
+  texts_.emplace_back(token_text(tokenizer, token.token));
+  logprobs_.emplace_back(finite_logprob(token.logprob));
+  best_.emplace_back(std::move(others));
+  offsets_.emplace_back(offset);
+}
+
+void CompletionLogprobs::add_prompt(const models::Tokenizer& tokenizer, std::int32_t first,
+                                    std::span<const models::GenerationToken> scored) {
+  // What the echo shows of each: nothing of control tokens, and not the space that begins texts.
+  models::TokenStream echo(tokenizer);
+  add_token(tokenizer, {first, 0, {}}, 0);
+  logprobs_.back() = nullptr;
+  best_.back() = nullptr;
+  std::int64_t offset = code_points(echo.push(first));
+  for (const models::GenerationToken& token : scored) {
+    add_token(tokenizer, token, offset);
+    offset += code_points(echo.push(token.token));
+  }
+}
+
+void CompletionLogprobs::add(const models::Tokenizer& tokenizer,
+                             std::span<const models::GenerationToken> tokens,
+                             std::int64_t& offset) {
+  for (const models::GenerationToken& token : tokens) {
+    add_token(tokenizer, token, offset);
+    offset += code_points(token_text(tokenizer, token.token));
+  }
+}
+
+JsonValue CompletionLogprobs::document() && {
+  return JsonObject{{"tokens", std::move(texts_)},
+                    {"token_logprobs", std::move(logprobs_)},
+                    {"top_logprobs", std::move(best_)},
+                    {"text_offset", std::move(offsets_)}};
+}
+
+JsonValue prompt_logprobs(const models::Tokenizer& tokenizer,
+                          std::span<const models::GenerationToken> scored) {
+  JsonArray all = {nullptr};
+  for (const models::GenerationToken& token : scored) {
+    JsonObject entry;
+    const auto add = [&](std::int32_t id, float logprob, JsonValue rank) {
+      entry.emplace_back(std::to_string(id),
+                         JsonObject{{"logprob", finite_logprob(logprob)},
+                                    {"rank", std::move(rank)},
+                                    {"decoded_token", token_text(tokenizer, id)}});
+    };
+    std::int64_t rank = 0;
+    for (const auto& [other, logprob] : token.best) add(other, logprob, ++rank);
+    if (find_key(entry, std::to_string(token.token)) == nullptr) {
+      add(token.token, token.logprob, nullptr);
+    }
+    all.emplace_back(std::move(entry));
+  }
+  return all;
 }
 
 }  // namespace hearth::tools::serve

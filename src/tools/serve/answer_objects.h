@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/json.h"
 #include "models/serving/request.h"
@@ -18,14 +19,38 @@ std::int64_t seconds_now();
 // "stop", "length", "tool_calls" or null.
 JsonValue finish_name(models::FinishReason finish, bool has_calls);
 
+// The bytes of a token as a text, or as numbers where they are no UTF-8, as llama.cpp has them.
+JsonValue token_piece(const models::Tokenizer& tokenizer, std::int32_t token);
+
 // Of chats: [{token, logprob, bytes, top_logprobs}].
 JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
                         std::span<const models::GenerationToken> tokens);
 
-// Of completions: {tokens, token_logprobs, top_logprobs, text_offset}. `offset` is where the text
-// of the first token begins, and is moved behind the last.
-JsonValue completion_logprobs(const models::Tokenizer& tokenizer,
-                              std::span<const models::GenerationToken> tokens,
-                              std::int64_t& offset);
+// How many code points a text has, of which clients count places in texts.
+std::int64_t code_points(std::string_view text);
+
+// The logprobs of completions: {tokens, token_logprobs, top_logprobs, text_offset}.
+class CompletionLogprobs {
+ public:
+  // A prompt, of which the first token has null, for nothing stands before it. `scored`: the
+  // others, with their scores.
+  void add_prompt(const models::Tokenizer& tokenizer, std::int32_t first,
+                  std::span<const models::GenerationToken> scored);
+  // `offset` is where the text of the first token begins, and is moved behind the last.
+  void add(const models::Tokenizer& tokenizer, std::span<const models::GenerationToken> tokens,
+           std::int64_t& offset);
+  JsonValue document() &&;
+
+ private:
+  void add_token(const models::Tokenizer& tokenizer, const models::GenerationToken& token,
+                 std::int64_t offset);
+
+  JsonArray texts_, logprobs_, best_, offsets_;
+};
+
+// As vLLM has them: null for the first token, then for each {token: {logprob, rank,
+// decoded_token}}, of the token itself and of the best beside it; a rank below those is null.
+JsonValue prompt_logprobs(const models::Tokenizer& tokenizer,
+                          std::span<const models::GenerationToken> scored);
 
 }  // namespace hearth::tools::serve

@@ -16,6 +16,12 @@ struct Route {
   ApiResponse (*answer)(const ApiRequest&, const Service&);
 };
 
+// A route that ends with a slash has all that is behind it, but not nothing.
+bool is_of(const Route& route, std::string_view path) {
+  if (!route.path.ends_with('/')) return route.path == path;
+  return path.size() > route.path.size() && path.starts_with(route.path);
+}
+
 template <ApiResponse (*kAnswer)(const Service&)>
 ApiResponse without_request(const ApiRequest&, const Service& service) {
   return kAnswer(service);
@@ -24,10 +30,14 @@ ApiResponse without_request(const ApiRequest&, const Service& service) {
 constexpr Route kRoutes[] = {
     {"POST", "/chat/completions", answer_chat},
     {"POST", "/completions", answer_completion},
+    {"POST", "/responses", answer_response},
     {"POST", "/embeddings", answer_embeddings},
     {"POST", "/tokenize", answer_tokenize},
     {"POST", "/detokenize", answer_detokenize},
+    {"POST", "/apply-template", answer_apply_template},
     {"GET", "/models", without_request<answer_models>},
+    {"GET", "/models/", answer_model},  // and what follows
+    {"GET", "/slots", without_request<answer_slots>},
     {"GET", "/props", without_request<answer_props>},
     {"GET", "/metrics", without_request<answer_metrics>},
 };
@@ -138,7 +148,7 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
                    "authentication_error", "", "invalid_api_key");
   }
   const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes),
-                                   [&](const Route& each) { return each.path == path; });
+                                   [&](const Route& each) { return is_of(each, path); });
   if (route == std::end(kRoutes)) {
     throw ApiError(404, "there is no " + request.path.substr(0, 100), "invalid_request_error");
   }

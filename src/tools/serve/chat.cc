@@ -1,180 +1,36 @@
 // POST /v1/chat/completions.
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "hearth/error.h"
-#include "models/chat/answer_parser.h"
-#include "models/chat/tool_calls.h"
 #include "tools/serve/answer_job.h"
 #include "tools/serve/answer_objects.h"
+#include "tools/serve/answer_reader.h"
 #include "tools/serve/api_error.h"
-#include "tools/serve/chat_messages.h"
+#include "tools/serve/chat_job.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/event_stream.h"
-#include "tools/serve/generation_fields.h"
-#include "tools/serve/tool_choice.h"
 
 namespace hearth::tools::serve {
 namespace {
 
-constexpr std::int64_t kMostChatLogprobs = 20;
-constexpr std::size_t kMostModalities = 16;
-
-struct ChatJob {
-  GenerationFields fields;
-  models::ChatPrompt prompt;  // that the answer is read by
-  bool is_call = false;       // the answer is the JSON of one call, and nothing else
-  bool may_call_several = true;
-  bool has_logprobs = false;
+// What all objects of an answer say of it.
+struct NamedChat : ChatJob {
   std::string id = fresh_id("chatcmpl-");
   std::int64_t created = seconds_now();
 };
 
-JsonObject template_arguments(const Fields& fields) {
-  JsonObject arguments;
-  if (const JsonObject* given = fields.object("chat_template_kwargs")) arguments = *given;
-  if (auto effort = fields.text("reasoning_effort")) {
-    arguments.emplace_back("reasoning_effort", std::move(*effort));
-  }
-  return arguments;
-}
-
-// What an answer without them would not be what was asked for.
-void refuse_unsupported(const Fields& fields) {
-  for (const char* name : {"functions", "function_call"}) {
-    if (fields.find(name) != nullptr) {
-      throw bad_field(name, "is not supported any more; expected tools and tool_choice");
-    }
-  }
-  for (const char* name : {"audio", "web_search_options"}) {
-    if (fields.find(name) != nullptr) throw bad_field(name, "is not supported; expected none");
-  }
-  const JsonArray* modalities = fields.array("modalities", kMostModalities);
-  for (std::size_t i = 0; modalities != nullptr && i < modalities->size(); ++i) {
-    if ((*modalities)[i] == JsonValue("text")) continue;
-    throw bad_field("modalities",
-                    "is not supported; got " + json_text((*modalities)[i]) + ", expected \"text\"");
-  }
-}
-
-ChatJob read_chat(const ApiRequest& request, const Service& service) {
+NamedChat read_chat(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
-  const Fields fields(body);
-  refuse_unsupported(fields);
-  ChatJob job;
-  job.fields =
-      read_generation_fields(fields, *service.model, std::numeric_limits<std::int64_t>::max());
-  models::GenerationRequest& generation = job.fields.generation;
-  job.has_logprobs = fields.flag("logprobs", false);
-  const auto best = fields.integer("top_logprobs", 0, kMostChatLogprobs);
-  if (best && !job.has_logprobs) throw bad_field("top_logprobs", "without logprobs: true");
-  if (job.has_logprobs) generation.logprobs = best.value_or(0);
-  const std::vector<models::ChatMessage> messages = read_chat_messages(fields);
-  ToolChoice choice = read_tool_choice(fields);
-  generation.constraint = read_constraint(fields, *service.model);
-  if (choice.call_schema) {
-    if (generation.constraint != nullptr) {
-      throw bad_field("tool_choice", "requires a call beside a response_format or grammar");
-    }
-    try {
-      generation.constraint = service.model->constrain_by_schema(*choice.call_schema);
-    } catch (const Error& error) {
-      throw bad_field("tools", error.what());
-    }
-    job.is_call = true;
-  }
-  job.may_call_several = choice.may_call_several;
-  job.prompt = service.model->chat().render(
-      messages, {.tools = std::move(choice.tools), .arguments = template_arguments(fields)});
-  check_prompt(job.prompt.tokens, *service.model);
-  generation.tokens = job.prompt.tokens;
-  if (generation.constraint != nullptr) {
-    // What a grammar holds is the answer alone, without reasoning and marks.
-    job.prompt.begins_in_reasoning = false;
-    job.prompt.has_tools = false;
-  } else {
-    generation.shows_special = service.model->chat().shows_special(job.prompt);
-  }
-  return job;
+  return {read_chat_job(Fields(body), service)};
 }
 
 JsonValue call_object(const models::ToolCall& call) {
   return JsonObject{{"id", call.id},
                     {"type", "function"},
                     {"function", JsonObject{{"name", call.name}, {"arguments", call.arguments}}}};
-}
-
-void join(models::AnswerDelta& all, models::AnswerDelta part) {
-  all.reasoning += part.reasoning;
-  all.content += part.content;
-  for (models::ToolCall& call : part.tool_calls) all.tool_calls.push_back(std::move(call));
-}
-
-// One answer of a chat as it comes.
-class ChatAnswer {
- public:
-  ChatAnswer(const ChatJob& job, const models::ChatFormat& format, std::size_t index)
-      : job_(job),
-        parser_(format.parser(job.prompt, job.fields.generation.sampling.seed + index)) {}
-
-  // What the piece adds; calls that may not be there any more are dropped.
-  models::AnswerDelta push(const models::GenerationPiece& piece) {
-    const bool is_last = piece.finish != models::FinishReason::none;
-    models::AnswerDelta part;
-    if (job_.is_call) {
-      call_ += piece.text;
-      if (is_last) part = read_call_text();
-    } else {
-      part = parser_.push(piece.text);
-      if (is_last) join(part, parser_.finish());
-    }
-    if (is_last) finish_ = piece.finish;
-    const std::size_t most =
-        job_.may_call_several ? part.tool_calls.size() : std::size_t{calls_ == 0 ? 1u : 0u};
-    if (part.tool_calls.size() > most) part.tool_calls.resize(most);
-    calls_ += part.tool_calls.size();
-    return part;
-  }
-
-  std::size_t calls() const noexcept { return calls_; }
-  JsonValue finish() const { return finish_name(finish_, calls_ > 0); }
-
- private:
-  // Cut off by the number of tokens it is no call, but text.
-  models::AnswerDelta read_call_text() const {
-    models::AnswerDelta part;
-    part.tool_calls = models::parse_tool_calls(call_);
-    for (models::ToolCall& call : part.tool_calls) call.id = fresh_id("call_");
-    if (part.tool_calls.empty()) part.content = call_;
-    return part;
-  }
-
-  const ChatJob& job_;
-  models::AnswerParser parser_;
-  std::string call_;
-  std::size_t calls_ = 0;
-  models::FinishReason finish_ = models::FinishReason::none;
-};
-
-std::vector<ChatAnswer> begin_answers(const ChatJob& job, const models::ChatFormat& format) {
-  std::vector<ChatAnswer> answers;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(job.fields.count); ++i) {
-    answers.emplace_back(job, format, i);
-  }
-  return answers;
-}
-
-void check_piece(const models::GenerationPiece& piece) {
-  if (piece.finish == models::FinishReason::failed) {
-    throw ApiError(500, piece.error, "server_error");
-  }
-  if (piece.finish == models::FinishReason::cancelled) {
-    throw ApiError(503, "the server ended the answer", "server_error");
-  }
 }
 
 JsonValue whole_message(const models::AnswerDelta& all) {
@@ -190,14 +46,13 @@ JsonValue whole_message(const models::AnswerDelta& all) {
   return message;
 }
 
-ApiResponse whole_chat(const ChatJob& job, const Service& service, const ApiRequest& request) {
-  RunningAnswers answers(service, job.fields.generation, job.fields.count);
-  std::vector<ChatAnswer> states = begin_answers(job, service.model->chat());
+ApiResponse whole_chat(const NamedChat& job, const Service& service, const ApiRequest& request) {
+  RunningAnswers answers(service, job.requests(), job.fields.count);
+  std::vector<AnswerReader> states = answer_readers(job, service.model->chat());
   std::vector<models::AnswerDelta> parts(answers.count());
   std::vector<JsonArray> logprobs(answers.count());
   const bool is_whole = answers.run(
       [&](std::size_t i, const models::GenerationPiece& piece) {
-        check_piece(piece);
         join(parts[i], states[i].push(piece));
         if (!job.has_logprobs) return true;
         for (JsonValue& each : chat_logprobs(service.model->tokenizer(), piece.tokens)) {
@@ -214,7 +69,7 @@ ApiResponse whole_chat(const ChatJob& job, const Service& service, const ApiRequ
         {"message", whole_message(parts[i])},
         {"logprobs", job.has_logprobs ? JsonValue(JsonObject{{"content", std::move(logprobs[i])}})
                                       : JsonValue(nullptr)},
-        {"finish_reason", states[i].finish()}});
+        {"finish_reason", finish_name(states[i].finish(), states[i].calls() > 0)}});
   }
   return {.body = json_text(JsonObject{{"id", job.id},
                                        {"object", "chat.completion"},
@@ -228,11 +83,11 @@ ApiResponse whole_chat(const ChatJob& job, const Service& service, const ApiRequ
 // The chunks of a stream: all have the same id, time and model.
 class ChatChunks {
  public:
-  ChatChunks(const ChatJob& job, const ServedModel& model, EventStream& events)
+  ChatChunks(const NamedChat& job, const ServedModel& model, EventStream& events)
       : job_(job),
         tokenizer_(model.tokenizer()),
         events_(events),
-        states_(begin_answers(job, model.chat())) {}
+        states_(answer_readers(job, model.chat())) {}
 
   bool begin() {
     for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -242,8 +97,7 @@ class ChatChunks {
   }
 
   bool push(std::size_t i, const models::GenerationPiece& piece) {
-    check_piece(piece);
-    ChatAnswer& state = states_[i];
+    AnswerReader& state = states_[i];
     const auto index = static_cast<std::int64_t>(state.calls());
     const models::AnswerDelta part = state.push(piece);
     JsonValue logprobs = nullptr;
@@ -262,7 +116,7 @@ class ChatChunks {
       is_open = send_call(i, index + static_cast<std::int64_t>(at), part.tool_calls[at]);
     }
     if (is_open && piece.finish != models::FinishReason::none) {
-      is_open = send(i, {}, state.finish(), nullptr);
+      is_open = send(i, {}, finish_name(state.finish(), state.calls() > 0), nullptr);
     }
     return is_open;
   }
@@ -306,13 +160,13 @@ class ChatChunks {
            send(i, {{"tool_calls", JsonArray{std::move(second)}}}, nullptr, nullptr);
   }
 
-  const ChatJob& job_;
+  const NamedChat& job_;
   const models::Tokenizer& tokenizer_;
   EventStream& events_;
-  std::vector<ChatAnswer> states_;
+  std::vector<AnswerReader> states_;
 };
 
-bool stream_chat(const ChatJob& job, const Service& service, RunningAnswers& answers,
+bool stream_chat(const NamedChat& job, const Service& service, RunningAnswers& answers,
                  const std::function<bool()>& wait, EventStream& events) {
   ChatChunks chunks(job, *service.model, events);
   const bool is_whole =

@@ -1,6 +1,7 @@
 // POST /v1/completions.
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,30 +17,37 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::int64_t kMostCompletionLogprobs = 20;
-constexpr std::int64_t kCompletionTokens = 16;  // where a request says no number, as OpenAI has it
+constexpr std::size_t kMostPrompts = 1024;
 
 struct CompletionJob {
   GenerationFields fields;
-  std::string echo;  // what stands before each answer
+  models::TokenLists prompts;
+  std::vector<std::string> echoes;  // what stands before the answers to each prompt
+  bool scores_echo = false;         // logprobs are of the echo, too
+  bool has_prompt_logprobs = false;
   std::string id = fresh_id("cmpl-");
   std::int64_t created = seconds_now();
+
+  std::vector<models::GenerationRequest> requests() const { return fields.requests(prompts); }
+  std::size_t prompt_of(std::size_t answer) const { return answer / fields.count; }
+  const std::string& echo(std::size_t answer) const { return echoes[prompt_of(answer)]; }
+  // Whether scores of the answer's prompt will come.
+  bool awaits_scores(std::size_t answer) const {
+    return fields.generation.prompt_logprobs >= 0 && prompts[prompt_of(answer)].size() > 1;
+  }
 };
 
-// A text, a list of one text, or tokens.
-std::vector<std::int32_t> read_prompt(const Fields& fields, const ServedModel& model) {
-  const JsonValue* prompt = fields.find("prompt");
-  if (prompt == nullptr) throw bad_field("prompt", "is missing");
-  const auto* list = std::get_if<JsonArray>(prompt);
-  if (list != nullptr && list->size() == 1 && !whole_number(list->front())) prompt = &list->front();
-  if (const auto* text = std::get_if<std::string>(prompt)) {
-    return model.tokenizer().encode(*text);
-  }
-  list = std::get_if<JsonArray>(prompt);
-  if (list == nullptr) fields.wrong_type("prompt", "a string, one string in an array, or tokens");
+// A text or tokens.
+std::vector<std::int32_t> read_one_prompt(const JsonValue& prompt, const Fields& fields,
+                                          const ServedModel& model) {
+  if (const auto* text = std::get_if<std::string>(&prompt)) return model.tokenizer().encode(*text);
+  constexpr const char* kExpected = "a text, tokens, or an array of these";
+  const auto* list = std::get_if<JsonArray>(&prompt);
+  if (list == nullptr) fields.wrong_type("prompt", kExpected);
   std::vector<std::int32_t> tokens;
   for (const JsonValue& each : *list) {
     const auto token = whole_number(each);
-    if (!token) fields.wrong_type("prompt", "a string, one string in an array, or tokens");
+    if (!token) fields.wrong_type("prompt", kExpected);
     if (*token < 0 || *token >= static_cast<std::int64_t>(model.tokenizer().size())) {
       throw bad_field("prompt", "is no token of the model; got " + std::to_string(*token));
     }
@@ -48,37 +56,72 @@ std::vector<std::int32_t> read_prompt(const Fields& fields, const ServedModel& m
   return tokens;
 }
 
+models::TokenLists read_prompts(const Fields& fields, const ServedModel& model) {
+  const JsonValue* prompt = fields.find("prompt");
+  if (prompt == nullptr) throw bad_field("prompt", "is missing");
+  const auto* list = std::get_if<JsonArray>(prompt);
+  models::TokenLists prompts;
+  if (list == nullptr || list->empty() || any_number(list->front())) {
+    prompts.push_back(read_one_prompt(*prompt, fields, model));
+    check_prompt(prompts.back(), model, "prompt");
+    return prompts;
+  }
+  for (const JsonValue& each : *fields.array("prompt", kMostPrompts)) {
+    const std::string place = "prompt[" + std::to_string(prompts.size()) + "]";
+    prompts.push_back(read_one_prompt(each, fields, model));
+    check_prompt(prompts.back(), model, list->size() == 1 ? "prompt" : place);
+  }
+  return prompts;
+}
+
 CompletionJob read_completion(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
   CompletionJob job;
-  job.fields = read_generation_fields(fields, *service.model, kCompletionTokens, 0);
+  job.fields = read_generation_fields(fields, *service.model, 0);
   if (!fields.text("suffix").value_or("").empty()) {
     throw bad_field("suffix", "is not supported; expected none");
   }
-  if (fields.integer("best_of", 1, 16).value_or(job.fields.count) != job.fields.count) {
+  const auto count = static_cast<std::int64_t>(job.fields.count);
+  if (fields.integer("best_of", 1, 16).value_or(count) != count) {
     throw bad_field("best_of", "is not supported; expected n");
   }
   models::GenerationRequest& generation = job.fields.generation;
   generation.logprobs = fields.integer("logprobs", 0, kMostCompletionLogprobs).value_or(-1);
   generation.constraint = read_constraint(fields, *service.model);
-  generation.tokens = read_prompt(fields, *service.model);
-  check_prompt(generation.tokens, *service.model);
-  if (!fields.flag("echo", false)) return job;
-  if (generation.logprobs >= 0) {
-    throw bad_field("logprobs", "of a prompt are not supported; expected none with echo");
+  job.prompts = read_prompts(fields, *service.model);
+  const bool echoes = fields.flag("echo", false);
+  job.scores_echo = echoes && generation.logprobs >= 0;
+  const auto prompt_best = fields.integer("prompt_logprobs", 0, kMostCompletionLogprobs);
+  job.has_prompt_logprobs = prompt_best.has_value();
+  if (job.has_prompt_logprobs && job.fields.is_streamed) {
+    throw bad_field("prompt_logprobs", "are not streamed; expected echo with logprobs");
   }
-  job.echo = service.model->tokenizer().decode(generation.tokens);
+  if (prompt_best && job.scores_echo && *prompt_best != generation.logprobs) {
+    throw bad_field("prompt_logprobs", "beside echo and other logprobs; got " +
+                                           std::to_string(*prompt_best) + ", expected " +
+                                           std::to_string(generation.logprobs));
+  }
+  generation.prompt_logprobs = job.scores_echo ? generation.logprobs : prompt_best.value_or(-1);
+  for (const auto& tokens : job.prompts) {
+    job.echoes.push_back(echoes ? service.model->tokenizer().decode(tokens) : "");
+  }
   return job;
 }
 
-void check_completion(const models::GenerationPiece& piece) {
-  if (piece.finish == models::FinishReason::failed) {
-    throw ApiError(500, piece.error, "server_error");
+// The logprobs of what is new of an answer: of the echo where `prompt` has its scores or the first
+// token is all of it, and of tokens.
+JsonValue logprobs_of(const CompletionJob& job, const models::Tokenizer& tokenizer,
+                      std::size_t answer, bool has_echo,
+                      std::span<const models::GenerationToken> prompt,
+                      std::span<const models::GenerationToken> tokens, std::int64_t& offset) {
+  CompletionLogprobs logprobs;
+  if (has_echo) {
+    logprobs.add_prompt(tokenizer, job.prompts[job.prompt_of(answer)].front(), prompt);
+    offset = code_points(job.echo(answer));
   }
-  if (piece.finish == models::FinishReason::cancelled) {
-    throw ApiError(503, "the server ended the answer", "server_error");
-  }
+  logprobs.add(tokenizer, tokens, offset);
+  return std::move(logprobs).document();
 }
 
 JsonObject completion_object(const CompletionJob& job, JsonArray choices) {
@@ -89,41 +132,47 @@ JsonObject completion_object(const CompletionJob& job, JsonArray choices) {
           {"choices", std::move(choices)}};
 }
 
-JsonValue completion_choice(std::size_t index, std::string text, JsonValue logprobs,
-                            models::FinishReason finish) {
-  return JsonObject{{"index", static_cast<std::int64_t>(index)},
-                    {"text", std::move(text)},
-                    {"logprobs", std::move(logprobs)},
-                    {"finish_reason", finish_name(finish, false)}};
+JsonObject completion_choice(std::size_t index, std::string text, JsonValue logprobs,
+                             models::FinishReason finish) {
+  return {{"index", static_cast<std::int64_t>(index)},
+          {"text", std::move(text)},
+          {"logprobs", std::move(logprobs)},
+          {"finish_reason", finish_name(finish, false)}};
 }
 
 ApiResponse whole_completion(const CompletionJob& job, const Service& service,
                              const ApiRequest& request) {
-  RunningAnswers answers(service, job.fields.generation, job.fields.count);
+  RunningAnswers answers(service, job.requests(), job.fields.count);
   std::vector<models::GenerationPiece> all(answers.count());
-  for (auto& each : all) {
-    each.text = job.echo;
-    each.finish = models::FinishReason::length;  // where no tokens are asked for
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].text = job.echo(i);
+    all[i].finish = models::FinishReason::length;  // where no tokens are asked for
   }
   const bool is_whole = answers.run(
       [&](std::size_t i, const models::GenerationPiece& piece) {
-        check_completion(piece);
         all[i].text += piece.text;
         all[i].tokens.insert(all[i].tokens.end(), piece.tokens.begin(), piece.tokens.end());
+        all[i].prompt.insert(all[i].prompt.end(), piece.prompt.begin(), piece.prompt.end());
         all[i].finish = piece.finish;
         return true;
       },
       [&] { return !request.is_open || request.is_open(); });
   if (!is_whole) throw ApiError(503, "the answer was cancelled", "server_error");
+  const models::Tokenizer& tokenizer = service.model->tokenizer();
   JsonArray choices;
   for (std::size_t i = 0; i < all.size(); ++i) {
     JsonValue logprobs = nullptr;
     std::int64_t offset = 0;
     if (job.fields.generation.logprobs >= 0) {
-      logprobs = completion_logprobs(service.model->tokenizer(), all[i].tokens, offset);
+      logprobs =
+          logprobs_of(job, tokenizer, i, job.scores_echo, all[i].prompt, all[i].tokens, offset);
     }
-    choices.push_back(
-        completion_choice(i, std::move(all[i].text), std::move(logprobs), all[i].finish));
+    JsonObject choice =
+        completion_choice(i, std::move(all[i].text), std::move(logprobs), all[i].finish);
+    if (job.has_prompt_logprobs) {
+      choice.emplace_back("prompt_logprobs", prompt_logprobs(tokenizer, all[i].prompt));
+    }
+    choices.push_back(std::move(choice));
   }
   JsonObject body = completion_object(job, std::move(choices));
   body.emplace_back("usage", answers.usage());
@@ -131,41 +180,93 @@ ApiResponse whole_completion(const CompletionJob& job, const Service& service,
   return {.body = json_text(std::move(body))};
 }
 
+// The chunks of a stream.
+class CompletionChunks {
+ public:
+  CompletionChunks(const CompletionJob& job, const models::Tokenizer& tokenizer,
+                   const RunningAnswers& answers, EventStream& events)
+      : job_(job),
+        tokenizer_(tokenizer),
+        answers_(answers),
+        events_(events),
+        states_(answers.count()) {}
+
+  // The echoes that wait for no scores.
+  bool begin() {
+    const bool is_all = job_.fields.generation.most_tokens == 0;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      if (job_.awaits_scores(i)) continue;
+      if (job_.echo(i).empty() && !is_all) continue;
+      const bool is_last = is_all && job_.fields.generation.prompt_logprobs < 0;
+      const auto finish = is_last ? models::FinishReason::length : models::FinishReason::none;
+      if (!send_echo(i, finish)) return false;
+    }
+    return true;
+  }
+
+  bool push(std::size_t i, const models::GenerationPiece& piece) {
+    State& state = states_[i];
+    state.prompt.insert(state.prompt.end(), piece.prompt.begin(), piece.prompt.end());
+    const std::size_t length = job_.prompts[job_.prompt_of(i)].size();
+    if (!piece.prompt.empty() && state.prompt.size() + 1 == length) {
+      if (!send_echo(i, models::FinishReason::none)) return false;
+    }
+    JsonValue logprobs = nullptr;
+    if (job_.fields.generation.logprobs >= 0 && !piece.tokens.empty()) {
+      logprobs = logprobs_of(job_, tokenizer_, i, false, {}, piece.tokens, state.offset);
+    }
+    const bool has_news = !piece.text.empty() || piece.finish != models::FinishReason::none ||
+                          !std::holds_alternative<std::nullptr_t>(logprobs);
+    return !has_news ||
+           send({completion_choice(i, piece.text, std::move(logprobs), piece.finish)}, false);
+  }
+
+  void end() {
+    if (job_.fields.includes_usage) send({}, true);
+    events_.send_done();
+  }
+
+ private:
+  struct State {
+    std::vector<models::GenerationToken> prompt;  // scored
+    std::int64_t offset = 0;                      // where the text of the next token begins
+  };
+
+  bool send_echo(std::size_t i, models::FinishReason finish) {
+    State& state = states_[i];
+    JsonValue logprobs = nullptr;
+    if (job_.scores_echo) {
+      logprobs = logprobs_of(job_, tokenizer_, i, true, state.prompt, {}, state.offset);
+    }
+    return send({completion_choice(i, job_.echo(i), std::move(logprobs), finish)}, false);
+  }
+
+  bool send(JsonArray choices, bool is_last) {
+    JsonObject chunk = completion_object(job_, std::move(choices));
+    if (job_.fields.includes_usage) {
+      chunk.emplace_back("usage", is_last ? answers_.usage() : JsonValue(nullptr));
+      if (is_last) chunk.emplace_back("timings", answers_.timings());
+    }
+    return events_.send(std::move(chunk));
+  }
+
+  const CompletionJob& job_;
+  const models::Tokenizer& tokenizer_;
+  const RunningAnswers& answers_;
+  EventStream& events_;
+  std::vector<State> states_;
+};
+
 bool stream_completion(const CompletionJob& job, const Service& service, RunningAnswers& answers,
                        const std::function<bool()>& wait, EventStream& events) {
-  const auto send = [&](JsonArray choices, bool is_last) {
-    JsonObject chunk = completion_object(job, std::move(choices));
-    if (job.fields.includes_usage) {
-      chunk.emplace_back("usage", is_last ? answers.usage() : JsonValue(nullptr));
-      if (is_last) chunk.emplace_back("timings", answers.timings());
-    }
-    return events.send(std::move(chunk));
-  };
-  std::vector<std::int64_t> offsets(answers.count());  // where the text of the next token begins
-  const bool is_echo_all = job.fields.generation.most_tokens == 0;
-  if (!job.echo.empty() || is_echo_all) {
-    const auto finish = is_echo_all ? models::FinishReason::length : models::FinishReason::none;
-    for (std::size_t i = 0; i < answers.count(); ++i) {
-      send({completion_choice(i, job.echo, nullptr, finish)}, false);
-    }
-  }
-  const bool is_whole = answers.run(
-      [&](std::size_t i, const models::GenerationPiece& piece) {
-        check_completion(piece);
-        JsonValue logprobs = nullptr;
-        if (job.fields.generation.logprobs >= 0 && !piece.tokens.empty()) {
-          logprobs = completion_logprobs(service.model->tokenizer(), piece.tokens, offsets[i]);
-        }
-        const bool has_news = !piece.text.empty() || piece.finish != models::FinishReason::none ||
-                              !std::holds_alternative<std::nullptr_t>(logprobs);
-        return !has_news ||
-               send({completion_choice(i, piece.text, std::move(logprobs), piece.finish)}, false);
-      },
-      wait);
-  if (!is_whole) return false;
-  if (job.fields.includes_usage) send({}, true);
-  events.send_done();
-  return true;
+  CompletionChunks chunks(job, service.model->tokenizer(), answers, events);
+  const bool is_whole =
+      chunks.begin() &&
+      answers.run([&](std::size_t i,
+                      const models::GenerationPiece& piece) { return chunks.push(i, piece); },
+                  wait);
+  if (is_whole) chunks.end();
+  return is_whole;
 }
 
 }  // namespace

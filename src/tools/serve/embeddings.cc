@@ -1,5 +1,6 @@
 // POST /v1/embeddings.
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -16,20 +17,33 @@ namespace {
 constexpr std::size_t kMostTexts = 2048;
 constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
 
-std::vector<std::int32_t> tokens_of(const JsonValue& input, const Fields& fields,
+// `place`: "input", or which of several.
+std::vector<std::int32_t> tokens_of(const JsonValue& input, const std::string& place,
                                     const ServedModel& model) {
   if (const auto* text = std::get_if<std::string>(&input)) return model.tokenizer().encode(*text);
   const auto* list = std::get_if<JsonArray>(&input);
-  if (list == nullptr) fields.wrong_type("input", "strings or arrays of tokens");
+  if (list == nullptr) {
+    throw bad_field(place, "is of the wrong type; expected a string or an array of tokens");
+  }
   std::vector<std::int32_t> tokens;
   for (const JsonValue& each : *list) {
     const auto token = whole_number(each);
     if (!token || *token < 0 || *token >= static_cast<std::int64_t>(model.tokenizer().size())) {
-      throw bad_field("input", "is no token of the model; got " + json_text(each));
+      throw bad_field(place, "is no token of the model; got " + json_text(each));
     }
     tokens.push_back(static_cast<std::int32_t>(*token));
   }
   return tokens;
+}
+
+// One bad text refuses them all, by its name.
+void check_length(const std::vector<std::int32_t>& text, const std::string& place,
+                  const ServedModel& model) {
+  const auto length = static_cast<std::int64_t>(text.size());
+  if (length == 0 || length > model.card().context) {
+    throw bad_field(place, "a text of so many tokens; got " + std::to_string(length) +
+                               ", expected 1 to " + std::to_string(model.card().context));
+  }
 }
 
 models::TokenLists read_inputs(const Fields& fields, const ServedModel& model) {
@@ -37,17 +51,38 @@ models::TokenLists read_inputs(const Fields& fields, const ServedModel& model) {
   if (input == nullptr) throw bad_field("input", "is missing");
   const auto* list = std::get_if<JsonArray>(input);
   if (list == nullptr || (!list->empty() && whole_number(list->front()))) {
-    return {tokens_of(*input, fields, model)};
+    models::TokenLists one = {tokens_of(*input, "input", model)};
+    check_length(one.front(), "input", model);
+    return one;
   }
   if (list->empty()) throw bad_field("input", "is empty");
   models::TokenLists texts;
   std::size_t total = 0;
   for (const JsonValue& each : *fields.array("input", kMostTexts)) {
-    texts.push_back(tokens_of(each, fields, model));
+    const std::string place = "input[" + std::to_string(texts.size()) + "]";
+    texts.push_back(tokens_of(each, place, model));
+    check_length(texts.back(), place, model);
     total += texts.back().size();
     if (total > kMostInputTokens) throw bad_field("input", "has too many tokens");
   }
   return texts;
+}
+
+// The first numbers of a vector, made long 1 again: what models trained for it mean by fewer.
+void shorten(std::vector<float>& vector, std::int64_t dimensions) {
+  const auto size = static_cast<std::int64_t>(vector.size());
+  if (dimensions > size) {
+    throw bad_field("dimensions", "more than the model has; got " + std::to_string(dimensions) +
+                                      ", expected 1 to " + std::to_string(size));
+  }
+  if (dimensions == size) return;
+  vector.resize(static_cast<std::size_t>(dimensions));
+  double squares = 0;
+  for (const float number : vector) squares += double{number} * double{number};
+  if (squares == 0) return;
+  for (float& number : vector) {
+    number = static_cast<float>(double{number} / std::sqrt(squares));
+  }
 }
 
 }  // namespace
@@ -87,21 +122,11 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
   }
   const models::TokenLists texts = read_inputs(fields, model);
   std::int64_t tokens = 0;
-  for (const auto& text : texts) {
-    const auto length = static_cast<std::int64_t>(text.size());
-    if (length == 0 || length > model.card().context) {
-      throw bad_field("input", "a text of so many tokens; got " + std::to_string(length) +
-                                   ", expected 1 to " + std::to_string(model.card().context));
-    }
-    tokens += length;
-  }
+  for (const auto& text : texts) tokens += static_cast<std::int64_t>(text.size());
   const auto dimensions = fields.integer("dimensions", 1, std::int64_t{1} << 20);
   JsonArray data;
-  for (const std::vector<float>& vector : model.embed(texts)) {
-    if (dimensions && *dimensions != static_cast<std::int64_t>(vector.size())) {
-      throw bad_field("dimensions", "is not that of the model; got " + std::to_string(*dimensions) +
-                                        ", expected " + std::to_string(vector.size()));
-    }
+  for (std::vector<float>& vector : model.embed(texts)) {
+    if (dimensions) shorten(vector, *dimensions);
     JsonValue embedding;
     if (format == "base64") {
       embedding = base64_of(vector);

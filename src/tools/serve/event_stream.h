@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <string>
+#include <string_view>
 
 #include "core/json.h"
 #include "tools/serve/exchange.h"
@@ -14,6 +16,9 @@ class EventStream {
   EventStream(Sink& sink, std::chrono::milliseconds ping) : sink_(sink), ping_(ping) {}
 
   bool send(const JsonValue& document) { return write("data: " + json_text(document) + "\n\n"); }
+  bool send(std::string_view event, const JsonValue& document) {
+    return write("event: " + std::string(event) + "\ndata: " + json_text(document) + "\n\n");
+  }
   bool send_done() { return write("data: [DONE]\n\n"); }
   // A comment where nothing was sent for a while, so that what stands between does not give up;
   // also the first time that the reader may be gone, since that tells whether it is.

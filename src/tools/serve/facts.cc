@@ -1,10 +1,14 @@
-// What the server says of itself: models, properties, metrics; and its tokenizer.
+// What the server says of itself: models, properties, slots, metrics; and its tokenizer and
+// template.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "hearth/version.h"
+#include "tools/serve/answer_objects.h"
 #include "tools/serve/api_error.h"
+#include "tools/serve/chat_job.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/fields.h"
 
@@ -19,16 +23,31 @@ void add_metric(std::string& text, const char* name, const char* kind, const cha
           kind + "\nhearth_" + name + " " + std::to_string(value) + "\n";
 }
 
+JsonObject model_object(const Service& service) {
+  const ModelCard& card = service.model->card();
+  return {{"id", card.id},
+          {"object", "model"},
+          {"created", card.created},
+          {"owned_by", "hearth"},
+          {"context_length", card.context}};
+}
+
 }  // namespace
 
 ApiResponse answer_models(const Service& service) {
-  const ModelCard& card = service.model->card();
-  JsonObject model = {{"id", card.id},
-                      {"object", "model"},
-                      {"created", card.created},
-                      {"owned_by", "hearth"},
-                      {"context_length", card.context}};
-  return {.body = json_text(JsonObject{{"object", "list"}, {"data", JsonArray{std::move(model)}}})};
+  return {.body = json_text(
+              JsonObject{{"object", "list"}, {"data", JsonArray{model_object(service)}}})};
+}
+
+ApiResponse answer_model(const ApiRequest& request, const Service& service) {
+  const std::string id = request.path.substr(request.path.find("/models/") + 8);
+  if (id != service.model->card().id) {
+    throw ApiError(404,
+                   "the model " + json_text(id.substr(0, 100)) + " is not there; expected " +
+                       json_text(service.model->card().id),
+                   "invalid_request_error", "model", "model_not_found");
+  }
+  return {.body = json_text(model_object(service))};
 }
 
 ApiResponse answer_props(const Service& service) {
@@ -44,7 +63,42 @@ ApiResponse answer_props(const Service& service) {
               {"running", stats.running},
               {"waiting", stats.waiting},
               {"pages", stats.pages},
-              {"pages_used", stats.pages_used}})};
+              {"pages_used", stats.pages_used},
+              {"total_slots", stats.most_running},
+              {"default_generation_settings", JsonObject{{"n_ctx", card.context}}},
+              {"build_info", "hearth " HEARTH_VERSION}})};
+}
+
+ApiResponse answer_slots(const Service& service) {
+  const std::int64_t context = service.model->card().context;
+  const models::SchedulerStats stats = service.model->stats();
+  JsonArray slots;
+  for (const models::TextStats& text : stats.texts) {
+    slots.push_back(JsonObject{
+        {"id", static_cast<std::int64_t>(slots.size())},
+        {"id_task", text.number},
+        {"n_ctx", context},
+        {"is_processing", true},
+        {"n_prompt_tokens", text.prompt_tokens},
+        {"n_prompt_tokens_processed", std::min(text.computed_tokens, text.prompt_tokens)},
+        {"n_prompt_tokens_cache", text.cached_tokens},
+        {"next_token", JsonObject{{"has_next_token", text.tokens_left > 0},
+                                  {"n_remain", text.tokens_left},
+                                  {"n_decoded", text.new_tokens}}}});
+  }
+  while (static_cast<std::int64_t>(slots.size()) < stats.most_running) {
+    slots.push_back(JsonObject{{"id", static_cast<std::int64_t>(slots.size())},
+                               {"n_ctx", context},
+                               {"is_processing", false}});
+  }
+  return {.body = json_text(std::move(slots))};
+}
+
+ApiResponse answer_apply_template(const ApiRequest& request, const Service& service) {
+  const JsonObject body = parse_body(request.body);
+  const models::ChatPrompt prompt = read_chat_prompt(Fields(body), service);
+  return {.body = json_text(JsonObject{{"prompt", service.model->tokenizer().decode(
+                                                      prompt.tokens, {.show_special = true})}})};
 }
 
 ApiResponse answer_metrics(const Service& service) {
@@ -82,9 +136,15 @@ ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
   if (!content) throw bad_field("content", "is missing");
   const models::EncodeOptions options{.add_special = fields.flag("add_special", false),
                                       .parse_special = fields.flag("parse_special", false)};
+  const bool with_pieces = fields.flag("with_pieces", false);
+  const models::Tokenizer& tokenizer = service.model->tokenizer();
   JsonArray tokens;
-  for (const std::int32_t id : service.model->tokenizer().encode(*content, options)) {
-    tokens.emplace_back(std::int64_t{id});
+  for (const std::int32_t id : tokenizer.encode(*content, options)) {
+    if (with_pieces) {
+      tokens.push_back(JsonObject{{"id", std::int64_t{id}}, {"piece", token_piece(tokenizer, id)}});
+    } else {
+      tokens.emplace_back(std::int64_t{id});
+    }
   }
   return {.body = json_text(JsonObject{{"tokens", std::move(tokens)}})};
 }

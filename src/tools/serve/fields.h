@@ -23,6 +23,7 @@ class Fields {
   explicit Fields(const JsonObject& object, std::string prefix = "")
       : object_(object), prefix_(std::move(prefix)) {}
 
+  const JsonObject& all() const noexcept { return object_; }
   // Null where there is none.
   const JsonValue* find(std::string_view name) const;
   std::string path(std::string_view name) const { return prefix_ + std::string(name); }

@@ -89,6 +89,21 @@ std::uint64_t read_seed(const Fields& fields) {
   return (std::uint64_t{device()} << 32) | device();
 }
 
+// The first name that is there counts: OpenAI's newer one, its older one, llama.cpp's.
+std::int64_t read_most_tokens(const Fields& fields, std::int64_t least) {
+  std::optional<std::int64_t> most;
+  for (const char* name : {"max_completion_tokens", "max_tokens", "n_predict"}) {
+    const auto given = fields.integer(name, -1, kMostNewTokens);
+    if (given && *given >= 0 && *given < least) {
+      throw bad_field(name, "is out of range; got " + std::to_string(*given) +
+                                ", expected -1 for all that there is room for, or at least " +
+                                std::to_string(least));
+    }
+    if (!most) most = given;
+  }
+  return most.value_or(-1) < 0 ? kMostNewTokens : *most;
+}
+
 models::SamplingOptions read_sampling(const Fields& fields, const ServedModel& model) {
   const auto vocabulary = static_cast<std::int64_t>(model.tokenizer().size());
   models::SamplingOptions options = model.default_sampling();
@@ -139,19 +154,16 @@ std::shared_ptr<models::grammar::Constraint> constraint_of_schema(const JsonValu
 }  // namespace
 
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
-                                        std::int64_t most_tokens, std::int64_t least_tokens) {
+                                        std::int64_t least_tokens) {
   GenerationFields read;
   read.model = fields.text("model").value_or(model.card().id);
-  read.count = fields.integer("n", 1, kMostAnswers).value_or(1);
+  read.count = static_cast<std::size_t>(fields.integer("n", 1, kMostAnswers).value_or(1));
   read.is_streamed = fields.flag("stream", false);
   if (const JsonObject* options = fields.object("stream_options")) {
     read.includes_usage = Fields(*options, "stream_options.").flag("include_usage", false);
   }
   models::GenerationRequest& generation = read.generation;
-  const auto plain = fields.integer("max_tokens", least_tokens, kMostNewTokens);
-  const auto newer = fields.integer("max_completion_tokens", least_tokens, kMostNewTokens);
-  generation.most_tokens =
-      std::min(newer.value_or(plain.value_or(most_tokens)), model.card().context);
+  generation.most_tokens = std::min(read_most_tokens(fields, least_tokens), model.card().context);
   generation.stops = read_stops(fields);
   generation.sampling = read_sampling(fields, model);
   generation.ignores_end = fields.flag("ignore_eos", false);
@@ -198,22 +210,36 @@ std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& field
   }
 }
 
-void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model) {
+std::vector<models::GenerationRequest> GenerationFields::requests(
+    const models::TokenLists& prompts) const {
+  std::vector<models::GenerationRequest> all;
+  for (const auto& tokens : prompts) {
+    for (std::size_t i = 0; i < count; ++i) {
+      models::GenerationRequest& each = all.emplace_back(generation);
+      each.sampling.seed += all.size() - 1;
+      each.tokens = tokens;
+    }
+  }
+  return all;
+}
+
+void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model,
+                  const std::string& param) {
   const auto length = static_cast<std::int64_t>(tokens.size());
-  if (length == 0) throw bad_field("prompt", "has no tokens; expected at least one");
+  if (length == 0) throw bad_field(param, "has no tokens; expected at least one");
   const auto vocabulary = static_cast<std::int32_t>(model.tokenizer().size());
   for (const std::int32_t token : tokens) {
     if (token < 0 || token >= vocabulary) {
-      throw bad_field("prompt", "is no token of the model; got " + std::to_string(token) +
-                                    ", expected 0 to " + std::to_string(vocabulary - 1));
+      throw bad_field(param, "is no token of the model; got " + std::to_string(token) +
+                                 ", expected 0 to " + std::to_string(vocabulary - 1));
     }
   }
   if (length >= model.card().context) {
     throw ApiError(400,
-                   "the prompt has " + std::to_string(length) +
+                   param + ": has " + std::to_string(length) +
                        " tokens and needs room for an answer; the model's context holds " +
                        std::to_string(model.card().context),
-                   "invalid_request_error", "messages", "context_length_exceeded");
+                   "invalid_request_error", param, "context_length_exceeded");
   }
 }
 

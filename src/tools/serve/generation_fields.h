@@ -16,23 +16,28 @@ namespace hearth::tools::serve {
 struct GenerationFields {
   // Without tokens and constraint.
   models::GenerationRequest generation;
-  std::int64_t count = 1;  // of answers: n
+  std::size_t count = 1;  // of answers to a prompt: n
   bool is_streamed = false;
   bool includes_usage = false;  // in a stream
   std::string model;            // as the request calls it
+
+  // `count` requests of each prompt, one prompt after the other. All have seeds of their own.
+  std::vector<models::GenerationRequest> requests(const models::TokenLists& prompts) const;
 };
 
-// Fields that are not there mean what OpenAI says: temperature 1, top_p 1 and no other step.
-// `most_tokens` is what a request means that names no limit, and `least_tokens` the least that it
-// may name. Throws ApiError.
+// Fields that are not there mean what OpenAI says: temperature 1, top_p 1 and no other step; but
+// without a limit, or with -1, an answer goes on until it ends or the context does. `least_tokens`
+// is the least limit that a request may name. Throws ApiError.
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
-                                        std::int64_t most_tokens, std::int64_t least_tokens = 1);
+                                        std::int64_t least_tokens = 1);
 
 // The constraint of response_format or of a GBNF `grammar`; null where any text will do.
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model);
 
-// Refuses prompts without tokens and those that leave no room for an answer.
-void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model);
+// Refuses prompts without tokens and those that leave no room for an answer. `param` is the field
+// that they are of.
+void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model,
+                  const std::string& param);
 
 }  // namespace hearth::tools::serve

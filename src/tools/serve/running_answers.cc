@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/serve/api_error.h"
+
 namespace hearth::tools::serve {
 namespace {
 
@@ -13,20 +15,26 @@ double milliseconds_between(std::chrono::steady_clock::time_point from,
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
+void require_whole(const models::GenerationPiece& piece) {
+  if (piece.finish == models::FinishReason::failed) {
+    throw ApiError(500, piece.error, "server_error");
+  }
+  if (piece.finish == models::FinishReason::cancelled) {
+    throw ApiError(503, "the server ended the answer", "server_error");
+  }
+}
+
 }  // namespace
 
-RunningAnswers::RunningAnswers(Service service, const models::GenerationRequest& request,
-                               std::int64_t count)
-    : service_(std::move(service)) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (request.most_tokens == 0) {
-      answers_.push_back({.stream = nullptr,
-                          .prompt_tokens = static_cast<std::int64_t>(request.tokens.size()),
-                          .is_finished = true});
+RunningAnswers::RunningAnswers(Service service, std::vector<models::GenerationRequest> requests,
+                               std::size_t per_prompt)
+    : service_(std::move(service)), per_prompt_(per_prompt) {
+  for (models::GenerationRequest& each : requests) {
+    const auto prompt_tokens = static_cast<std::int64_t>(each.tokens.size());
+    if (each.most_tokens == 0 && each.prompt_logprobs < 0) {
+      answers_.push_back({.stream = nullptr, .prompt_tokens = prompt_tokens, .is_finished = true});
       continue;
     }
-    models::GenerationRequest each = request;
-    each.sampling.seed += static_cast<std::uint64_t>(i);
     answers_.push_back({.stream = service_.model->submit(std::move(each))});
   }
 }
@@ -35,7 +43,9 @@ bool RunningAnswers::run(
     const std::function<bool(std::size_t, const models::GenerationPiece&)>& take,
     const std::function<bool()>& wait) {
   const auto cancel = [this] {
-    for (Answer& answer : answers_) answer.stream->cancel();
+    for (Answer& answer : answers_) {
+      if (answer.stream != nullptr) answer.stream->cancel();
+    }
     return false;
   };
   auto asked = Clock::now();
@@ -60,6 +70,7 @@ bool RunningAnswers::run(
         answer.cached_tokens = piece->cached_tokens;
         answer.new_tokens = piece->new_tokens;
         answer.is_finished = piece->finish != models::FinishReason::none;
+        require_whole(*piece);
         if (!take(i, *piece)) return cancel();
       }
       if (Clock::now() - asked >= kWait) {
@@ -70,14 +81,19 @@ bool RunningAnswers::run(
   }
 }
 
-JsonValue RunningAnswers::usage() const {
-  std::int64_t prompt = 0, cached = 0, made = 0;
-  for (const Answer& answer : answers_) {
-    prompt = std::max(prompt, answer.prompt_tokens);
-    made += answer.new_tokens;
+RunningAnswers::Counts RunningAnswers::counts() const {
+  Counts all;
+  for (std::size_t i = 0; i < answers_.size(); ++i) {
+    all.made += answers_[i].new_tokens;
+    if (i % per_prompt_ != 0) continue;
+    all.prompt += answers_[i].prompt_tokens;
+    all.cached += answers_[i].cached_tokens;
   }
-  // The first alone: the others find what it computed.
-  if (!answers_.empty()) cached = answers_.front().cached_tokens;
+  return all;
+}
+
+JsonValue RunningAnswers::usage() const {
+  const auto [prompt, cached, made] = counts();
   return JsonObject{{"prompt_tokens", prompt},
                     {"completion_tokens", made},
                     {"total_tokens", prompt + made},
@@ -85,12 +101,7 @@ JsonValue RunningAnswers::usage() const {
 }
 
 JsonValue RunningAnswers::timings() const {
-  std::int64_t prompt = 0, cached = 0, made = 0;
-  for (const Answer& answer : answers_) {
-    prompt = std::max(prompt, answer.prompt_tokens);
-    made += answer.new_tokens;
-  }
-  if (!answers_.empty()) cached = answers_.front().cached_tokens;
+  const auto [prompt, cached, made] = counts();
   const double predicted = milliseconds_between(first_, last_);
   return JsonObject{
       {"prompt_n", prompt - cached},

@@ -23,18 +23,26 @@ struct Service {
 // One thread at a time. Destroying it cancels what is not finished.
 class RunningAnswers {
  public:
-  // Submits `count` requests, which differ in their seeds; of one that asks for no tokens all
-  // answers are finished, and no piece comes. Throws what ServedModel::submit() does.
-  RunningAnswers(Service service, const models::GenerationRequest& request, std::int64_t count);
+  // Submits the requests, of which `per_prompt` after one another have the same prompt. One that
+  // asks for no tokens and no scores is finished at once, and no piece of it comes. Throws what
+  // ServedModel::submit() does.
+  RunningAnswers(Service service, std::vector<models::GenerationRequest> requests,
+                 std::size_t per_prompt);
 
   // Gives `take` what comes, with the number of the answer, until all are finished; calls `wait` a
   // few times a second besides. False, and all is cancelled, where one of them gives false or the
-  // service stops.
+  // service stops. Throws ApiError where an answer fails or the model ends it.
   bool run(const std::function<bool(std::size_t, const models::GenerationPiece&)>& take,
            const std::function<bool()>& wait);
 
   std::size_t count() const noexcept { return answers_.size(); }
   bool is_stopping() const noexcept { return service_.is_stopping->load(); }
+  struct Counts {
+    std::int64_t prompt = 0, cached = 0, made = 0;  // tokens
+  };
+  // So far, prompts and what of them was cached once each: their other answers find what the first
+  // computed.
+  Counts counts() const;
   // {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details}, so far.
   JsonValue usage() const;
   // {prompt_n, cache_n, prompt_ms, predicted_n, predicted_ms, predicted_per_second}, so far.
@@ -51,6 +59,7 @@ class RunningAnswers {
 
   Service service_;
   std::vector<Answer> answers_;
+  std::size_t per_prompt_;
   Clock::time_point begun_ = Clock::now(), first_ = begun_, last_ = begun_;
   bool has_first_ = false;
   std::int64_t first_tokens_ = 0;  // that came together with the first

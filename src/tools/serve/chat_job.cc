@@ -1,0 +1,89 @@
+#include "tools/serve/chat_job.h"
+
+#include <string>
+#include <utility>
+
+#include "hearth/error.h"
+#include "tools/serve/api_error.h"
+#include "tools/serve/chat_messages.h"
+#include "tools/serve/tool_choice.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+constexpr std::int64_t kMostChatLogprobs = 20;
+constexpr std::size_t kMostModalities = 16;
+
+JsonObject template_arguments(const Fields& fields) {
+  JsonObject arguments;
+  if (const JsonObject* given = fields.object("chat_template_kwargs")) arguments = *given;
+  if (auto effort = fields.text("reasoning_effort")) {
+    arguments.emplace_back("reasoning_effort", std::move(*effort));
+  }
+  return arguments;
+}
+
+// What an answer without them would not be what was asked for.
+void refuse_unsupported(const Fields& fields) {
+  for (const char* name : {"functions", "function_call"}) {
+    if (fields.find(name) != nullptr) {
+      throw bad_field(name, "is not supported any more; expected tools and tool_choice");
+    }
+  }
+  for (const char* name : {"audio", "web_search_options"}) {
+    if (fields.find(name) != nullptr) throw bad_field(name, "is not supported; expected none");
+  }
+  const JsonArray* modalities = fields.array("modalities", kMostModalities);
+  for (std::size_t i = 0; modalities != nullptr && i < modalities->size(); ++i) {
+    if ((*modalities)[i] == JsonValue("text")) continue;
+    throw bad_field("modalities",
+                    "is not supported; got " + json_text((*modalities)[i]) + ", expected \"text\"");
+  }
+}
+
+}  // namespace
+
+ChatJob read_chat_job(const Fields& fields, const Service& service) {
+  refuse_unsupported(fields);
+  ChatJob job;
+  job.fields = read_generation_fields(fields, *service.model);
+  models::GenerationRequest& generation = job.fields.generation;
+  job.has_logprobs = fields.flag("logprobs", false);
+  const auto best = fields.integer("top_logprobs", 0, kMostChatLogprobs);
+  if (best && !job.has_logprobs) throw bad_field("top_logprobs", "without logprobs: true");
+  if (job.has_logprobs) generation.logprobs = best.value_or(0);
+  ToolChoice choice = read_tool_choice(fields);
+  generation.constraint = read_constraint(fields, *service.model);
+  if (choice.call_schema) {
+    if (generation.constraint != nullptr) {
+      throw bad_field("tool_choice", "requires a call beside a response_format or grammar");
+    }
+    try {
+      generation.constraint = service.model->constrain_by_schema(*choice.call_schema);
+    } catch (const Error& error) {
+      throw bad_field("tools", error.what());
+    }
+    job.is_call = true;
+  }
+  job.may_call_several = choice.may_call_several;
+  job.prompt = service.model->chat().render(
+      read_chat_messages(fields),
+      {.tools = std::move(choice.tools), .arguments = template_arguments(fields)});
+  check_prompt(job.prompt.tokens, *service.model, "messages");
+  if (generation.constraint != nullptr) {
+    // What a grammar holds is the answer alone, without reasoning and marks.
+    job.prompt.begins_in_reasoning = false;
+    job.prompt.has_tools = false;
+  } else {
+    generation.shows_special = service.model->chat().shows_special(job.prompt);
+  }
+  return job;
+}
+
+models::ChatPrompt read_chat_prompt(const Fields& fields, const Service& service) {
+  return service.model->chat().render(
+      read_chat_messages(fields),
+      {.tools = read_tool_choice(fields).tools, .arguments = template_arguments(fields)});
+}
+
+}  // namespace hearth::tools::serve

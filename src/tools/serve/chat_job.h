@@ -1,0 +1,30 @@
+// What a chat is asked for with, whichever API it comes by.
+#pragma once
+
+#include <vector>
+
+#include "models/chat/chat_format.h"
+#include "tools/serve/generation_fields.h"
+#include "tools/serve/running_answers.h"
+
+namespace hearth::tools::serve {
+
+struct ChatJob {
+  GenerationFields fields;
+  models::ChatPrompt prompt;  // that the answer is read by
+  bool is_call = false;       // the answer is the JSON of one call, and nothing else
+  bool may_call_several = true;
+  bool has_logprobs = false;
+
+  std::vector<models::GenerationRequest> requests() const {
+    return fields.requests({prompt.tokens});
+  }
+};
+
+// Of the fields of /v1/chat/completions. Throws ApiError, and Error where the template refuses.
+ChatJob read_chat_job(const Fields& fields, const Service& service);
+
+// What the template makes of messages, tools and its arguments alone. Throws as read_chat_job().
+models::ChatPrompt read_chat_prompt(const Fields& fields, const Service& service);
+
+}  // namespace hearth::tools::serve
