@@ -245,6 +245,8 @@ def test_embeddings(tmp_path):
             assert one.embedding == pytest.approx(two.embedding, abs=1e-6)
             assert sum(x * x for x in two.embedding) == pytest.approx(1, abs=1e-4)
         assert packed.data[0].embedding != packed.data[1].embedding
+        with pytest.raises(openai.BadRequestError, match="text 1 is of so many tokens"):
+            client.embeddings.create(model="bert", input=["abc", "a " * 100])
         with pytest.raises(openai.BadRequestError):
             chat(client)
 

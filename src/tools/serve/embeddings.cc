@@ -18,7 +18,7 @@ constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
 
 std::vector<std::int32_t> tokens_of(const JsonValue& input, const Fields& fields,
                                     const ServedModel& model) {
-  if (const auto* text = std::get_if<std::string>(&input)) return model.tokenizer().encode(*text);
+  if (const auto* text = std::get_if<std::string>(&input)) return model.tokens_to_embed(*text);
   const auto* list = std::get_if<JsonArray>(&input);
   if (list == nullptr) fields.wrong_type("input", "strings or arrays of tokens");
   std::vector<std::int32_t> tokens;
@@ -87,11 +87,12 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
   }
   const models::TokenLists texts = read_inputs(fields, model);
   std::int64_t tokens = 0;
-  for (const auto& text : texts) {
-    const auto length = static_cast<std::int64_t>(text.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::int64_t length = std::ssize(texts[i]);
     if (length == 0 || length > model.card().context) {
-      throw bad_field("input", "a text of so many tokens; got " + std::to_string(length) +
-                                   ", expected 1 to " + std::to_string(model.card().context));
+      throw bad_field("input", "text " + std::to_string(i) + " is of so many tokens; got " +
+                                   std::to_string(length) + ", expected 1 to " +
+                                   std::to_string(model.card().context));
     }
     tokens += length;
   }
