@@ -110,8 +110,10 @@ class HEARTH_API TextModel {
   // The scores [tokens, vocabulary] of what follows each token, in f32 (f64 if computed in f64).
   Array logits(std::span<const std::int32_t> tokens) const;
 
-  // Each text as one vector of length 1: [texts, dim], f32. Throws Error{unsupported} for a model
-  // that is no encoder, Error{invalid_argument} for no texts and for one beyond the context.
+  // Each text as one vector: [texts, dim], f32, pooled as the model's files say, and of length 1
+  // unless they say otherwise. A text longer than they let one be is cut. Throws
+  // Error{unsupported} for a model that makes no vectors (encoders do, and those whose files name a
+  // pooling), Error{invalid_argument} for no texts and for one beyond the context.
   Array embed(std::span<const std::string> texts) const;
 
  private:

@@ -91,7 +91,9 @@ Array TextModel::logits(std::span<const std::int32_t> tokens) const {
 
 Array TextModel::embed(std::span<const std::string> texts) const {
   models::TokenLists lists;
-  for (const std::string& text : texts) lists.push_back(tokenize(text));
+  for (const std::string& text : texts) {
+    lists.push_back(models::tokens_of_text(loaded_->tokenizer(), loaded_->language(), text));
+  }
   return models::embed_texts(loaded_->language(), lists);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "hearth/error.h"
 #include "io/file.h"
 #include "models/language/load_model.h"
 #include "models/language/text_encoder.h"
@@ -15,7 +16,7 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::uint64_t kMaxTexts = std::uint64_t{1} << 30;  // bytes of standard input
-constexpr std::size_t kTextsAtOnce = 32;
+constexpr std::size_t kTextsAtOnce = 256;  // of which those of about equal lengths run together
 
 struct EmbedArguments {
   std::string model, device;
@@ -33,13 +34,24 @@ std::vector<std::string> lines_of(const std::string& all) {
   return lines;
 }
 
-void write_vectors(const Array& vectors) {
-  const std::vector<float> values = vectors.to_vector<float>();
-  const auto dim = static_cast<std::size_t>(vectors.shape(1));
-  for (std::size_t at = 0; at < values.size(); at += dim) {
-    JsonArray numbers;
-    for (std::size_t i = 0; i < dim; ++i) numbers.emplace_back(double{values[at + i]});
-    write_out(json_text(JsonValue(std::move(numbers))) + "\n");
+// The lines of `count` texts, of which those that `lists` has none of became no vector.
+void write_vectors(const models::LanguageModel& model, const models::TokenLists& lists,
+                   const std::vector<bool>& is_there) {
+  std::vector<float> values;
+  std::size_t dim = 0, at = 0;
+  if (!lists.empty()) {
+    const Array vectors = models::embed_texts(model, lists);
+    dim = static_cast<std::size_t>(vectors.shape(1));
+    values = vectors.to_vector<float>();
+  }
+  for (const bool has_vector : is_there) {
+    JsonValue line;
+    if (has_vector) {
+      JsonArray numbers;
+      for (std::size_t i = 0; i < dim; ++i) numbers.emplace_back(double{values[at++]});
+      line = std::move(numbers);
+    }
+    write_out(json_text(line) + "\n");
   }
 }
 
@@ -53,22 +65,40 @@ void run_embed(const EmbedArguments& arguments) {
     const auto bytes = io::read_file("/dev/stdin", kMaxTexts);
     texts = lines_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
+  std::string first_error;
+  std::size_t failed = 0;
   for (std::size_t at = 0; at < texts.size(); at += kTextsAtOnce) {
     models::TokenLists lists;
+    std::vector<bool> is_there;
     for (std::size_t i = at; i < std::min(texts.size(), at + kTextsAtOnce); ++i) {
-      lists.push_back(loaded.tokenizer.encode(texts[i]));
+      auto tokens = models::tokens_of_text(loaded.tokenizer, loaded.model, texts[i]);
+      is_there.push_back(true);
+      try {
+        models::require_vector_text(loaded.model, tokens);
+        lists.push_back(std::move(tokens));
+      } catch (const Error& error) {
+        is_there.back() = false;
+        if (failed++ == 0) first_error = "text " + std::to_string(i + 1) + ": " + error.what();
+      }
     }
-    write_vectors(models::embed_texts(loaded.model, lists));
+    write_vectors(loaded.model, lists, is_there);
   }
+  if (failed == 0) return;
+  throw Error(ErrorCode::invalid_argument,
+              "embed: texts without a vector, whose line is null; got " + std::to_string(failed) +
+                  " of " + std::to_string(texts.size()) + ", expected none; the first is " +
+                  first_error);
 }
 
 }  // namespace
 
 void add_embed(CommandLine& line) {
   auto arguments = std::make_shared<EmbedArguments>();
-  Command command =
-      line.add_command("embed", "Texts as vectors of length 1, one JSON array a line");
-  command.option("--model", arguments->model, "GGUF file or folder of an encoder").required();
+  Command command = line.add_command("embed", "Texts as vectors, one JSON array a line");
+  command
+      .option("--model", arguments->model,
+              "GGUF file or folder of an encoder, or of a model that says how")
+      .required();
   command.option("--text", arguments->texts,
                  "A text; may be given again [lines of standard input]");
   command.option("--device", arguments->device, "See `hearth devices`");

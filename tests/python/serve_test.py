@@ -312,6 +312,8 @@ def test_embeddings(tmp_path):
             [x / length for x in plain.data[0].embedding[:3]], abs=1e-5)  # fmt: skip
         with pytest.raises(openai.BadRequestError, match=r"input\[1\]"):
             client.embeddings.create(model="bert", input=[[5], [999999]])
+        with pytest.raises(openai.BadRequestError, match=r"input\[1\]"):
+            client.embeddings.create(model="bert", input=["abc", "a " * 100])
         with pytest.raises(openai.BadRequestError):
             chat(client)
 

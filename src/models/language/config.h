@@ -116,7 +116,24 @@ struct LayerConfig {
   ExpertsConfig experts;      // beside the feed-forward where the layer has both
 };
 
-enum class Pooling : std::uint8_t { none, mean, first, last };
+// What of a text's rows becomes its vector; the first four have the numbers that GGUF gives them.
+enum class Pooling : std::uint8_t {
+  none,
+  mean,
+  first,
+  last,
+  largest,        // of each column
+  weighted_mean,  // the n-th row counts n times
+  root_mean,      // the sum over the square root of the number of rows
+};
+
+// How texts become vectors.
+struct TextVectorConfig {
+  Pooling pooling = Pooling::none;
+  bool is_normalised = true;  // to length 1
+  std::int64_t longest = 0;   // tokens that longer texts are cut to; 0: they are not cut
+  std::string prompt;         // what each text begins with
+};
 
 struct LanguageConfig {
   std::string architecture;  // GGUF's name of the family
@@ -133,7 +150,7 @@ struct LanguageConfig {
   double logit_scale = 1;
   double logit_softcap = 0;  // 0: none
   bool is_causal = true;
-  Pooling pooling = Pooling::none;
+  TextVectorConfig vectors;
   DeltaConfig delta;  // of the layers that have that mixer
   ScanConfig scan;
   std::vector<LayerConfig> layers;

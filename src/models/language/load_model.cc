@@ -8,6 +8,7 @@
 #include "models/files/folder_template.h"
 #include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
+#include "models/files/sentence_modules.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
 
@@ -30,6 +31,7 @@ ModelContents contents_of(const std::string& path) {
     ModelContents files{gguf_of_folder(folder.config, folder.tensors), FileKind::folder,
                         folder.tokenizer, chat_template_of(folder)};
     add_generation_config_of(folder, files.contents.metadata);
+    add_sentence_modules_of(folder, files.contents.metadata);
     return files;
   }
   GgufContents contents = map_gguf(path);

@@ -8,6 +8,7 @@
 #include "models/language/read_activation.h"
 #include "models/language/read_attention.h"
 #include "models/language/read_recurrent.h"
+#include "models/language/read_text_vectors.h"
 
 namespace hearth::models {
 namespace {
@@ -96,23 +97,6 @@ void require_sizes(const LanguageConfig& config) {
   }
 }
 
-Pooling read_pooling(const Keys& keys) {
-  const std::int64_t pooling = keys.size("pooling_type", 0);
-  switch (pooling) {
-    case 0:
-      return Pooling::none;
-    case 1:
-      return Pooling::mean;
-    case 2:
-      return Pooling::first;
-    case 3:
-      return Pooling::last;
-    default:
-      fail_config(ErrorCode::unsupported, keys.full("pooling_type"),
-                  "unknown pooling; got " + std::to_string(pooling) + ", expected 0 to 3");
-  }
-}
-
 }  // namespace
 
 const Family& family_of(const GgufMetadata& metadata) {
@@ -146,8 +130,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.layer_input_dim = keys.size("embedding_length_per_layer_input", 0);
   config.logit_softcap = keys.number("final_logit_softcapping", 0);
   config.is_causal = !family.is_encoder && keys.flag("attention.causal", true);
-  config.pooling = read_pooling(keys);
-  if (family.is_encoder && config.pooling == Pooling::none) config.pooling = Pooling::mean;
+  config.vectors = read_text_vectors(keys, family);
   const std::int64_t blocks = keys.size("block_count");
   const std::int64_t extra = keys.size("nextn_predict_layers", 0);  // heads of more tokens at once
   if (blocks < 1 || blocks > kMaxLayers || extra >= blocks) {

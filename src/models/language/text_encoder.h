@@ -1,22 +1,43 @@
-// Texts as vectors, by models whose rows see both ways.
+// Texts as vectors.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "hearth/array.h"
 #include "models/language/language_model.h"
+#include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {
 
 using TokenLists = std::vector<std::vector<std::int32_t>>;
 
+// Whether the model makes vectors: encoders, and models that see one way whose files say which rows
+// to take. Recurrent layers have none.
+bool makes_vectors(const LanguageConfig& config);
+
+// Tokens of a text that becomes a vector: the longest that the model takes.
+std::int64_t longest_vector_text(const LanguageModel& model);
+
+// The tokens of a text, behind the prompt of the model's files. Where these say how long a text may
+// be it is cut there, as sentence-transformers cuts it: what the tokenizer puts behind a text
+// stays.
+std::vector<std::int32_t> tokens_of_text(const Tokenizer& tokenizer, const LanguageModel& model,
+                                         std::string_view text);
+
+// Throws Error{invalid_argument} for a text that cannot become a vector: an empty one, one longer
+// than longest_vector_text(), and tokens outside the vocabulary.
+void require_vector_text(const LanguageModel& model, std::span<const std::int32_t> text);
+
 // The activations of all tokens [texts, longest, dim]; behind a shorter text they mean nothing.
-// Throws Error{unsupported} for a model that sees one way, and Error{invalid_argument} for no text,
-// an empty one, one beyond the model's context, and tokens outside the vocabulary.
+// Throws Error{unsupported} for a model that makes no vectors, and Error{invalid_argument} for no
+// text and as require_vector_text().
 Array encode_tokens(const LanguageModel& model, const TokenLists& texts);
 
-// Each text as one vector of length 1, [texts, dim] in f32, pooled as the model has it.
+// Each text as one vector, [texts, dim] in f32, as config.vectors has it. Texts of about equal
+// lengths run together, so that few rows are padding. Throws as encode_tokens().
 Array embed_texts(const LanguageModel& model, const TokenLists& texts);
 
 }  // namespace hearth::models

@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
+#include "models/files/sentence_modules.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
 #include "models/quantize/tensor_types.h"
@@ -56,6 +57,7 @@ GgufContents file_of_folder(const std::string& path) {
     add_tokenizer(contents.metadata, texts, vocabulary_of(contents), folder.tokenizer);
   }
   add_generation_config_of(folder, contents.metadata);
+  add_sentence_modules_of(folder, contents.metadata);
   return contents;
 }
 

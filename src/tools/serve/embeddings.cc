@@ -20,7 +20,7 @@ constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
 // `place`: "input", or which of several.
 std::vector<std::int32_t> tokens_of(const JsonValue& input, const std::string& place,
                                     const ServedModel& model) {
-  if (const auto* text = std::get_if<std::string>(&input)) return model.tokenizer().encode(*text);
+  if (const auto* text = std::get_if<std::string>(&input)) return model.tokens_to_embed(*text);
   const auto* list = std::get_if<JsonArray>(&input);
   if (list == nullptr) {
     throw bad_field(place, "is of the wrong type; expected a string or an array of tokens");

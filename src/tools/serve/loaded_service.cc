@@ -11,7 +11,7 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostConstraintBytes = 256 << 20;
-constexpr std::size_t kTextsTogether = 32;
+constexpr std::size_t kTextsTogether = 256;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
            .created = seconds_now(),
            .context = config.context,
            .writes = config.is_causal,
-           .embeds = !config.is_causal};
+           .embeds = models::makes_vectors(config)};
   if (!card_.writes) return;
   try {
     chat_.emplace(loaded_);
@@ -80,6 +80,10 @@ std::shared_ptr<models::GenerationStream> LoadedService::submit(models::Generati
     throw Error(ErrorCode::unsupported, "serve: a text of a model that writes none");
   }
   return scheduler_->submit(std::move(request));
+}
+
+std::vector<std::int32_t> LoadedService::tokens_to_embed(std::string_view text) const {
+  return models::tokens_of_text(loaded_.tokenizer, loaded_.model, text);
 }
 
 std::vector<std::vector<float>> LoadedService::embed(const models::TokenLists& texts) {

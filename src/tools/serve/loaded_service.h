@@ -31,6 +31,7 @@ class LoadedService final : public ServedModel {
   std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
       const JsonValue& schema) override;
   std::shared_ptr<models::GenerationStream> submit(models::GenerationRequest request) override;
+  std::vector<std::int32_t> tokens_to_embed(std::string_view text) const override;
   std::vector<std::vector<float>> embed(const models::TokenLists& texts) override;
   models::SchedulerStats stats() const override;
 

@@ -110,8 +110,10 @@ void repeat_output(NamedArrays& arrays) {
 // What readers cannot know of an encoder by its architecture alone.
 void say_both_ways(GgufContents& contents, const LanguageConfig& config) {
   contents.metadata.insert(config.architecture + ".attention.causal", false);
-  contents.metadata.insert(config.architecture + ".pooling_type",
-                           static_cast<std::uint32_t>(config.pooling));
+  if (config.vectors.pooling <= Pooling::last) {
+    contents.metadata.insert(config.architecture + ".pooling_type",
+                             static_cast<std::uint32_t>(config.vectors.pooling));
+  }
   for (const NamedArray& each : contents.arrays) {
     if (each.name != "token_types.weight") continue;
     contents.metadata.set("tokenizer.ggml.token_type_count",
