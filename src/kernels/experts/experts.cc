@@ -136,6 +136,11 @@ constexpr Implementation kExpertsFamily[] = {
      .layout = LayoutNeed::last_axis_dense,
      .prepare = prepare_packed_expert_tiles,
      .launch = launch_steps},
+    {.name = "simdgroups",
+     .op = &defs::expert_routes_op,
+     .accepts = fits_routes,
+     .prepare = prepare_routes,
+     .launch = launch_steps},
 };
 
 }  // namespace

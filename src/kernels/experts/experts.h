@@ -20,6 +20,10 @@ Prepared prepare_packed_expert_tiles(const Signature& signature);
 bool fits_expert_gradient(const Signature& signature);
 Prepared prepare_expert_gradient(const Signature& signature);
 
+// Which experts rows go through: kernels/experts/route.metal.
+bool fits_routes(const Signature& signature);
+Prepared prepare_routes(const Signature& signature);
+
 // What all of them know of a signature: x, input 0, and experts [rows, used], input 2.
 struct ExpertPairs {
   ExpertPairs(const Signature& signature, std::int64_t expert_count);

@@ -47,3 +47,17 @@ struct ExpertGradientParams {
   long x_base, x_row, x_step, x_column;
   long g_base, g_row, g_step, g_column;
 };
+
+// Of route_experts(). Gates are numbered as ExpertGate is; the last three are the bits of f64.
+enum { kRouteSoftmax, kRouteSigmoid, kRouteNone, kRouteSqrtSoftplus };
+struct RouteParams {
+  long rows, experts, used;
+  long gate;
+  long groups;  // of which experts are taken, 0: no groups
+  long used_groups, group_size;
+  long best_two;  // groups are chosen by the sum of their best two
+  long softmax_chosen, renormalize;
+  long least_sum, epsilon, scale;
+  long x_base, x_row, x_column;
+  long b_base, b_step;
+};

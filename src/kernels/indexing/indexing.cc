@@ -202,6 +202,11 @@ constexpr Implementation kIndexingFamily[] = {
     serial(defs::scatter_op),
     sorted_rows(defs::select_add_op),
     serial_rows(defs::select_add_op),
+    {.name = "last_of_equals",
+     .op = &defs::select_assign_op,
+     .accepts = accepts_assign_rows,
+     .prepare = prepare_assign_rows,
+     .launch = launch_steps},
     sorted_rows(defs::select_assign_op),
     serial_rows(defs::select_assign_op),
 };

@@ -24,6 +24,10 @@ bool accepts_single_element(const Signature& signature);
 Prepared prepare_single_element(const Signature& signature);
 void launch_copies(const Launch& launch);
 
+// kernels/indexing/assign_rows.metal: rows that replace others, of a list that is not long.
+bool accepts_assign_rows(const Signature& signature);
+Prepared prepare_assign_rows(const Signature& signature);
+
 // kernels/indexing/scatter_privatized.metal: sums in threadgroup memory.
 bool accepts_scatter_privatized(const Signature& signature);
 Prepared prepare_scatter_privatized(const Signature& signature);

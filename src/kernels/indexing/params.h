@@ -60,6 +60,17 @@ struct RowParams {
   Axes<kRank> outer;  // in vectors
 };
 
+// Of assign_rows(): all in vectors.
+template <int kRank>
+struct AssignRowParams {
+  long rows;
+  long extent;  // of the output's axis
+  long vectors;  // of a row
+  long index_base, index_stride;
+  long value_row, output_row;
+  Axes<kRank> values, output;  // of a row
+};
+
 // The lines of a scatter along its axis: the constants of scatter_serial(), a part of others.
 template <int kRank>
 struct ScatterLines {

@@ -21,6 +21,15 @@ Array Projection::forward(const Array& x) const {
   return y;
 }
 
+Array Projection::wide(const Array& x) const {
+  const bool is_wider =
+      !is_packed(weight.dtype()) && size_of(weight.dtype()) > size_of(x.dtype());
+  if (!is_wider) return forward(x);
+  Projection same = *this;
+  if (bias.defined()) same.bias = cast(bias, weight.dtype());
+  return same.forward(cast(x, weight.dtype()));
+}
+
 Projection Projection::columns(std::int64_t first, std::int64_t count) const {
   Projection made = *this;
   made.weight = narrow(weight, 0, first, count);

@@ -19,6 +19,8 @@ namespace hearth::models {
 // another float dtype than x; y has x's.
 struct Projection {
   Array forward(const Array& x) const;
+  // As forward(), but y has the weight's dtype where that is a wider float than x's.
+  Array wide(const Array& x) const;
   // The projection to columns [first, first + count) of y.
   Projection columns(std::int64_t first, std::int64_t count) const;
   bool defined() const { return weight.defined(); }

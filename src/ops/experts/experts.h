@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/op_def.h"
+#include "hearth/ops/experts.h"
 
 namespace hearth {
 
@@ -31,6 +32,17 @@ struct ExpertPlaces {
   ExpertPlaces(const Array& experts, std::int64_t expert_count);
   Array exist, places;
 };
+
+// The parameters of expert_routes, choice_bias being an input.
+struct ExpertRoutes {
+  static ExpertRoutes of(ParamReader statics);
+  std::int64_t used = 0;
+  RouteOptions options;
+};
+// Whether experts of some groups are not taken.
+inline bool has_used_groups(const RouteOptions& options) {
+  return options.used_groups > 0 && options.used_groups < options.groups;
+}
 
 // expert_linear() of blocks.
 Array packed_expert_linear(const Array& x, const Array& weight, const Array& experts,

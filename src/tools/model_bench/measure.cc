@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hearth/error.h"
+#include "hearth/ops.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
 #include "models/serving/scheduler.h"
@@ -104,11 +105,12 @@ class ModelRun {
     read(sequences_.step(rows));
   }
 
+  // The best token of each row, as a text that goes on would have it.
   static void read(const Array& scores) {
     if (scores.size() == 0) {
       scores.eval();
     } else {
-      scores.to_vector<float>();
+      argmax(scores, 1).to_vector<std::int64_t>();
     }
   }
 

@@ -88,7 +88,7 @@ Array Experts::activated(const Array& x, const Array& experts) const {
 }
 
 Array Experts::forward(const Array& x, const Array& routed) const {
-  const auto [experts, weights] = route_experts(router.forward(router_norm.forward(routed)),
+  const auto [experts, weights] = route_experts(router.wide(router_norm.forward(routed)),
                                                 config.used, route_options(config, choice_bias));
   const std::int64_t rows = x.shape(0);
   const Shape by_expert = {rows, config.used, 1};
