@@ -30,6 +30,7 @@ runtime::DeviceTraits nvidia(int processors, int threads, std::int64_t kib, std:
   traits.thread_registers = 255;
   traits.processor_memory = kib << 10;
   traits.threadgroup_memory = 48 * 1024;
+  traits.large_threadgroup_memory = (kib - 1) << 10;
   traits.cache_bytes = mib << 20;
   traits.has_tile_products = true;
   return traits;

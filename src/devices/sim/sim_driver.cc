@@ -133,6 +133,8 @@ SimDriver::SimDriver(const SimOptions& options)
   properties_.processors = 4;
   properties_.processor_registers = 52 * 1024;
   properties_.processor_memory = 60 * 1024;
+  // What the smallest cards with tile products have.
+  properties_.large_threadgroup_memory = 99 * 1024;
   properties_.max_threads = Threadgroup::kMaxThreads;
   properties_.cache_bytes = std::int64_t{1} << 20;
   properties_.has_f64 = gpu::has_f64(gpu::Target::host);
@@ -353,9 +355,9 @@ void SimDriver::run_command(const QueuedCommand& command) {
   if (threads > library.max_threads()) {
     fail(library, "too many threads in a threadgroup" + at_most(threads, library.max_threads()));
   }
-  if (library.threadgroup_bytes() > properties_.threadgroup_memory) {
+  if (library.threadgroup_bytes() > properties_.large_threadgroup_memory) {
     fail(library, "too much threadgroup memory" +
-                      at_most(library.threadgroup_bytes(), properties_.threadgroup_memory));
+                      at_most(library.threadgroup_bytes(), properties_.large_threadgroup_memory));
   }
   if (options_.check && !library.checked()) fail(library, "was compiled for another simulator");
   Grid grid;

@@ -52,12 +52,11 @@ bool accepts_plain_library(const Signature& signature);
 bool fits_plain_library(const Signature& signature);
 Prepared prepare_plain_library(const Signature& signature);
 
-// kernels/attention/paged_matrix.metal: as paged_tiles, rows of short sequences by tensor cores.
+// kernels/attention/paged_matrix.metal and paged_prompts.metal: by tensor cores.
 bool accepts_paged_matrix(const Signature& signature);
 bool fits_paged_matrix(const Signature& signature);
 Prepared prepare_paged_matrix(const Signature& signature);
-bool accepts_paged_code_matrix(const Signature& signature);  // of caches of codes, all rows
-Prepared prepare_paged_code_matrix(const Signature& signature);
+bool accepts_paged_code_matrix(const Signature& signature);  // of caches of codes
 
 // kernels/attention/paged.metal: rows of short sequences in pieces of keys, others in tiles, or all
 // rows in pieces.

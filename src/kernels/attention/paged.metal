@@ -1,10 +1,8 @@
 // What the kernels of paged_attention share, and which rows they take: a unit is one row of a
-// sequence of few rows, all heads of which are made together; a tile is up to 64 rows of one head
-// of a sequence of more rows. Text of the kernel dialect.
+// sequence of few rows, all heads of which are made together; a tile is some rows of a sequence of
+// more, 1 << p.tile_shift at most. Text of the kernel dialect.
 
 #include "kernels/attention/scores.metal"
-
-constexpr constant int kPagedTile = 64;  // rows
 
 // A number, cut to [low, high].
 inline int paged_number(device const int* from, constant PagedNumbers& n, long row, long column,
@@ -57,6 +55,7 @@ void paged_plan(device const int* starts, device const int* lengths, device int*
                 device int* tiles, constant PagedAttentionParams& p, Ctx ctx) {
   long each = (p.sequences + 31) / 32, from = metal::min(long(ctx.lane) * each, p.sequences);
   long to = metal::min(from + each, p.sequences);
+  int most = 1 << int(p.tile_shift);
   int zero = paged_start(starts, 0, p), high = 0;
 #pragma unroll 4
   for (long s = from; s < to; ++s) high = metal::max(high, paged_start(starts, s + 1, p));
@@ -77,7 +76,7 @@ void paged_plan(device const int* starts, device const int* lengths, device int*
     if (!kTiles || long(count) <= p.few) {
       own_units += count;
     } else {
-      own_tiles += (count + kPagedTile - 1) / kPagedTile;
+      own_tiles += (count + most - 1) >> int(p.tile_shift);
     }
   }
   int unit = simd_prefix_exclusive_sum(own_units), tile = simd_prefix_exclusive_sum(own_tiles);
@@ -93,9 +92,9 @@ void paged_plan(device const int* starts, device const int* lengths, device int*
         ++unit;
       }
     } else {
-      for (int i = 0; i < count; i += kPagedTile) {
+      for (int i = 0; i < count; i += most) {
         paged_entry(tiles, tile, int(s), begin + i, length - count + i);
-        tiles[long(tile) * 4 + 3] = metal::min(count - i, kPagedTile);
+        tiles[long(tile) * 4 + 3] = metal::min(count - i, most);
         ++tile;
       }
     }
@@ -105,12 +104,12 @@ void paged_plan(device const int* starts, device const int* lengths, device int*
   // Rows before the first sequence and after the last one.
   int lane = int(ctx.lane), rows = int(p.rows);
   if (kTiles) {
-    int head = (zero + kPagedTile - 1) / kPagedTile;
-    int tail = (rows - end_of_all + kPagedTile - 1) / kPagedTile;
+    int head = (zero + most - 1) >> int(p.tile_shift);
+    int tail = (rows - end_of_all + most - 1) >> int(p.tile_shift);
     for (int i = lane; i < head + tail; i += 32) {
-      int row = i < head ? i * kPagedTile : end_of_all + (i - head) * kPagedTile;
+      int row = i < head ? i * most : end_of_all + (i - head) * most;
       paged_entry(tiles, tile_count + i, -1, row, 0);
-      tiles[long(tile_count + i) * 4 + 3] = metal::min((i < head ? zero : rows) - row, kPagedTile);
+      tiles[long(tile_count + i) * 4 + 3] = metal::min((i < head ? zero : rows) - row, most);
     }
     for (long i = tile_count + head + tail + lane; i < p.tiles; i += 32) tiles[i * 4 + 3] = 0;
   } else {

@@ -65,6 +65,7 @@ struct PagedAttentionParams {
   long sinks, sink_base, sink_step;  // whether there are some, and where they lie
   long few;                          // up to so many rows of a sequence are units, else in tiles
   long units, tiles;                 // there are, at most
+  long tile_shift;                   // tiles have up to 1 << tile_shift rows
   long pieces;                       // of the keys of a unit, at most
   long blocks;  // threadgroups that share the heads of a group, or the columns of a row of tiles
 };

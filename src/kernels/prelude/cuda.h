@@ -163,6 +163,24 @@ struct Lanes {
 HEARTH_TILE_PRODUCT(half, "f16")
 HEARTH_TILE_PRODUCT(bfloat, "bf16")
 #undef HEARTH_TILE_PRODUCT
+// Two floats rounded, `a` in the lower half of the word.
+HEARTH_INLINE uint rounded_halves(half, float a, float b) {
+  uint word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(b), "f"(a));
+  return word;
+}
+HEARTH_INLINE uint rounded_halves(bfloat, float a, float b) {
+  uint word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(b), "f"(a));
+  return word;
+}
+HEARTH_INLINE uint4 transposed_tiles(const uint4* row) {
+  uint4 words;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+               : "r"(uint(__cvta_generic_to_shared(row))));
+  return words;
+}
 HEARTH_INLINE int4 byte_tile_product(uint4 a, uint2 b, int4 sum) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -177,6 +195,18 @@ HEARTH_INLINE int4 byte_tile_product(uint2 a, uint b, int4 sum) {
       : "r"(a.x), "r"(a.y), "r"(b));
   return sum;
 }
+#endif
+
+// kernels/blocks/async_copy.h.
+#if __CUDA_ARCH__ >= 800
+#define HEARTH_HAS_ASYNC_COPY 1
+HEARTH_INLINE void begin_copy(uint4* to, const void* from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   uint(__cvta_generic_to_shared(to))),
+               "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0));
+}
+HEARTH_INLINE void commit_copies() { asm volatile("cp.async.commit_group;"); }
+HEARTH_INLINE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
 
 // The lanes where the condition holds, lane 0 in the lowest bit.

@@ -1,0 +1,355 @@
+// paged_attention for tiles, of f16 and bf16 by tensor cores: out = softmax(scores(q k^T)) v for
+// some rows of a sequence and some heads that read the same keys. Text of the kernel dialect.
+// Queries and codes become what is multiplied as in paged_matrix.metal.
+//
+// A threadgroup has 64 * kTiles rows of queries, which lie in threadgroup memory: 1 << p.tile_shift
+// rows of each of its heads. Each of its four simdgroups makes 16 * kTiles of them. It goes through
+// the keys kKeys at a time, from multiples of kKeys on: a row has the same bits in any batch. Keys
+// and values are copied into threadgroup memory, the next ones while these are multiplied, and the
+// slots of those after them are found meanwhile. Keys that none of the rows sees are not read; a
+// key without a page is 0.
+//
+// Layout (kernels/blocks/mma.h): for q k^T lane 4 g + t holds columns 8t to 8t + 7 of every 32 of
+// rows g and g + 8 and of key g, 16 bytes as they lie; two words of them are the inner elements of
+// one product. Weights come out where they go in as `a` of the second product, for which values are
+// transposed as they are loaded. Vectors of a row are exchanged so that those which lanes load
+// together lie in different banks (vector_place()).
+//
+// Bound by tensor cores. Scores and sums are f32; weights are rounded to the dtype. They reach to
+// 2^10, so that sums are rarely scaled anew, and those of f16 begin at 2^-34 of the largest.
+
+#include "kernels/attention/paged_matrix.metal"
+#include "kernels/blocks/async_copy.h"
+
+enum { kPromptThreads = 128, kPromptStages = 2, kPromptSlots = 3 };
+
+// Where vector `vector` of a row lies in it.
+HEARTH_INLINE uint vector_place(uint row, uint vector) {
+  return vector ^ ((row & 1u) << 2) ^ ((row >> 1) & 3u);
+}
+
+// 8 columns of a row of a cache into threadgroup memory, as those of D.
+template <typename D, typename Cache>
+struct StagedColumns {
+  static HEARTH_INLINE void take(threadgroup uint4* to, device const typename Cache::memory* row,
+                                 int column, long step, long all, bool there) {
+    Packet<16> made;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) made.word[w] = 0u;
+    if (there) {
+      Cache cache;
+      cache.load(row, column, step, all);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) D::put(made.word, i, cache.get(i));
+    }
+    *to = uint4(made.word[0], made.word[1], made.word[2], made.word[3]);
+  }
+};
+template <typename D>
+struct StagedColumns<D, PlainCache<D, true>> {
+  static HEARTH_INLINE void take(threadgroup uint4* to, device const typename D::memory* row,
+                                 int column, long, long, bool there) {
+    begin_copy(to, row + column, there);
+  }
+};
+
+// The rows in `slots`, of `columns` columns; what is not there is 0.
+template <typename D, typename Cache, int kColumns, int kKeys>
+HEARTH_INLINE void stage_rows(threadgroup uint4* to, device const typename Cache::memory* from,
+                              threadgroup const int* slots, int columns,
+                              constant PagedOperand& rows, uint thread_index) {
+  const uint kVectors = kColumns / 8, kPitch = (kColumns + 63) / 64 * 8;
+  int stride = int(rows.row);
+#pragma unroll
+  for (uint u = 0u; u < uint(kKeys) * kVectors / uint(kPromptThreads); ++u) {
+    uint index = thread_index + u * uint(kPromptThreads);
+    uint row = index / kVectors, vector = index % kVectors;
+    int slot = slots[row], column = int(vector) * 8;
+    StagedColumns<D, Cache>::take(to + row * kPitch + vector_place(row, vector),
+                                  from + long(metal::max(slot, 0)) * long(stride), column,
+                                  rows.column, long(columns), slot >= 0 && column < columns);
+  }
+}
+
+// Vectors of queries, what is not there being 0.
+template <typename Q, typename D, bool kVectors>
+HEARTH_INLINE Packet<16> query_columns(device const typename Q::memory* row, int column, long step,
+                                       bool there) {
+  Packet<16> made;
+#pragma unroll
+  for (int w = 0; w < 4; ++w) made.word[w] = 0u;
+  if (!there) return made;
+  if (kVectors) return QueryOf<Q, D>::from(Packet<16>::read(row + column));
+#pragma unroll
+  for (int i = 0; i < 8; ++i) Q::put(made.word, i, Q::load(row[long(column + i) * step]));
+  return QueryOf<Q, D>::from(made);
+}
+
+// K and V are caches of paged_codes.metal: floats of D, or codes. d and dv are multiples of 8 and
+// at most kColumns, of which 32 divide; p.scale is above 0. With kVectors, vectors of q begin at
+// multiples of 16 bytes.
+template <typename Q, typename D, typename K, typename V, int kColumns, int kTiles, int kKeys,
+          bool kVectors, bool kSoftcap>
+void paged_prompts(device const typename Q::memory* q, device const typename K::memory* keys,
+                   device const typename V::memory* values, device const int* pages,
+                   device const int* tiles, device const typename Q::memory* sinks,
+                   device typename Q::memory* out, constant PagedAttentionParams& p,
+                   threadgroup uint4* queries, threadgroup uint4* stages, threadgroup int* slots,
+                   Ctx ctx) {
+  const int kRows = 64 * kTiles, kOwnRows = 16 * kTiles;
+  const int kKeyTiles = kKeys / 8, kColumnTiles = kColumns / 8;
+  const uint kRowVectors = kColumns / 8, kPitch = (kColumns + 63) / 64 * 8;
+  uint lines = uint(p.kv_heads * p.blocks);
+  // The last tiles of a sequence see the most keys: they are begun first.
+  long index = p.tiles - 1 - long(ctx.tg.x / lines);
+  device const int* tile = tiles + index * 4;
+  int sequence = tile[0], first = tile[1], position = tile[2], count = tile[3];
+  if (count == 0) return;
+  uint line = ctx.tg.x % lines, shift = uint(p.tile_shift), each = 1u << shift;
+  uint kv_head = line / uint(p.blocks);
+  uint first_head = kv_head * uint(p.group) + line % uint(p.blocks) * (uint(kRows) >> shift);
+  uint g = ctx.lane / 4u, t = ctx.lane % 4u;
+  int begin = paged_begin(position, p), end = sequence < 0 ? 0 : position + count;
+  int begin_block = begin / kKeys * kKeys;
+  device const typename K::memory* key_rows = keys + p.keys.base + long(kv_head) * p.keys.head;
+  device const typename V::memory* value_rows =
+      values + p.values.base + long(kv_head) * p.values.head;
+
+#pragma unroll 1
+  for (uint i = ctx.tid.x; i < uint(kRows) * kRowVectors; i += uint(kPromptThreads)) {
+    uint row = i / kRowVectors, vector = i % kRowVectors, at = row & (each - 1u);
+    int column = int(vector) * 8;
+    Packet<16> made = query_columns<Q, D, kVectors>(
+        q + p.q.base + (long(first) + long(at)) * p.q.row +
+            long(first_head + (row >> shift)) * p.q.head,
+        column, p.q.column, int(at) < count && column < int(p.d));
+    queries[row * kPitch + vector_place(row, vector)] =
+        uint4(made.word[0], made.word[1], made.word[2], made.word[3]);
+  }
+  if (ctx.tid.x < uint(kKeys)) {
+#pragma unroll
+    for (int block = 0; block < 2; ++block) {
+      int own = begin_block + block * kKeys + int(ctx.tid.x);
+      slots[block * kKeys + int(ctx.tid.x)] =
+          own >= begin && own < end ? paged_slot(pages, sequence, own, p) : -1;
+    }
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  const uint kStage = uint(kKeys) * kPitch;
+  if (begin_block < end) {
+    stage_rows<D, K, kColumns, kKeys>(stages, key_rows, slots, int(p.d), p.keys, ctx.tid.x);
+    stage_rows<D, V, kColumns, kKeys>(stages + kStage, value_rows, slots, int(p.dv), p.values,
+                                      ctx.tid.x);
+    commit_copies();
+  }
+
+  // The rows of the tile that this simdgroup makes, of one head or of several.
+  uint own_row = ctx.sg * uint(kOwnRows);
+  int low = each >= uint(kOwnRows) ? int(own_row & (each - 1u)) : 0;
+  int high = metal::min(low + metal::min(int(each), int(kOwnRows)), count) - 1;
+  int low_place = position + low, high_place = position + high;
+  int low_begin = paged_begin(low_place, p), high_begin = paged_begin(high_place, p);
+  int place[2 * kTiles];
+  float4 sum[kTiles][kColumnTiles];
+  float best[2 * kTiles], total[2 * kTiles];
+#pragma unroll
+  for (int r = 0; r < 2 * kTiles; ++r) {
+    place[r] = position + int((own_row + 8u * uint(r) + g) & (each - 1u));
+    best[r] = -INFINITY;
+    total[r] = 0.0f;
+  }
+#pragma unroll
+  for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+    for (int j = 0; j < kColumnTiles; ++j) sum[m][j] = float4(0.0f, 0.0f, 0.0f, 0.0f);
+  }
+  float scale = Number<float>::of(p.scale), softcap = Number<float>::of(p.softcap);
+  uint turn = 0u, slot_turn = 0u;
+
+#pragma unroll 1
+  for (int key = begin_block; key < end; key += kKeys) {
+    wait_for_copies();
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    threadgroup const uint4* stage = stages + turn * 2u * kStage;
+    threadgroup const int* own_slots = slots + slot_turn * uint(kKeys);
+    turn ^= 1u;
+    slot_turn = slot_turn == 2u ? 0u : slot_turn + 1u;
+    if (key + kKeys < end) {
+      threadgroup const int* next = slots + slot_turn * uint(kKeys);
+      threadgroup uint4* to = stages + turn * 2u * kStage;
+      stage_rows<D, K, kColumns, kKeys>(to, key_rows, next, int(p.d), p.keys, ctx.tid.x);
+      stage_rows<D, V, kColumns, kKeys>(to + kStage, value_rows, next, int(p.dv), p.values,
+                                        ctx.tid.x);
+      commit_copies();
+    }
+    int later = key + 2 * kKeys + int(ctx.tid.x), later_slot = -1;
+    if (ctx.tid.x < uint(kKeys) && later < end) later_slot = paged_slot(pages, sequence, later, p);
+
+    bool is_seen = low <= high && key <= high_place && key + kKeys > low_begin;
+    if (is_seen) {
+      bool lacks = false;
+#pragma unroll
+      for (int i = 0; i < (kKeys + 31) / 32; ++i) {
+        lacks = lacks || own_slots[(int(ctx.lane) + 32 * i) % kKeys] < 0;
+      }
+      bool is_whole = !simd_any(lacks) && key + kKeys - 1 <= low_place && key >= high_begin;
+
+      float4 score[kTiles][kKeyTiles];
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+        for (int n = 0; n < kKeyTiles; ++n) score[m][n] = float4(0.0f, 0.0f, 0.0f, 0.0f);
+      }
+#pragma unroll
+      for (uint i = 0u; i < uint(kColumns) / 32u; ++i) {
+        uint vector = vector_place(g, 4u * i + t);
+        uint4 upper[kTiles], lower[kTiles];
+#pragma unroll
+        for (uint m = 0u; m < uint(kTiles); ++m) {
+          threadgroup const uint4* row = queries + (own_row + 16u * m + g) * kPitch + vector;
+          upper[m] = row[0];
+          lower[m] = row[8u * kPitch];
+        }
+#pragma unroll
+        for (uint n = 0u; n < uint(kKeyTiles); ++n) {
+          uint4 own = stage[(8u * n + g) * kPitch + vector];
+#pragma unroll
+          for (int m = 0; m < kTiles; ++m) {
+            score[m][n] =
+                tile_product<D>(uint4(upper[m].x, lower[m].x, upper[m].y, lower[m].y),
+                                uint2(own.x, own.y), score[m][n], ctx.lane);
+            score[m][n] =
+                tile_product<D>(uint4(upper[m].z, lower[m].z, upper[m].w, lower[m].w),
+                                uint2(own.z, own.w), score[m][n], ctx.lane);
+          }
+        }
+      }
+      if (kSoftcap) {
+#pragma unroll
+        for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+          for (int n = 0; n < kKeyTiles; ++n) {
+            score[m][n] = float4(paged_score<float, true>(score[m][n].x, scale, softcap),
+                                 paged_score<float, true>(score[m][n].y, scale, softcap),
+                                 paged_score<float, true>(score[m][n].z, scale, softcap),
+                                 paged_score<float, true>(score[m][n].w, scale, softcap));
+          }
+        }
+      }
+      if (!is_whole) {
+#pragma unroll
+        for (int n = 0; n < kKeyTiles; ++n) {
+          int column = 8 * n + 2 * int(t);
+          bool even = own_slots[column] >= 0, odd = own_slots[column + 1] >= 0;
+#pragma unroll
+          for (int m = 0; m < kTiles; ++m) {
+            int upper = place[2 * m], lower = place[2 * m + 1], at = key + column;
+            int upper_begin = paged_begin(upper, p), lower_begin = paged_begin(lower, p);
+            float4 all = score[m][n];
+            score[m][n] = float4(
+                even && at <= upper && at >= upper_begin ? all.x : -INFINITY,
+                odd && at + 1 <= upper && at + 1 >= upper_begin ? all.y : -INFINITY,
+                even && at <= lower && at >= lower_begin ? all.z : -INFINITY,
+                odd && at + 1 <= lower && at + 1 >= lower_begin ? all.w : -INFINITY);
+          }
+        }
+      }
+
+      float factor = kSoftcap ? 1.0f : scale;
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+        float top = -INFINITY, lower_top = -INFINITY;
+#pragma unroll
+        for (int n = 0; n < kKeyTiles; ++n) {
+          top = metal::max(top, metal::max(score[m][n].x, score[m][n].y));
+          lower_top = metal::max(lower_top, metal::max(score[m][n].z, score[m][n].w));
+        }
+#pragma unroll
+        for (int distance = 1; distance <= 2; distance *= 2) {
+          top = metal::max(top, simd_shuffle_xor(top, ushort(distance)));
+          lower_top = metal::max(lower_top, simd_shuffle_xor(lower_top, ushort(distance)));
+        }
+        float next = metal::max(best[2 * m], top * factor - 10.0f);
+        float lower_next = metal::max(best[2 * m + 1], lower_top * factor - 10.0f);
+        float shift_of = next == -INFINITY ? 0.0f : next;
+        float lower_shift = lower_next == -INFINITY ? 0.0f : lower_next;
+        float shrink = metal::fast::exp2(best[2 * m] - shift_of);
+        float lower_shrink = metal::fast::exp2(best[2 * m + 1] - lower_shift);
+        best[2 * m] = next;
+        best[2 * m + 1] = lower_next;
+        if (simd_any(shrink != 1.0f || lower_shrink != 1.0f)) {
+          total[2 * m] = total[2 * m] * shrink;
+          total[2 * m + 1] = total[2 * m + 1] * lower_shrink;
+#pragma unroll
+          for (int j = 0; j < kColumnTiles; ++j) {
+            sum[m][j] = float4(sum[m][j].x * shrink, sum[m][j].y * shrink,
+                               sum[m][j].z * lower_shrink, sum[m][j].w * lower_shrink);
+          }
+        }
+#pragma unroll
+        for (int n = 0; n < kKeyTiles; ++n) {
+          float4 all = score[m][n];
+          all = float4(metal::fast::exp2(metal::fma(all.x, factor, -shift_of)),
+                       metal::fast::exp2(metal::fma(all.y, factor, -shift_of)),
+                       metal::fast::exp2(metal::fma(all.z, factor, -lower_shift)),
+                       metal::fast::exp2(metal::fma(all.w, factor, -lower_shift)));
+          total[2 * m] = total[2 * m] + (all.x + all.y);
+          total[2 * m + 1] = total[2 * m + 1] + (all.z + all.w);
+          score[m][n] = all;
+        }
+      }
+#pragma unroll
+      for (uint n = 0u; n < uint(kKeyTiles); n += 2u) {
+        uint4 weights[kTiles];
+#pragma unroll
+        for (int m = 0; m < kTiles; ++m) {
+          float4 near = score[m][n], far = score[m][n + 1u];
+          weights[m] =
+              uint4(rounded_halves<D>(near.x, near.y), rounded_halves<D>(near.z, near.w),
+                    rounded_halves<D>(far.x, far.y), rounded_halves<D>(far.z, far.w));
+        }
+        // Of tile 8 m + i, key 8 (m % 2) + i and vector m / 2.
+        uint from = kStage + (8u * n + (ctx.lane & 15u)) * kPitch;
+#pragma unroll
+        for (uint j = 0u; j < uint(kColumnTiles); j += 2u) {
+          uint4 pairs = transposed_tiles(
+              stage, from + vector_place(ctx.lane & 7u, j + (ctx.lane >> 4)), ctx.lane);
+#pragma unroll
+          for (int m = 0; m < kTiles; ++m) {
+            sum[m][j] = tile_product<D>(weights[m], uint2(pairs.x, pairs.y), sum[m][j], ctx.lane);
+            sum[m][j + 1u] =
+                tile_product<D>(weights[m], uint2(pairs.z, pairs.w), sum[m][j + 1u], ctx.lane);
+          }
+        }
+      }
+    }
+    if (ctx.tid.x < uint(kKeys)) {
+      uint free_turn = slot_turn == 2u ? 0u : slot_turn + 1u;
+      slots[free_turn * uint(kKeys) + ctx.tid.x] = later_slot;
+    }
+  }
+
+  float log2e = Number<float>::of(p.log2e);
+#pragma unroll
+  for (int r = 0; r < 2 * kTiles; ++r) {
+    float whole = total[r] + simd_shuffle_xor(total[r], ushort(1));
+    whole = whole + simd_shuffle_xor(whole, ushort(2));
+    uint row = own_row + 8u * uint(r) + g, at = row & (each - 1u);
+    long head = long(first_head + (row >> shift));
+    float all = whole;
+    if (p.sinks != 0) {
+      all = all + metal::exp2(Q::load(sinks[p.sink_base + head * p.sink_step]) * log2e - best[r]);
+    }
+    float share = whole == 0.0f ? 0.0f : 1.0f / all;
+    device typename Q::memory* to = out + ((long(first) + long(at)) * p.heads + head) * p.dv;
+#pragma unroll
+    for (int j = 0; j < kColumnTiles; ++j) {
+      float4 both = sum[r / 2][j];
+      Packet<4> pair;
+      pair.word[0] = r % 2 == 0 ? rounded_halves<Q>(both.x * share, both.y * share)
+                                : rounded_halves<Q>(both.z * share, both.w * share);
+      int column = 8 * j + 2 * int(t);
+      if (int(at) < count && column < int(p.dv)) pair.write(to + column);
+    }
+  }
+}
