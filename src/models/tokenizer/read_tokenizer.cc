@@ -22,8 +22,8 @@ std::string text_of_file(const std::string& path) {
 Tokenizer read_tokenizer(const std::string& given) {
   std::error_code failure;
   const bool is_folder = std::filesystem::is_directory(given, failure);
-  const std::string path = is_folder ? (std::filesystem::path(given) / "tokenizer.json").string()
-                                     : given;
+  const std::string path =
+      is_folder ? (std::filesystem::path(given) / "tokenizer.json").string() : given;
   {
     const io::MappedFile file = io::MappedFile::open(path);
     const auto bytes = file.bytes();
