@@ -20,6 +20,7 @@
 #include "hearth/array.h"
 #include "hearth/device.h"
 #include "hearth/models/chat.h"
+#include "hearth/models/finish_reason.h"
 #include "hearth/models/memory_plan.h"
 #include "hearth/models/sampling.h"
 
@@ -58,14 +59,6 @@ struct GenerateOptions {
   bool parse_special = false;           // texts of control tokens in the prompt are these tokens
 };
 
-enum class FinishReason : std::uint8_t {
-  none,       // not yet
-  stop,       // the model ended the text, or one of the stops did
-  length,     // as many tokens as were asked for, or the context is full
-  cancelled,  // by the one who asked
-  failed,     // by an Error
-};
-
 struct GeneratedText {
   std::string text;
   std::vector<std::int32_t> tokens;
@@ -82,8 +75,10 @@ class HEARTH_API TextModel {
  public:
   // From a GGUF file (of a split model, any part), or a folder as Hugging Face and MLX have them.
   // Weights stay as the file has them: on devices that read the host's memory they are its pages.
-  // Throws Error{io, corrupt_file, unsupported, out_of_memory} with the path, of adapters
-  // Error{invalid_argument, shape} too, where they are not the model's.
+  // Throws Error{io, corrupt_file, unsupported, out_of_memory, invalid_argument, shape} with the
+  // path, invalid_argument and shape also of adapters that are not the model's;
+  // Error{invalid_argument} for options out of range and names of no cache, Error{unsupported} for
+  // caches that do not fit the model's heads.
   static TextModel load(const std::string& path, const TextModelOptions& options = {});
 
   const std::string& family() const noexcept;  // GGUF's name of it: "llama", "gemma3"
@@ -101,13 +96,17 @@ class HEARTH_API TextModel {
   std::string detokenize(std::span<const std::int32_t> tokens) const;
 
   // What the model writes behind the prompt. `write` gets the text as it comes, in whole code
-  // points; false from it ends the text. Throws Error{invalid_argument} for an empty prompt, one
-  // longer than the context, and options out of range; Error{unsupported} of an encoder; what
-  // fails while it writes, too.
+  // points, on the caller's thread; false from it ends the text, and so does what it throws, which
+  // comes out of here. Throws Error{invalid_argument} for an empty prompt, one longer than the
+  // context, and options out of range; Error{unsupported} of an encoder; what fails while it
+  // writes, too.
   GeneratedText generate(std::string_view prompt, const GenerateOptions& options = {},
                          const std::function<bool(std::string_view)>& write = {}) const;
 
   // The scores [tokens, vocabulary] of what follows each token, in f32 (f64 if computed in f64).
+  // Throws Error{invalid_argument} for no tokens, more than the context has and ids outside of the
+  // vocabulary, Error{unsupported} of an encoder. What the device fails is thrown where the scores
+  // are read.
   Array logits(std::span<const std::int32_t> tokens) const;
 
   // Each text as one vector: [texts, dim], f32, pooled as the model's files say, and of length 1

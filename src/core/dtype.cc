@@ -8,27 +8,35 @@ inline namespace v0 {
 namespace {
 
 constexpr DTypeInfo kInfo[kDTypeCount + kPackedDTypeCount] = {
-    {"f64", "F64", Kind::float_, true, 1, 8},     {"f32", "F32", Kind::float_, true, 1, 4},
-    {"f16", "F16", Kind::float_, true, 1, 2},     {"bf16", "BF16", Kind::float_, true, 1, 2},
-    {"i64", "I64", Kind::int_, true, 1, 8},       {"i32", "I32", Kind::int_, true, 1, 4},
-    {"i16", "I16", Kind::int_, true, 1, 2},       {"i8", "I8", Kind::int_, true, 1, 1},
-    {"u64", "U64", Kind::int_, false, 1, 8},      {"u32", "U32", Kind::int_, false, 1, 4},
-    {"u16", "U16", Kind::int_, false, 1, 2},      {"u8", "U8", Kind::int_, false, 1, 1},
-    {"bool", "BOOL", Kind::bool_, false, 1, 1},   {"q1_0", "", Kind::float_, true, 128, 18},
-    {"q2_0", "", Kind::float_, true, 64, 18},     {"q4_0", "", Kind::float_, true, 32, 18},
-    {"q4_1", "", Kind::float_, true, 32, 20},     {"q5_0", "", Kind::float_, true, 32, 22},
-    {"q5_1", "", Kind::float_, true, 32, 24},     {"q8_0", "", Kind::float_, true, 32, 34},
-    {"q8_1", "", Kind::float_, true, 32, 36},     {"q2_k", "", Kind::float_, true, 256, 84},
-    {"q3_k", "", Kind::float_, true, 256, 110},   {"q4_k", "", Kind::float_, true, 256, 144},
-    {"q5_k", "", Kind::float_, true, 256, 176},   {"q6_k", "", Kind::float_, true, 256, 210},
-    {"q8_k", "", Kind::float_, true, 256, 292},   {"iq4_nl", "", Kind::float_, true, 32, 18},
-    {"iq4_xs", "", Kind::float_, true, 256, 136}, {"iq1_s", "", Kind::float_, true, 256, 50},
-    {"iq1_m", "", Kind::float_, true, 256, 56},   {"iq2_xxs", "", Kind::float_, true, 256, 66},
-    {"iq2_xs", "", Kind::float_, true, 256, 74},  {"iq2_s", "", Kind::float_, true, 256, 82},
-    {"iq3_xxs", "", Kind::float_, true, 256, 98}, {"iq3_s", "", Kind::float_, true, 256, 110},
-    {"mxfp4", "", Kind::float_, true, 32, 17},    {"nvfp4", "", Kind::float_, true, 64, 36},
-    {"tq1_0", "", Kind::float_, true, 256, 54},   {"tq2_0", "", Kind::float_, true, 256, 66},
+    {"f64", "F64", Kind::float_, true, 1, 8},   {"f32", "F32", Kind::float_, true, 1, 4},
+    {"f16", "F16", Kind::float_, true, 1, 2},   {"bf16", "BF16", Kind::float_, true, 1, 2},
+    {"i64", "I64", Kind::int_, true, 1, 8},     {"i32", "I32", Kind::int_, true, 1, 4},
+    {"i16", "I16", Kind::int_, true, 1, 2},     {"i8", "I8", Kind::int_, true, 1, 1},
+    {"u64", "U64", Kind::int_, false, 1, 8},    {"u32", "U32", Kind::int_, false, 1, 4},
+    {"u16", "U16", Kind::int_, false, 1, 2},    {"u8", "U8", Kind::int_, false, 1, 1},
+    {"bool", "BOOL", Kind::bool_, false, 1, 1},
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
+  {#dtype, "", Kind::float_, true, elements, bytes},
+#include "core/packed/block_formats.def"
 };
+
+constexpr DType kBlockDTypes[] = {
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) DType::dtype,
+#include "core/packed/block_formats.def"
+};
+
+constexpr bool formats_are_in_order() {
+  int next = kDTypeCount;
+  for (const DType dtype : kBlockDTypes) {
+    const DTypeInfo& format = kInfo[next];
+    if (static_cast<int>(dtype) != next++) return false;
+    if (format.block_elements > kMostBlockElements || format.block_bytes > kMostBlockBytes) {
+      return false;
+    }
+  }
+  return next == kDTypeCount + kPackedDTypeCount;
+}
+static_assert(formats_are_in_order());
 
 struct Alias {
   std::string_view name;

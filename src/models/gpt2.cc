@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/require.h"
+#include "models/layer_limit.h"
 
 namespace hearth::models {
 namespace {
@@ -16,8 +17,8 @@ void check(const Gpt2Config& config) {
   size("dim out of range", config.dim);
   size("context out of range", config.context);
   size("heads out of range", config.heads);
-  require(config.layers >= 1 && config.layers <= 10000, "gpt2", "layers out of range",
-          config.layers, "1 to 10000");
+  require(config.layers >= 1 && config.layers <= kMostLayers, "gpt2", "layers out of range",
+          config.layers, "1 to " + std::to_string(kMostLayers));
   require(config.dim % config.heads == 0, "gpt2", "heads do not divide dim", config.heads,
           "a divisor");
 }

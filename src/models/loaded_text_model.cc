@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "hearth/error.h"
 #include "models/language/cache.h"
+#include "models/language/require_causal.h"
 #include "models/serving/cache_plan.h"
 
 namespace hearth {
@@ -14,11 +15,17 @@ namespace {
 
 constexpr std::int64_t kMostCacheBytes = std::int64_t{1} << 30;  // where nobody says how many
 
+// Nothing of an empty name.
+std::optional<models::CacheType> cache_type(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  return models::cache_type_from_name(name);
+}
+
 models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
                                            const TextModelOptions& options) {
   models::SchedulerOptions scheduler{.most_running = options.most_texts, .drafts = options.drafts};
-  if (!options.keys.empty()) scheduler.keys = models::cache_type_from_name(options.keys);
-  if (!options.values.empty()) scheduler.values = models::cache_type_from_name(options.values);
+  scheduler.keys = cache_type(options.keys);
+  scheduler.values = cache_type(options.values);
   if (options.cache_bytes > 0) {
     scheduler.memory = options.cache_bytes;
     return scheduler;
@@ -26,22 +33,24 @@ models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
   models::SchedulerOptions of_one = scheduler;
   of_one.pages = models::pages_of(model.config.context, scheduler.page_size) + 1;
   of_one.shares_prefixes = false;
-  scheduler.memory = std::min(
-      kMostCacheBytes, models::cache_bytes(model.config, models::cache_options(
-                                                             model.config, model.compute, of_one)));
+  const models::CacheOptions cache = models::cache_options(model.config, model.compute, of_one);
+  scheduler.memory =
+      std::min(kMostCacheBytes, models::cache_bytes(model.config, cache, model.compute));
   return scheduler;
 }
 
 }  // namespace
 
 TextModel::Loaded::Loaded(models::LoadedModel model, const TextModelOptions& options)
-    : model_(std::move(model)), options_(options) {}
+    : model_(std::move(model)), options_(options) {
+  if (!language().config.is_causal) return;
+  models::require_cache_types(language().config,
+                              cache_type(options.keys).value_or(language().compute),
+                              cache_type(options.values).value_or(language().compute));
+}
 
-void TextModel::Loaded::require_causal() const {
-  if (language().config.is_causal) return;
-  throw Error(ErrorCode::unsupported, "text model: texts of an encoder; got one of the family " +
-                                          language().config.architecture +
-                                          ", expected a causal model");
+void TextModel::Loaded::require_causal(const char* what) const {
+  models::require_causal(language().config, std::string("text model: ") + what);
 }
 
 models::Scheduler& TextModel::Loaded::scheduler() {

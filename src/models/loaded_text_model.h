@@ -17,14 +17,16 @@ inline namespace v0 {
 // Calls from several threads at once are fine.
 class TextModel::Loaded {
  public:
+  // Throws Error{invalid_argument} for names of no cache, and Error{unsupported} where these do not
+  // fit the model.
   Loaded(models::LoadedModel model, const TextModelOptions& options);
 
   const models::LoadedModel& model() const noexcept { return model_; }
   const models::LanguageModel& language() const noexcept { return model_.model; }
   const models::Tokenizer& tokenizer() const noexcept { return model_.tokenizer; }
 
-  // Throws Error{unsupported} of an encoder.
-  void require_causal() const;
+  // Throws Error{unsupported} of an encoder, which `what` cannot be of.
+  void require_causal(const char* what) const;
   // Made when the first text is asked for.
   models::Scheduler& scheduler();
   // Null where both are empty; Error{invalid_argument} where neither is.

@@ -38,7 +38,7 @@ struct ChatSession::State {
 
 ChatSession::ChatSession(const TextModel& model, const ChatSessionOptions& options) {
   const std::shared_ptr<TextModel::Loaded>& loaded = model.loaded_;
-  loaded->require_causal();
+  loaded->require_causal("conversations");
   models::ChatSessionOptions own{
       .system = options.system,
       .most_tokens = options.tokens,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hearth/error.h"
+#include "models/language/cache_type.h"
 #include "models/language/load_model.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
@@ -25,6 +26,9 @@ TextModel TextModel::load(const std::string& path, const TextModelOptions& optio
            "options out of range; got cache_bytes " + std::to_string(options.cache_bytes) +
                ", most_texts " + std::to_string(options.most_texts) + ", drafts " +
                std::to_string(options.drafts) + ", expected at least 0, 1 and 0");
+  }
+  for (const std::string* cache : {&options.keys, &options.values}) {
+    if (!cache->empty()) static_cast<void>(models::cache_type_from_name(*cache));
   }
   models::LoadedModel model = models::load_language_model(path, {.device = options.device,
                                                                  .compute = options.compute,
@@ -59,7 +63,7 @@ std::string TextModel::detokenize(std::span<const std::int32_t> tokens) const {
 
 GeneratedText TextModel::generate(std::string_view prompt, const GenerateOptions& options,
                                   const std::function<bool(std::string_view)>& write) const {
-  loaded_->require_causal();
+  loaded_->require_causal("texts");
   const auto stream = loaded_->scheduler().submit(
       {.tokens = tokenize(prompt, true, options.parse_special),
        .most_tokens = options.tokens,
@@ -76,10 +80,7 @@ Array TextModel::logits(std::span<const std::int32_t> tokens) const {
     refuse(ErrorCode::invalid_argument, "scores of so many tokens; got " + std::to_string(rows) +
                                             ", expected 1 to " + std::to_string(context()));
   }
-  if (is_encoder()) {
-    refuse(ErrorCode::unsupported,
-           "scores of an encoder; got one of the family " + family() + ", expected a causal model");
-  }
+  loaded_->require_causal("scores");
   models::Sequences sequences(model, {.pages = models::pages_of(rows),
                                       .states = 1,
                                       .keys = model.compute,

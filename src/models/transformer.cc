@@ -5,6 +5,7 @@
 #include "core/integer_math.h"
 #include "core/number_text.h"
 #include "core/require.h"
+#include "models/layer_limit.h"
 
 namespace hearth::models {
 
@@ -18,8 +19,8 @@ TransformerConfig TransformerConfig::resolved() const {
   };
   size("vocabulary out of range", out.vocabulary, 1);
   size("dim out of range", out.dim, 1);
-  size("layers out of range", out.layers, 1);
-  require(out.layers <= 10000, "transformer", "too many layers", out.layers, "at most 10000");
+  require(out.layers >= 1 && out.layers <= kMostLayers, "transformer", "layers out of range",
+          out.layers, "1 to " + std::to_string(kMostLayers));
   size("heads out of range", out.heads, 1);
   size("context out of range", out.context, 1);
   size("kv_heads out of range", out.kv_heads, 0);
@@ -103,8 +104,8 @@ Array Transformer::hidden(const Array& tokens) const {
   }
   if (tokens.shape(1) > config.context) {
     throw Error(ErrorCode::shape, "transformer: more tokens than the context holds; got " +
-                                      std::to_string(tokens.shape(1)) +
-                                      ", expected at most " + std::to_string(config.context));
+                                      std::to_string(tokens.shape(1)) + ", expected at most " +
+                                      std::to_string(config.context));
   }
   Array x = cast(embed_tokens.forward(tokens), compute);
   for (const DecoderLayer& layer : layers) x = layer.forward(x);

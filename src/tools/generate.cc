@@ -86,7 +86,9 @@ void add_generate(CommandLine& line) {
               "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
       .required();
   command.option("--prompt", options->prompt, "What the text starts with");
-  command.option("--tokens", options->tokens, "Tokens to write; beyond the context from its last half on")
+  command
+      .option("--tokens", options->tokens,
+              "Tokens to write; beyond the context from its last half on")
       .range(0, std::int64_t{1} << 40)
       .show_default();
   add_adapter_option(command, options->adapters);

@@ -201,8 +201,8 @@ TEST_F(AdapterFiles, RefusesConfigurationsOfOtherKinds) {
   EXPECT_TRUE(is_adapter_folder(folder_ / "x"));
   EXPECT_FALSE(is_adapter_folder(folder_.path().string()));
   for (const auto& [config, part] : std::vector<std::pair<std::string, std::string>>{
-           {"{", "no configuration"},
-           {"[]", "no configuration"},
+           {"{", "not a configuration"},
+           {"[]", "not a configuration"},
            {"{}", "peft_type"},
            {R"({"peft_type": "IA3"})", "expected LORA"},
            {R"({"peft_type": "LORA"})", "lora_alpha is missing"},

@@ -300,7 +300,7 @@ TEST(TextRunner, MemoryIsSharedOutBetweenPagesAndStates) {
   const LoadedModel loaded = loaded_golden("qwen3_5");
   const SchedulerOptions options{.memory = 1 << 20, .page_size = 8, .most_running = 2};
   const CacheOptions cache = cache_options(loaded.model.config, loaded.model.compute, options);
-  EXPECT_LE(cache_bytes(loaded.model.config, cache), options.memory);
+  EXPECT_LE(cache_bytes(loaded.model.config, cache, loaded.model.compute), options.memory);
   EXPECT_GE(cache.saved_states, 1);
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
                                               [&] {

@@ -244,6 +244,10 @@ TEST_F(TextModels, RefusesWhatItCannotDo) {
   expect(ErrorCode::io, "nowhere.gguf", [] { TextModel::load("nowhere.gguf"); });
   expect(ErrorCode::invalid_argument, "most_texts 0",
          [&] { TextModel::load(path_, {.most_texts = 0}); });
+  expect(ErrorCode::invalid_argument, "no such type; got q5_0",
+         [&] { TextModel::load(path_, {.keys = "q5_0"}); });
+  expect(ErrorCode::invalid_argument, "no such type; got f8",
+         [&] { TextModel::load("nowhere.gguf", {.values = "f8"}); });
   expect(ErrorCode::invalid_argument, "prompt too long",
          [&] { model.generate(text_of(request_of(loaded_, 1, 60, 1).tokens)); });
   expect(ErrorCode::invalid_argument, "two grammars",
@@ -256,6 +260,10 @@ TEST_F(TextModels, RefusesWhatItCannotDo) {
   });
   expect(ErrorCode::invalid_argument, "scores of so many tokens; got 0",
          [&] { static_cast<void>(model.logits({})); });
+  expect(ErrorCode::invalid_argument, "token outside the vocabulary; got -1", [&] {
+    const std::vector<std::int32_t> tokens = {5, -1};
+    static_cast<void>(model.logits(tokens));
+  });
 }
 
 }  // namespace

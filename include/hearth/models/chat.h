@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "hearth/error.h"
+#include "hearth/models/finish_reason.h"
 #include "hearth/models/sampling.h"
 
 namespace hearth {
 inline namespace v0 {
 
 class TextModel;
-enum class FinishReason : std::uint8_t;
 
 struct ToolCall {
   std::string id;
@@ -49,7 +49,7 @@ struct ChatPart {
 
 struct ChatAnswer {
   ChatMessage message;
-  FinishReason finish;
+  FinishReason finish = FinishReason::none;
   std::int64_t prompt_tokens = 0;  // of the whole conversation
   std::int64_t cached_tokens = 0;  // of these, that were not computed again
   std::int64_t new_tokens = 0;     // of the answer
@@ -82,9 +82,9 @@ class HEARTH_API ChatSession {
   ~ChatSession();
 
   // Says a line as the user, and gives the answer; both join the conversation. `write` gets the
-  // answer as it comes; false from it ends it there. Throws Error{invalid_argument} where the
-  // conversation is longer than the context, and what fails while it is written; the conversation
-  // is then as it was.
+  // answer as it comes, on the caller's thread; false from it ends it there. Throws
+  // Error{invalid_argument} where the conversation is longer than the context, and what fails while
+  // it is written; the conversation is then as it was.
   ChatAnswer say(std::string_view line, const Write& write = {});
   // The same, of any messages: what tools answered, say.
   ChatAnswer answer(std::vector<ChatMessage> messages, const Write& write = {});

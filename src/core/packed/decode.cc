@@ -37,6 +37,12 @@ constexpr Decoder kDecoders[] = {
 #undef HEARTH_DECODER
 };
 
+// Structs are what the table of formats says of them.
+#define BLOCK_FORMAT(dtype, name, number, count, size, encoder, largest) \
+  static_assert(on_host::packed_formats::name::elements == count &&      \
+                on_host::packed_formats::name::bytes == size);
+#include "core/packed/block_formats.def"
+
 constexpr bool decoders_are_in_order() {
   int next = kDTypeCount;
   for (const Decoder& decoder : kDecoders) {

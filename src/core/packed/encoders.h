@@ -1,4 +1,5 @@
-// The encoders of each group of formats, behind encode(): `values` are finite and within the limits
+// The encoders of each group of formats, behind encode(); which format has which is said by
+// block_formats.def. `values` are finite and within the limits
 // of the format, `importance` is null or finite and not negative.
 #pragma once
 
@@ -15,17 +16,16 @@ struct Row {
   const float* importance;  // null, or one for each element
 };
 
-// q1_0, q2_0, q4_0, q4_1, q5_0, q5_1, q8_0, q8_1.
+// Codes with one scale a block.
 void encode_codes(DType dtype, const Row& row, std::byte* blocks);
-// q2_k, q3_k, q4_k, q5_k, q6_k, q8_k.
+// Scales that share a scale of 256 elements.
 void encode_superblocks(DType dtype, const Row& row, std::byte* blocks);
-// iq4_nl, iq4_xs.
+// Codes of a table of values.
 void encode_tables(DType dtype, const Row& row, std::byte* blocks);
-// mxfp4, nvfp4.
+// Four-bit floats.
 void encode_floats(DType dtype, const Row& row, std::byte* blocks);
-// tq1_0, tq2_0.
 void encode_ternary(DType dtype, const Row& row, std::byte* blocks);
-// iq1_s, iq1_m, iq2_xxs, iq2_xs, iq2_s, iq3_xxs, iq3_s.
+// Codes of tables of vectors.
 void encode_codebooks(DType dtype, const Row& row, std::byte* blocks);
 
 }  // namespace hearth::packed

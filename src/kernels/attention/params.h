@@ -8,13 +8,13 @@ struct AttentionOperand {
   long base, item, head, row, column;
 };
 
-// Floats are the bits of an f64: see number_of().
 // Where a number for each item lies, in words of 32 bits: of which it has `words`, or 0 where there
 // are none.
 struct AttentionBounds {
   long words, base, item;
 };
 
+// `scale`, `softcap` and `log2e` are the bits of an f64: see number_of().
 struct AttentionParams {
   long heads, kv_heads, rows, keys, d, dv;
   long causal;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "core/json_object.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/io.h"
@@ -148,13 +149,8 @@ double scale_of(const PeftConfig& config, std::string_view name, std::int64_t ra
 
 StoredAdapter read_folder_adapter(const std::string& path) {
   const std::string text = folders::read_folder_text(path + "/" + kConfigFile);
-  const std::optional<JsonValue> parsed = parse_json(text);
-  const auto* config = parsed ? std::get_if<JsonObject>(&*parsed) : nullptr;
-  if (config == nullptr) {
-    refuse_adapter(ErrorCode::corrupt_file, path,
-                   std::string(kConfigFile) + " is no configuration; expected one JSON object");
-  }
-  const PeftConfig peft = peft_config(*config, path);
+  const PeftConfig peft = peft_config(
+      parse_json_object(text, path + ": adapter: " + kConfigFile, "a configuration"), path);
   StoredAdapter adapter{.path = path, .architecture = "", .is_folder = true, .pairs = {}};
   PairReader reader(adapter);
   const std::string file = path + "/" + kTensorsFile;

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "core/json.h"
-#include "io/file.h"
+#include "io/text_file.h"
 
 namespace hearth::models {
 namespace {
@@ -14,8 +14,7 @@ namespace {
 constexpr std::uint64_t kMostTemplateBytes = std::uint64_t{16} << 20;
 
 std::string text_of_file(const std::string& path) {
-  const auto bytes = io::read_file(path, kMostTemplateBytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return io::read_text(path, kMostTemplateBytes);
 }
 
 const JsonValue* member_of(const JsonValue& value, std::string_view key) {

@@ -8,7 +8,7 @@
 
 #include "core/quoted.h"
 #include "hearth/error.h"
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/files/checkpoint_names.h"
 #include "models/files/safetensors_index.h"
 
@@ -27,10 +27,7 @@ std::string existing_file(const std::string& folder, const char* name) {
   return std::filesystem::is_regular_file(path, ignored) ? path.string() : "";
 }
 
-std::string read_folder_text(const std::string& path) {
-  const std::vector<std::byte> bytes = io::read_file(path, kMostText);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+std::string read_folder_text(const std::string& path) { return io::read_text(path, kMostText); }
 
 FolderTensors FolderTensors::open(const std::string& folder) {
   FolderTensors out;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/sampling/recommended_sampling.h"
 
 namespace hearth::models {
@@ -10,8 +10,7 @@ namespace hearth::models {
 void add_generation_config_of(const ModelFolder& folder, GgufMetadata& metadata) {
   constexpr std::uint64_t kMostConfigBytes = std::uint64_t{1} << 20;
   if (folder.generation_config.empty()) return;
-  const auto bytes = io::read_file(folder.generation_config, kMostConfigBytes);
-  add_generation_config(metadata, {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+  add_generation_config(metadata, io::read_text(folder.generation_config, kMostConfigBytes),
                         folder.generation_config);
 }
 

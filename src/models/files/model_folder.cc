@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/bools.h"
+#include "core/json_object.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/files/float8_weights.h"
@@ -217,12 +218,8 @@ ModelFolder read_model_folder(const std::string& path, Device device) {
                                    ", expected a folder with config.json");
   }
   const std::string source = "read_model_folder: " + hearth::quoted(config_path);
-  std::optional<JsonValue> document = parse_json(folders::read_folder_text(config_path));
-  if (!document || !std::holds_alternative<JsonObject>(*document)) {
-    throw Error(ErrorCode::corrupt_file,
-                source + ": not a configuration; expected one JSON object");
-  }
-  folder.config = std::get<JsonObject>(std::move(*document));
+  folder.config =
+      parse_json_object(folders::read_folder_text(config_path), source, "a configuration");
   const WeightScheme scheme = read_weight_scheme(folder.config, source);
   const FolderTensors stored = FolderTensors::open(path);
   const WeightDecoder decoder(stored, scheme);

@@ -50,10 +50,10 @@ struct ModelFolder {
 bool is_model_folder(const std::string& path);
 
 // Reads model.safetensors or, where that is missing, the files that model.safetensors.index.json
-// names; none outside the folder. What map_safetensors() says of changing the files holds. Throws
-// Error{io} for what is missing; Error{corrupt_file} for what breaks a format or does not fit
-// together, such as a tensor that two files have; Error{unsupported} for dtypes and ways of
-// quantizing that are not read.
+// names, none outside the folder; else what `hearth train` keeps, checkpoint.safetensors. What
+// map_safetensors() says of changing the files holds. Throws Error{io} for what is missing;
+// Error{corrupt_file} for what breaks a format or does not fit together, such as a tensor that two
+// files have; Error{unsupported} for dtypes and ways of quantizing that are not read.
 ModelFolder read_model_folder(const std::string& path, Device device = Device());
 
 }  // namespace hearth::models

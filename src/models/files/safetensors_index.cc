@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "core/json_object.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/tokenizer/json_fields.h"
@@ -26,11 +27,8 @@ bool is_plain_file_name(std::string_view name) {
 }  // namespace
 
 SafetensorsIndex parse_safetensors_index(const std::string& text, const std::string& source) {
-  const std::optional<JsonValue> document = parse_json(text);
-  if (!document || !std::holds_alternative<JsonObject>(*document)) {
-    throw Error(ErrorCode::corrupt_file, source + ": not an index; expected one JSON object");
-  }
-  const tokens::JsonFields fields(*document, source);
+  const JsonValue document = parse_json_object(text, source, "an index");
+  const tokens::JsonFields fields(document, source);
   const JsonValue* map = fields.find("weight_map");
   if (map == nullptr || !std::holds_alternative<JsonObject>(*map)) {
     fields.fail("no weight_map; expected an object of tensors and files");

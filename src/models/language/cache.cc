@@ -64,20 +64,20 @@ void copy_rows(Array& cache, const Array& from, const Array& to) {
   cache = select_assign(std::exchange(cache, Array()), to, rows, 0, IndexingUpdateOp::assign);
 }
 
-void require_fit(const LayerConfig& layer, const CacheOptions& options) {
+void require_fit(const LayerConfig& layer, CacheType of_keys, CacheType of_values) {
   if (layer.mixer != Mixer::attention) return;
   const auto refuse = [](const std::string& why) {
     throw Error(ErrorCode::unsupported, "cache: " + why);
   };
   if (layer.attention.latent) {
-    if (options.keys.is_coded()) {
-      refuse("latent rows are not coded; got " + name(options.keys) + ", expected a float type");
+    if (of_keys.is_coded()) {
+      refuse("latent rows are not coded; got " + name(of_keys) + ", expected a float type");
     }
     return;
   }
-  const std::string keys = why_unfit(options.keys, layer.attention.key_dim);
+  const std::string keys = why_unfit(of_keys, layer.attention.key_dim);
   if (!keys.empty()) refuse(keys);
-  const std::string values = why_unfit(options.values, layer.attention.value_dim);
+  const std::string values = why_unfit(of_values, layer.attention.value_dim);
   if (!values.empty()) refuse(values);
 }
 
@@ -90,14 +90,17 @@ Shape stored_shape(Shape shape, CacheType type) {
 }
 DType stored_dtype(CacheType type) { return type.is_coded() ? DType::u8 : type.dtype; }
 
+// Of states, which add up many rows.
+DType state_dtype(DType compute) { return compute == DType::f64 ? DType::f64 : DType::f32; }
+
 }  // namespace
 
 Cache::Cache(const LanguageConfig& config, const CacheOptions& its_options, DType compute,
              Device device)
     : options(its_options) {
-  const DType wide = compute == DType::f64 ? DType::f64 : DType::f32;
+  require_cache_types(config, options.keys, options.values);
+  const DType wide = state_dtype(compute);
   for (const LayerConfig& layer : config.layers) {
-    require_fit(layer, options);
     const LayerShapes shapes = shapes_of(config, layer, options);
     const auto make = [&](const Shape& shape, DType dtype) {
       return shape.empty() ? Array() : zeros(shape, dtype, device);
@@ -165,7 +168,11 @@ CacheOptions with_padding(CacheOptions options) {
   return options;
 }
 
-std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options) {
+void require_cache_types(const LanguageConfig& config, CacheType keys, CacheType values) {
+  for (const LayerConfig& layer : config.layers) require_fit(layer, keys, values);
+}
+
+std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options, DType compute) {
   std::int64_t bytes = 0;
   for (const LayerConfig& layer : config.layers) {
     const LayerShapes shapes = shapes_of(config, layer, options);
@@ -174,8 +181,8 @@ std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& optio
     };
     add(stored_shape(shapes.keys, options.keys), stored_dtype(options.keys));
     add(stored_shape(shapes.values, options.values), stored_dtype(options.values));
-    add(shapes.convolution, DType::f32);
-    add(shapes.state, DType::f32);
+    add(shapes.convolution, state_dtype(compute));
+    add(shapes.state, state_dtype(compute));
   }
   return bytes;
 }

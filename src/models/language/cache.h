@@ -44,8 +44,7 @@ struct LayerCache {
 
 struct Cache {
   Cache() = default;
-  // Throws Error{unsupported} where the types do not fit the heads: of codes these are multiples of
-  // 32 columns, and latent rows are floats.
+  // Throws what require_cache_types() does.
   Cache(const LanguageConfig& config, const CacheOptions& options, DType compute, Device device);
 
   CacheOptions options;
@@ -68,7 +67,11 @@ void clear_states(Cache& cache, std::int64_t slot, Device device);
 // With one page and one state more, for what padding writes.
 CacheOptions with_padding(CacheOptions options);
 
-// What a cache takes in memory.
-std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options);
+// What a cache takes in memory, of a model that computes in `compute`.
+std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options, DType compute);
+
+// Throws Error{unsupported} where caches of these do not fit the heads: of codes these are
+// multiples of 32 columns, and latent rows are floats.
+void require_cache_types(const LanguageConfig& config, CacheType keys, CacheType values);
 
 }  // namespace hearth::models

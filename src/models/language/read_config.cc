@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/language/keys.h"
@@ -9,11 +10,10 @@
 #include "models/language/read_attention.h"
 #include "models/language/read_recurrent.h"
 #include "models/language/read_text_vectors.h"
+#include "models/layer_limit.h"
 
 namespace hearth::models {
 namespace {
-
-constexpr std::int64_t kMaxLayers = 10000;
 
 [[noreturn]] void fail_config(ErrorCode code, const std::string& key, const std::string& what) {
   throw Error(code, key + ": " + what);
@@ -62,19 +62,17 @@ ExpertsConfig read_experts(const Keys& keys, const Family& family, std::int64_t 
 void read_norm(const Keys& keys, LanguageConfig& config) {
   const char* of_layer = "attention.layer_norm_epsilon";
   const char* of_rms = "attention.layer_norm_rms_epsilon";
-  if (keys.find(of_layer) != nullptr) {
-    config.norm = NormKind::layer;
-    config.norm_epsilon = keys.number(of_layer, 0);
-  } else {
-    config.norm = NormKind::rms;
-    config.norm_epsilon = keys.number(of_rms, 1e-5);
-  }
+  const bool is_layer = keys.find(of_layer) != nullptr;
+  const char* key = is_layer ? of_layer : of_rms;
+  config.norm = is_layer ? NormKind::layer : NormKind::rms;
+  config.norm_epsilon = keys.number(key, 1e-5);
   if (config.norm_epsilon < 0) {
-    fail_config(ErrorCode::invalid_argument, keys.full(of_rms), "below 0; expected at least 0");
+    fail_config(ErrorCode::invalid_argument, keys.full(key),
+                "below 0; got " + number_text(config.norm_epsilon) + ", expected at least 0");
   }
 }
 
-// Before anything is made of them.
+// Refuses sizes of which products could overflow.
 void require_sizes(const LanguageConfig& config) {
   constexpr std::int64_t kMost = 1 << 20;
   const auto require = [](const char* what, std::int64_t size, std::int64_t least) {
@@ -133,10 +131,10 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.vectors = read_text_vectors(keys, family);
   const std::int64_t blocks = keys.size("block_count");
   const std::int64_t extra = keys.size("nextn_predict_layers", 0);  // heads of more tokens at once
-  if (blocks < 1 || blocks > kMaxLayers || extra >= blocks) {
+  if (blocks < 1 || blocks > kMostLayers || extra >= blocks) {
     fail_config(ErrorCode::invalid_argument, keys.full("block_count"),
                 "out of range; got " + std::to_string(blocks) + ", expected 1 to " +
-                    std::to_string(kMaxLayers));
+                    std::to_string(kMostLayers));
   }
   for (std::int64_t i = 0; i < blocks - extra; ++i) {
     LayerConfig& layer = config.layers.emplace_back();

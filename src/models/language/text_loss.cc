@@ -8,16 +8,13 @@
 #include "hearth/error.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
+#include "models/language/require_causal.h"
 
 namespace hearth::models {
 namespace {
 
 void require_texts(const LanguageModel& model, const Array& tokens) {
-  if (!model.config.is_causal) {
-    throw Error(ErrorCode::unsupported, "model: texts of an encoder; got one of the family " +
-                                            model.config.architecture +
-                                            ", expected a causal model");
-  }
+  require_causal(model.config, "model: texts");
   if (tokens.rank() != 2 || tokens.size() == 0) {
     throw Error(ErrorCode::shape, "model: tokens of texts; got " + to_string(tokens.shape()) +
                                       ", expected [texts, rows] of at least one");

@@ -37,8 +37,8 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
   page.states = 0;
   state.pages = 0;
   state.states = 1;
-  const std::int64_t of_page = cache_bytes(config, page);
-  const std::int64_t of_state = cache_bytes(config, state);
+  const std::int64_t of_page = cache_bytes(config, page, compute);
+  const std::int64_t of_state = cache_bytes(config, state, compute);
   if (options.pages != 0) {
     require_positive("pages", options.pages, kMostPages);
   } else {

@@ -128,8 +128,8 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
   CacheOptions pages = caches, states = caches;
   pages.states = pages.saved_states = 0;
   states.pages = 0;
-  plan.caches = cache_bytes(config, pages);
-  plan.states = cache_bytes(config, states);
+  plan.caches = cache_bytes(config, pages, options.compute);
+  plan.states = cache_bytes(config, states, options.compute);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 
 #include "io/file.h"
 #include "io/gguf.h"
+#include "io/text_file.h"
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/from_json.h"
 #include "models/tokenizer/tokenizer.h"
@@ -13,8 +14,7 @@ namespace {
 constexpr std::uint64_t kMaxTokenizerBytes = std::uint64_t{1} << 28;
 
 std::string text_of_file(const std::string& path) {
-  const auto bytes = io::read_file(path, kMaxTokenizerBytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return io::read_text(path, kMaxTokenizerBytes);
 }
 
 }  // namespace
@@ -22,8 +22,8 @@ std::string text_of_file(const std::string& path) {
 Tokenizer read_tokenizer(const std::string& given) {
   std::error_code failure;
   const bool is_folder = std::filesystem::is_directory(given, failure);
-  const std::string path = is_folder ? (std::filesystem::path(given) / "tokenizer.json").string()
-                                     : given;
+  const std::string path =
+      is_folder ? (std::filesystem::path(given) / "tokenizer.json").string() : given;
   {
     const io::MappedFile file = io::MappedFile::open(path);
     const auto bytes = file.bytes();

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/json.h"
+#include "core/json_object.h"
 #include "core/quoted.h"
 #include "io/file.h"
 #include "io/gguf.h"
@@ -85,12 +85,8 @@ void add_members(const JsonObject& config, GgufMetadata& metadata) {
 }
 
 JsonObject read_object(const std::string& path) {
-  const auto config = parse_json(models::folders::read_folder_text(path));
-  if (!config || !std::holds_alternative<JsonObject>(*config)) {
-    throw Error(ErrorCode::corrupt_file, "info: " + hearth::quoted(path) +
-                                             ": not a configuration; expected one JSON object");
-  }
-  return std::get<JsonObject>(*config);
+  return parse_json_object(models::folders::read_folder_text(path), "info: " + hearth::quoted(path),
+                           "a configuration");
 }
 
 // A low-rank adapter as PEFT has them.

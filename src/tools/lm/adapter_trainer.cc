@@ -5,6 +5,7 @@
 
 #include "hearth/error.h"
 #include "hearth/grad.h"
+#include "models/language/require_causal.h"
 #include "models/language/text_loss.h"
 
 namespace hearth::tools {
@@ -42,11 +43,7 @@ models::LoadedModel load_trained(const FinetuneOptions& options, const models::M
                                                                  .adapters = options.adapters,
                                                                  .low_rank = adapter.finder()}),
                              models::read_tokenizer(files.tokenizer), files.chat_template};
-  if (!loaded.model.config.is_causal) {
-    throw Error(ErrorCode::unsupported, options.model + ": finetune: an encoder; got one of " +
-                                            loaded.model.config.architecture +
-                                            ", expected a causal model");
-  }
+  models::require_causal(loaded.model.config, options.model + ": finetune: adapters");
   static_cast<void>(adapter.adapter());  // throws where nothing is trained
   return loaded;
 }

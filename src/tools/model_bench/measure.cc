@@ -10,6 +10,7 @@
 
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/language/require_causal.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
 #include "models/serving/scheduler.h"
@@ -201,11 +202,7 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
 ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBenchOptions& options,
                              std::int64_t drafts, const models::LoadedModel* draft_model) {
   constexpr std::int64_t kSpareRows = 64;  // of the least prompt
-  if (!loaded.model.config.is_causal) {
-    throw Error(ErrorCode::unsupported,
-                "bench-model: drafts of an encoder; got one of the family " +
-                    loaded.model.config.architecture + ", expected a causal model");
-  }
+  models::require_causal(loaded.model.config, "bench-model: drafts");
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
   models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.batch,
                                        .most_running = options.batch,

@@ -129,7 +129,7 @@ gpu::GpuDevice* simulator() {
 }
 
 // By kernels alone, or with MPSGraph as a library.
-class MetalSteps : public MetalDoubleTest, public testing::WithParamInterface<bool> {
+class MetalSteps : public MetalDoubleTest, public ::testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
     MetalDoubleTest::SetUp();
@@ -255,8 +255,8 @@ TEST_P(MetalSteps, StepsLeaveNothingBehind) {
   EXPECT_EQ(double_->live(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Libraries, MetalSteps, testing::Bool(),
-                         [](const testing::TestParamInfo<bool>& each) {
+INSTANTIATE_TEST_SUITE_P(Libraries, MetalSteps, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& each) {
                            return std::string(each.param ? "MpsGraph" : "None");
                          });
 

@@ -1,0 +1,24 @@
+// JSON documents that are one object, as configurations are.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/json.h"
+#include "hearth/error.h"
+
+namespace hearth {
+
+// Throws Error{corrupt_file} "source: not what; expected one JSON object" for any other text.
+inline JsonObject parse_json_object(const std::string& text, const std::string& source,
+                                    const std::string& what) {
+  std::optional<JsonValue> document = parse_json(text);
+  if (!document || !std::holds_alternative<JsonObject>(*document)) {
+    throw Error(ErrorCode::corrupt_file, source + ": not " + what + "; expected one JSON object");
+  }
+  return std::get<JsonObject>(std::move(*document));
+}
+
+}  // namespace hearth

@@ -1,0 +1,19 @@
+// Files that are one text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/file.h"
+
+namespace hearth::io {
+
+// Throws as read_file() does.
+inline std::string read_text(const std::string& path, std::uint64_t limit) {
+  const std::vector<std::byte> bytes = read_file(path, limit);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace hearth::io
