@@ -7,8 +7,8 @@ usage: bench/llama_cpp.py --llama-bench PROGRAM [--hearth PROGRAM]... [--threads
 A round runs every contestant once on every model and number of threads; the order is reversed in
 every other round. Before and after each run a loop of a fixed length is timed: runs beside which
 the processor was much slower than at its best are left out. Reported are the best and the median
-run of each contestant and the ratios of the bests and of the medians, Hearth to llama.cpp. With several --hearth the
-programs are measured beside each other.
+run of each contestant and the ratios of the bests and of the medians, Hearth to llama.cpp. With
+several --hearth the programs are measured beside each other.
 
 Models without a tokenizer do: `hearth bench-model --shape llama-1b --type q4_0 --save FILE` writes
 some.
@@ -125,7 +125,8 @@ def table_of(rows):
         best, median = (f"{row[name]:.2f}" if row[name] else "-"
                         for name in ("ratio", "ratio_of_medians"))
         lines.append(f"| {row['model']} | {row['threads']} | {row['test']} | {row['contestant']} "
-                     f"| {row['best']:.1f} | {row['median']:.1f} | {row['runs']} | {best} | {median} |")
+                     f"| {row['best']:.1f} | {row['median']:.1f} | {row['runs']} | {best} "
+                     f"| {median} |")
     return "\n".join(lines)
 
 
