@@ -128,9 +128,9 @@ TEST(PagedAttentionRun, KernelsServeIt) {
   const Device sim = Device::named("sim");
   hearth::testing::expect_ran({"paged_plan", "paged_pieces", "paged_combine", "paged_tiles"},
                               [&] { expect_matches(sim, {}, "tiles"); });
-  hearth::testing::expect_ran({"paged_plan", "paged_matrix", "paged_combine", "paged_prompts"}, [&] {
-    expect_matches(sim, {.dtype = DType::bf16, .cache = DType::f16}, "matrix");
-  });
+  hearth::testing::expect_ran(
+      {"paged_plan", "paged_matrix", "paged_combine", "paged_prompts"},
+      [&] { expect_matches(sim, {.dtype = DType::bf16, .cache = DType::f16}, "matrix"); });
   hearth::testing::expect_ran({"paged_plan", "paged_pieces", "paged_combine"}, [&] {
     expect_matches(sim, {.dtype = DType::f64, .cache = DType::f64}, "pieces");
   });
