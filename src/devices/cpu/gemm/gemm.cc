@@ -9,6 +9,7 @@
 #include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/integer.h"
 #include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/order.h"
 #include "devices/cpu/gemm/scratch.h"
 #include "runtime/device/worker_pool.h"
 
@@ -24,6 +25,7 @@ struct ProductScratch {
   GemmScratch panels;  // packed B, filled for all tasks of a product
   GemmScratch tiles;   // packed A, likewise, in tiles
   GemmScratch rows;    // packed A of a task
+  GemmScratch row;     // of A, before it is dealt out
   GemmScratch tile;    // sums, where C is narrower
 };
 ProductScratch& product_scratch() { return ThreadOwned<ProductScratch>::get(); }
@@ -92,15 +94,17 @@ class Product {
         batch_(batch),
         kernels_(how_.kernels()),
         blocking_(kernels_.blocking),
-        depth_(blocking_.depth_bytes / static_cast<std::int64_t>(sizeof(X))) {
+        by_class_(kernels_.deal != nullptr && sums_by_class(g_)),
+        depth_(by_class_ ? kBlockWords * kGroup
+                         : blocking_.depth_bytes / static_cast<std::int64_t>(sizeof(X))) {
     const std::int64_t lanes = kernels_.lanes;
-    direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 &&
+    direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 && !by_class_ &&
                 (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
     local_rows_ = blocking_.local_rows;
     local_b_ = !direct_b_ && g_.m <= local_rows_;
-    direct_a_ = std::is_same_v<S, X> && a_reads_well();
+    direct_a_ = std::is_same_v<S, X> && !by_class_ && a_reads_well();
     panel_ = kernels_.vectors * lanes;
-    height_ = groups_of(g_.k);
+    height_ = first_row(g_.k);
   }
 
   void run() {
@@ -151,6 +155,21 @@ class Product {
   std::int64_t groups_of(std::int64_t k) const {
     const std::int64_t values = kGroup * blocking_.group_unit;
     return ceil_div(k, values) * blocking_.group_unit;
+  }
+
+  // Rows from a class to the next in the packed panels of the block of k that begins at p.
+  std::int64_t class_rows_at(std::int64_t p) const {
+    return by_class_ ? class_rows(ceil_div(std::min(depth_, g_.k - p), kGroup)) : 0;
+  }
+
+  // The row of packed panels where value p of k, which begins a slice, lies, and their height at
+  // the end of k.
+  std::int64_t first_row(std::int64_t p) const {
+    if (!by_class_) return p == g_.k ? groups_of(p) : p / kGroup;
+    const std::int64_t block = p / depth_ * kSumClasses * class_rows(kBlockWords);
+    const std::int64_t within = p % depth_;
+    if (p == g_.k) return block + kSumClasses * class_rows(ceil_div(within, kGroup));
+    return block + within / kGroup / kSumClasses;
   }
 
   bool a_reads_well() const {
@@ -217,7 +236,8 @@ class Product {
       const std::int64_t j = (first + group) * cols_;
       how_.copies().pack(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
                          g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
-                         height_, 0, p / kGroup, panels + group * height_ * cols_);
+                         height_, 0, first_row(p), class_rows_at(p / depth_ * depth_),
+                         panels + group * height_ * cols_);
     });
   }
 
@@ -284,7 +304,7 @@ class Product {
       const S* b = static_cast<const S*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
       if (panels != nullptr) {
         block.b = panels;
-        block.b_first = p / kGroup;
+        block.b_first = first_row(p);
         block.b_packed = true;
         block.b_panel_stride = height_;
       } else if (direct_b_) {
@@ -295,7 +315,7 @@ class Product {
         pack_and_multiply(b, n, block);
         continue;
       }
-      kernels_.block(block);
+      multiply(block);
     }
     if (g_.epilogue.apply != nullptr) {
       g_.epilogue.apply(g_.epilogue.context, sums, sums_stride, batch_, i, j, m, n);
@@ -305,17 +325,44 @@ class Product {
 
   // All columns of a task, a few panels at a time, which stay cached while all rows go by.
   void pack_and_multiply(const S* b, std::int64_t n, GemmBlock<X, P, T> block) {
-    const std::int64_t height = groups_of(block.k);
-    const std::int64_t most = kLocalPanels * panel_;
+    const std::int64_t rows = class_rows(ceil_div(block.k, kGroup));
+    const std::int64_t height =
+        by_class_ ? kSumClasses * rows : groups_of(block.k);
+    const std::int64_t most = (by_class_ ? 1 : kLocalPanels) * panel_;
     block.b = product_scratch().panels.take<P>(height * most);
     block.b_packed = true;
     block.b_panel_stride = height;
     for (std::int64_t j = 0; j < n; j += most) {
       block.n = std::min(most, n - j);
       how_.copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
-                         block.n, height, 0, 0, const_cast<P*>(block.b));
-      kernels_.block(block);
+                         block.n, height, 0, 0, by_class_ ? rows : 0, const_cast<P*>(block.b));
+      multiply(block);
       block.c += most;
+    }
+  }
+
+  // The block's part of C. Where k is dealt out, class by class, either of all columns, so that a
+  // long class's part of A stays cached, or panel by panel, so that sums do.
+  void multiply(const GemmBlock<X, P, T>& block) {
+    if (!by_class_) return kernels_.block(block);
+    const std::int64_t words = ceil_div(block.k, kGroup), step = words_of_class(words, 0);
+    const std::int64_t rows = class_rows(words), lanes = kernels_.lanes;
+    for (std::int64_t j = 0; j < block.n;) {
+      GemmBlock<X, P, T> part = block;
+      if (step < kLongClass) {
+        part.n = std::min(block.n - j,
+                          panel_vectors(ceil_div(block.n - j, lanes), kernels_.vectors) * lanes);
+      }
+      part.b += j * block.b_panel_stride;
+      part.c += j;
+      for (std::int64_t which = 0; which < std::min(kSumClasses, words); ++which) {
+        part.k = kGroup * words_of_class(words, which);
+        kernels_.block(part);
+        part.a += step * kGroup;
+        part.b_first += rows;
+        part.accumulate = true;
+      }
+      j += part.n;
     }
   }
 
@@ -333,6 +380,8 @@ class Product {
       } else {
         place_tiles(a, block);
       }
+    } else if (by_class_) {
+      deal_a(a, block);
     } else if (g_.a_col_stride == 1) {
       const std::int64_t stride = depth_ + 16;  // keeps rows off the same cache sets
       X* rows = product_scratch().rows.take<X>(rows_ * stride);
@@ -345,13 +394,34 @@ class Product {
       const std::int64_t height = ceil_div(block.k, kGroup);
       P* rows = product_scratch().rows.take<P>(rows_ * height);
       how_.copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel,
-                         0, rows);
+                         0, 0, rows);
       block.a = reinterpret_cast<const X*>(rows);
       block.a_packed = true;
       block.a_row_stride = kGroup;
       block.a_panel_stride = kGroup * kRowPanel * height;
       block.a_step = kGroup * kRowPanel;
     }
+  }
+
+  // Rows of A whose words lie class by class.
+  void deal_a(const S* a, GemmBlock<X, P, T>& block) {
+    const std::int64_t words = ceil_div(block.k, kGroup), step = words_of_class(words, 0);
+    const std::int64_t stride = (kSumClasses * step + 16) * kGroup;  // as above
+    X* const rows = product_scratch().rows.take<X>(rows_ * stride);
+    const bool in_place = std::is_same_v<S, X> && g_.a_col_stride == 1 && block.k % kGroup == 0;
+    X* const copy = in_place ? nullptr : product_scratch().row.take<X>(words * kGroup);
+    if (!in_place) copy[words * kGroup - 1] = X{};
+    for (std::int64_t i = 0; i < block.m; ++i) {
+      const S* const from = a + i * g_.a_row_stride;
+      if (!in_place) how_.copies().copy(from, 0, g_.a_col_stride, 1, block.k, copy, 0);
+      const void* const source = in_place ? static_cast<const void*>(from) : copy;
+      kernels_.deal(source, words, rows + i * stride, step);
+    }
+    block.a = rows;
+    block.a_packed = true;
+    block.a_row_stride = stride;
+    block.a_panel_stride = kRowPanel * stride;
+    block.a_step = kGroup;
   }
 
   bool by_amx() const { return kernels_.pack_tiles != nullptr; }
@@ -376,6 +446,7 @@ class Product {
   }
 
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
+  static constexpr std::int64_t kLongClass = 64;  // words
   static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
   static constexpr std::int64_t kBand = 32;   // rows of A, likewise
   // By AMX. Up to so many threads A is packed once: most of what a thread reads of it is in its own
@@ -390,6 +461,7 @@ class Product {
   std::int64_t batch_;
   const Kernels& kernels_;
   const GemmBlocking& blocking_;
+  bool by_class_;       // how sums are added up, see order.h
   std::int64_t depth_;  // values of k that are multiplied before the sums go back to C
   X* tiles_ = nullptr;  // all of A, where it is packed once
   bool direct_a_ = false;
