@@ -134,6 +134,10 @@ class Product {
         padded_rows() * height_ <= kPanelBytes / 4) {
       tiles_ = product_scratch().tiles.take<X>(padded_rows() * height_ * kGroup);
     }
+    const std::int64_t dealt = ceil_div(g_.k, depth_) * g_.m * dealt_at(0).stride;
+    if (by_class_ && groups > 1 && dealt * static_cast<std::int64_t>(sizeof(X)) <= kPanelBytes) {
+      dealt_ = product_scratch().tiles.take<X>(dealt);
+    }
     for (std::int64_t first = 0; first < groups; first += at_once) {
       const std::int64_t some = std::min(at_once, groups - first);
       pack(threads, panels, first, some);
@@ -228,7 +232,8 @@ class Product {
   void pack(int threads, P* panels, std::int64_t first, std::int64_t groups) {
     const std::int64_t slices = ceil_div(g_.k, kSlice);
     const auto* b = static_cast<const S*>(g_.b);
-    const std::int64_t bands = tiles_ != nullptr && first == 0 ? ceil_div(g_.m, kBand) : 0;
+    const bool packs_a = (tiles_ != nullptr || dealt_ != nullptr) && first == 0;
+    const std::int64_t bands = packs_a ? ceil_div(g_.m, kBand) : 0;
     loop(threads, groups * slices + bands, [&](std::int64_t chunk) {
       if (chunk >= groups * slices) return pack_band((chunk - groups * slices) * kBand);
       const std::int64_t group = chunk / slices;
@@ -241,9 +246,14 @@ class Product {
     });
   }
 
-  // Rows from i of A, into tiles: for each part of k all rows.
+  // Rows from i of A, into tiles or dealt out: for each part of k all rows.
   void pack_band(std::int64_t i) {
+    for (std::int64_t p = 0; dealt_ != nullptr && p < g_.k; p += depth_) {
+      deal_rows(i, std::min(kBand, g_.m - i), p,
+                dealt_ + p / depth_ * g_.m * dealt_at(0).stride + i * dealt_at(p).stride);
+    }
     if constexpr (std::is_same_v<S, bfloat16> && std::is_same_v<X, bfloat16>) {
+      if (tiles_ == nullptr) return;
       const S* a = static_cast<const S*>(g_.a) + i * g_.a_row_stride;
       for (std::int64_t p = 0; p < g_.k; p += depth_) {
         const std::int64_t some = std::min(depth_, g_.k - p);
@@ -381,7 +391,7 @@ class Product {
         place_tiles(a, block);
       }
     } else if (by_class_) {
-      deal_a(a, block);
+      place_dealt(i, p, block);
     } else if (g_.a_col_stride == 1) {
       const std::int64_t stride = depth_ + 16;  // keeps rows off the same cache sets
       X* rows = product_scratch().rows.take<X>(rows_ * stride);
@@ -403,21 +413,42 @@ class Product {
     }
   }
 
-  // Rows of A whose words lie class by class.
-  void deal_a(const S* a, GemmBlock<X, P, T>& block) {
-    const std::int64_t words = ceil_div(block.k, kGroup), step = words_of_class(words, 0);
-    const std::int64_t stride = (kSumClasses * step + 16) * kGroup;  // as above
-    X* const rows = product_scratch().rows.take<X>(rows_ * stride);
-    const bool in_place = std::is_same_v<S, X> && g_.a_col_stride == 1 && block.k % kGroup == 0;
+  // What dealing k out makes of values [p, p + depth_) of A: each class of a row, one after the
+  // other. Rows are kept off the same cache sets.
+  struct DealtRows {
+    std::int64_t values, step, stride;  // `step`: from a class to the next
+  };
+  DealtRows dealt_at(std::int64_t p) const {
+    const std::int64_t values = std::min(depth_, g_.k - p);
+    const std::int64_t step = words_of_class(ceil_div(values, kGroup), 0) * kGroup;
+    return {values, step, kSumClasses * step + 16 * kGroup};
+  }
+
+  void deal_rows(std::int64_t i, std::int64_t m, std::int64_t p, X* to) {
+    const DealtRows dealt = dealt_at(p);
+    const std::int64_t words = ceil_div(dealt.values, kGroup);
+    const bool in_place =
+        std::is_same_v<S, X> && g_.a_col_stride == 1 && dealt.values % kGroup == 0;
     X* const copy = in_place ? nullptr : product_scratch().row.take<X>(words * kGroup);
     if (!in_place) copy[words * kGroup - 1] = X{};
-    for (std::int64_t i = 0; i < block.m; ++i) {
-      const S* const from = a + i * g_.a_row_stride;
-      if (!in_place) how_.copies().copy(from, 0, g_.a_col_stride, 1, block.k, copy, 0);
-      const void* const source = in_place ? static_cast<const void*>(from) : copy;
-      kernels_.deal(source, words, rows + i * stride, step);
+    for (; m > 0; --m, ++i, to += dealt.stride) {
+      const S* const from =
+          static_cast<const S*>(g_.a) + i * g_.a_row_stride + p * g_.a_col_stride;
+      if (!in_place) how_.copies().copy(from, 0, g_.a_col_stride, 1, dealt.values, copy, 0);
+      kernels_.deal(in_place ? static_cast<const void*>(from) : copy, words, to,
+                    dealt.step / kGroup);
     }
-    block.a = rows;
+  }
+
+  void place_dealt(std::int64_t i, std::int64_t p, GemmBlock<X, P, T>& block) {
+    const std::int64_t stride = dealt_at(p).stride;
+    if (dealt_ != nullptr) {
+      block.a = dealt_ + p / depth_ * g_.m * dealt_at(0).stride + i * stride;
+    } else {
+      X* const rows = product_scratch().rows.take<X>(rows_ * stride);
+      deal_rows(i, block.m, p, rows);
+      block.a = rows;
+    }
     block.a_packed = true;
     block.a_row_stride = stride;
     block.a_panel_stride = kRowPanel * stride;
@@ -446,7 +477,7 @@ class Product {
   }
 
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
-  static constexpr std::int64_t kLongClass = 64;  // words
+  static constexpr std::int64_t kLongClass = 48;  // words
   static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
   static constexpr std::int64_t kBand = 32;   // rows of A, likewise
   // By AMX. Up to so many threads A is packed once: most of what a thread reads of it is in its own
@@ -464,6 +495,7 @@ class Product {
   bool by_class_;       // how sums are added up, see order.h
   std::int64_t depth_;  // values of k that are multiplied before the sums go back to C
   X* tiles_ = nullptr;  // all of A, where it is packed once
+  X* dealt_ = nullptr;  // likewise
   bool direct_a_ = false;
   bool direct_b_ = false;
   bool local_b_ = false;         // each task packs the part of B that it needs
