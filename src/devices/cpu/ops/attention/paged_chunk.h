@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "devices/cpu/gemm/gemm.h"
+#include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/skinny.h"
 #include "devices/cpu/ops/attention/paged.h"
 #include "devices/cpu/ops/attention/paged_piece.h"
 #include "devices/cpu/ops/attention/running.h"
@@ -49,6 +52,12 @@ void read_values(const PagedArgs& a, const PagedChunk& chunk, std::int64_t key, 
 template <class T>
 void sum_values(std::int64_t m, std::int64_t n, std::int64_t count, const T* weights,
                 const T* values, T* sums) {
+  if constexpr (std::is_same_v<T, double>) {  // of which a block of gemm's is shorter
+    std::fill_n(sums, m * n, T(0));
+    cpu_skinny().f64.rows(m, n, count, weights, kPagedPieceKeys, values, n, sums, n);
+    return;
+  }
+  static_assert(kPagedPieceKeys * 4 <= GemmBlocking().depth_bytes);
   GemmArgs args;
   args.m = m;
   args.n = n;
