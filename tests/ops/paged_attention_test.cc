@@ -366,9 +366,9 @@ TEST(PagedAttentionBits, DoNotDependOnHowASequenceIsCut) {
       const Array all = whole.run();
       for (std::int64_t first = 0; first < kRows;) {
         const auto most = static_cast<std::int64_t>(first % 2 == 0 ? 5 : 200);
-        const std::int64_t rows = std::min(
-            1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)),
-            kRows - first);
+        const std::int64_t rows =
+            std::min(1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)),
+                     kRows - first);
         Paged part = whole;
         part.q = narrow(whole.q, 0, first, rows);
         part.starts = {0, rows};

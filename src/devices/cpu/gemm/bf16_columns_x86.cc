@@ -34,9 +34,9 @@ HEARTH_PAIRS inline __m512bh load_pairs(const bfloat16* from) {
 // Sums by class of row i of x times column c of B, of k values, go to sums + i * row_step +
 // c * kSumClasses. A column has `left` values from b on.
 template <int MR, int NC>
-HEARTH_PAIRS void sum_pairs(std::int64_t k, std::int64_t left, const bfloat16* x, std::int64_t x_stride,
-                            const bfloat16* b, std::int64_t stride, float* sums,
-                            std::int64_t row_step) {
+HEARTH_PAIRS void sum_pairs(std::int64_t k, std::int64_t left, const bfloat16* x,
+                            std::int64_t x_stride, const bfloat16* b, std::int64_t stride,
+                            float* sums, std::int64_t row_step) {
   __m512 sum[MR][NC];
   HEARTH_UNROLL
   for (int i = 0; i < MR; ++i) {
@@ -86,8 +86,9 @@ HEARTH_PAIRS void sum_pairs(std::int64_t k, std::int64_t left, const bfloat16* x
 }
 
 template <int NC>
-void sum_pairs_of(std::int64_t m, std::int64_t k, std::int64_t left, const bfloat16* x, std::int64_t x_stride,
-                  const bfloat16* b, std::int64_t stride, float* sums, std::int64_t row_step) {
+void sum_pairs_of(std::int64_t m, std::int64_t k, std::int64_t left, const bfloat16* x,
+                  std::int64_t x_stride, const bfloat16* b, std::int64_t stride, float* sums,
+                  std::int64_t row_step) {
   for (; m >= 4; m -= 4) {
     sum_pairs<4, NC>(k, left, x, x_stride, b, stride, sums, row_step);
     x += 4 * x_stride;

@@ -336,8 +336,7 @@ class Product {
   // All columns of a task, a few panels at a time, which stay cached while all rows go by.
   void pack_and_multiply(const S* b, std::int64_t n, GemmBlock<X, P, T> block) {
     const std::int64_t rows = class_rows(ceil_div(block.k, kGroup));
-    const std::int64_t height =
-        by_class_ ? kSumClasses * rows : groups_of(block.k);
+    const std::int64_t height = by_class_ ? kSumClasses * rows : groups_of(block.k);
     const std::int64_t most = (by_class_ ? 1 : kLocalPanels) * panel_;
     block.b = product_scratch().panels.take<P>(height * most);
     block.b_packed = true;
@@ -432,8 +431,7 @@ class Product {
     X* const copy = in_place ? nullptr : product_scratch().row.take<X>(words * kGroup);
     if (!in_place) copy[words * kGroup - 1] = X{};
     for (; m > 0; --m, ++i, to += dealt.stride) {
-      const S* const from =
-          static_cast<const S*>(g_.a) + i * g_.a_row_stride + p * g_.a_col_stride;
+      const S* const from = static_cast<const S*>(g_.a) + i * g_.a_row_stride + p * g_.a_col_stride;
       if (!in_place) how_.copies().copy(from, 0, g_.a_col_stride, 1, dealt.values, copy, 0);
       kernels_.deal(in_place ? static_cast<const void*>(from) : copy, words, to,
                     dealt.step / kGroup);
@@ -477,7 +475,7 @@ class Product {
   }
 
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
-  static constexpr std::int64_t kLongClass = 48;  // words
+  static constexpr std::int64_t kLongClass = 48;                 // words
   static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
   static constexpr std::int64_t kBand = 32;   // rows of A, likewise
   // By AMX. Up to so many threads A is packed once: most of what a thread reads of it is in its own

@@ -81,8 +81,7 @@ using PackPanels = void (*)(const S* src, std::int64_t row_stride, std::int64_t 
 
 // Deals words out to classes: word p goes to class p modulo kSumClasses, one after the other; the
 // classes lie `class_step` words apart.
-using DealWords = void (*)(const void* src, std::int64_t words, void* dst,
-                           std::int64_t class_step);
+using DealWords = void (*)(const void* src, std::int64_t words, void* dst, std::int64_t class_step);
 
 // Copies m rows and k columns of A into tiles of 16 rows of 32 values, filled with zeros; those of
 // the same rows follow one another.
@@ -121,7 +120,7 @@ struct GemmKernels {
   std::int64_t vectors;  // most vectors in a panel
   bool partial_vectors;  // panels that are not packed may end in a partial vector
   void (*block)(const GemmBlock<X, P, T>&);
-  DealWords deal;  // words of the size of P
+  DealWords deal;                  // words of the size of P
   PackTiles pack_tiles = nullptr;  // how A is packed where it is multiplied in tiles
   GemmBlocking blocking = {};
 };

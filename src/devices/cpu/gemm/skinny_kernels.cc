@@ -111,9 +111,7 @@ constexpr int kMostSums = 16;
 #else
 constexpr int kMostSums = 8;
 #endif
-constexpr int fitting(int most, int vectors) {
-  return std::clamp(kMostSums / vectors, 1, most);
-}
+constexpr int fitting(int most, int vectors) { return std::clamp(kMostSums / vectors, 1, most); }
 
 // Vector v of the words at `src`, of which `left` are there; the others are anything.
 template <class D, class S>

@@ -3,10 +3,10 @@
 // Lines are the heads of a group, row by row: all of them read the same keys. Keys are cut into
 // pieces, which begin at fixed positions; a line's result of each piece is summed up alone, and
 // they are joined in order. Of a sequence of few rows a task owns a piece, which it reads once for
-// all lines: bound by memory. Of a sequence of more rows a task owns a chunk of lines and walks over
-// the pieces, whose values are gathered for gemm(): bound by multiplying. So a row's sums follow
-// from its own position: the rows beside it, what else is in the batch, where pages lie and how many
-// threads there are change no bit.
+// all lines: bound by memory. Of a sequence of more rows a task owns a chunk of lines and walks
+// over the pieces, whose values are gathered for gemm(): bound by multiplying. So a row's sums
+// follow from its own position: the rows beside it, what else is in the batch, where pages lie and
+// how many threads there are change no bit.
 #include "devices/cpu/ops/attention/paged.h"
 
 #include <cstring>
