@@ -133,8 +133,8 @@ TEST(ChatTemplate, RecursiveLoops) {
                      "{% for y in [0] %}{{ outer(x.c) }}{% endfor %}{% endfor %}",
                      tree),
             "134");
-  EXPECT_TRUE(check::contains(
-      fault("{% for x in [1] recursive %}{{ loop([x]) }}{% endfor %}"), "at line 1"));
+  EXPECT_TRUE(check::contains(fault("{% for x in [1] recursive %}{{ loop([x]) }}{% endfor %}"),
+                              "at line 1"));
 }
 
 TEST(ChatTemplate, FiltersOfUrlsAndSizes) {
@@ -143,16 +143,18 @@ TEST(ChatTemplate, FiltersOfUrlsAndSizes) {
             "a%20b/%C3%A9%3F|a+b=c%26%2F&n=1|x=y+z|5");
   EXPECT_EQ(rendered("{{ 'one two, three_4 -- \u00e9t\u00e9'|wordcount }}{{ ''|wordcount }}"),
             "40");
-  EXPECT_EQ(rendered("<a{{ {'x': 1, 'y': none, 'z': '<\"'}|xmlattr }}{{ {'q': 'r'}|xmlattr(false) }}>"),
-            "<a x=\"1\" z=\"&lt;&#34;\"q=\"r\">");
+  EXPECT_EQ(
+      rendered("<a{{ {'x': 1, 'y': none, 'z': '<\"'}|xmlattr }}{{ {'q': 'r'}|xmlattr(false) }}>"),
+      "<a x=\"1\" z=\"&lt;&#34;\"q=\"r\">");
   EXPECT_EQ(rendered("{% for n in [0, 1, 999, 1000, 1023, 1e6, 123456789, 1e30] %}"
                      "{{ n|filesizeformat }},{{ n|filesizeformat(true) }};{% endfor %}"),
             "0 Bytes,0 Bytes;1 Byte,1 Byte;999 Bytes,999 Bytes;1.0 kB,1000 Bytes;1.0 kB,1023 Bytes;"
             "1.0 MB,976.6 KiB;123.5 MB,117.7 MiB;1000000.0 YB,827180.6 YiB;");
   EXPECT_EQ(rendered("{{ range(7)|slice(3)|list }}{{ [1]|slice(2, 'x')|list }}"),
             "[[0, 1, 2], [3, 4], [5, 6]][[1], ['x']]");
-  EXPECT_EQ(rendered("{{ 'aB\u00df\u00c9'.swapcase() }}{{ 'a'.isascii() }}{{ '\u00e9'.isascii() }}"),
-            "AbSS\u00e9TrueFalse");
+  EXPECT_EQ(
+      rendered("{{ 'aB\u00df\u00c9'.swapcase() }}{{ 'a'.isascii() }}{{ '\u00e9'.isascii() }}"),
+      "AbSS\u00e9TrueFalse");
 }
 
 TEST(ChatTemplate, FiltersTestsAndMethods) {

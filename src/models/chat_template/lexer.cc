@@ -112,8 +112,8 @@ class Lexer {
     }
   }
 
-  // The bytes of what stands at `at` if it is the rest of a block of one word, 0 else. `signs`: those
-  // that its end may have.
+  // The bytes of what stands at `at` if it is the rest of a block of one word, 0 else. `signs`:
+  // those that its end may have.
   std::size_t raw_mark(std::size_t at, std::string_view word, std::string_view signs) const {
     const std::size_t begin = at;
     const auto skip_space = [&] { at += leading_space(source_.substr(at)); };

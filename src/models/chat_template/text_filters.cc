@@ -279,8 +279,8 @@ Value filesizeformat_filter(Interpreter& interpreter, const Value& value,
   std::size_t at = 0;
   for (; at + 1 < kUnits.size() && bytes >= unit; ++at) unit *= base;
   char digits[512];
-  const auto end = std::to_chars(digits, std::end(digits), base * bytes / unit,
-                                 std::chars_format::fixed, 1);
+  const auto end =
+      std::to_chars(digits, std::end(digits), base * bytes / unit, std::chars_format::fixed, 1);
   std::string text(digits, end.ptr);
   text += ' ';
   text += is_binary && at == 0 ? 'K' : kUnits[at];
