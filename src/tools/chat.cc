@@ -10,7 +10,7 @@
 
 #include "hearth/device.h"
 #include "models/chat/chat_format.h"
-#include "models/chat/chat_session.h"
+#include "models/chat/conversation.h"
 #include "models/language/cache.h"
 #include "models/language/load_model.h"
 #include "models/serving/scheduler.h"
@@ -83,7 +83,7 @@ void run_chat(const ChatArguments& arguments) {
   options.drafts = arguments.drafts.count();
   options.draft_model = draft_model.get();
   models::Scheduler scheduler(loaded, options);
-  models::ChatSession session(
+  models::Conversation session(
       scheduler, std::move(format),
       {.system = arguments.system,
        .most_tokens = arguments.tokens,

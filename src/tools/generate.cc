@@ -14,7 +14,7 @@
 namespace hearth::tools {
 namespace {
 
-struct GenerateOptions {
+struct GenerateArguments {
   std::string model;
   std::string prompt;
   std::int64_t tokens = 400;
@@ -44,7 +44,7 @@ class PromptBefore {
   bool is_written_ = false;
 };
 
-void run_generate(const GenerateOptions& options) {
+void run_generate(const GenerateArguments& options) {
   const Device device = options.device.empty() ? Device() : Device::named(options.device);
   Device::set_default(device);
   const models::LoadOptions load{.device = device,
@@ -52,7 +52,7 @@ void run_generate(const GenerateOptions& options) {
                                  .adapters = adapter_files(options.adapters)};
   const models::LoadedModel loaded = load_with_progress(options.model, load);
   const auto draft_model = load_draft_model(options.drafts, load);
-  models::GenerateOptions generate{
+  models::TextGenerationOptions generate{
       .tokens = options.tokens,
       .sampling = sampling_options(options.sampling, loaded),
       .constraint = sampling_constraint(options.sampling, loaded.tokenizer),
@@ -79,7 +79,7 @@ void run_generate(const GenerateOptions& options) {
 }  // namespace
 
 void add_generate(CommandLine& line) {
-  auto options = std::make_shared<GenerateOptions>();
+  auto options = std::make_shared<GenerateArguments>();
   Command command = line.add_command("generate", "Write text with a language model");
   command
       .option("--model,model", options->model,
