@@ -16,8 +16,8 @@ std::shared_ptr<Constraint> TokenConstraints::over(Grammar grammar) const {
 }
 
 std::shared_ptr<Constraint> TokenConstraints::from_gbnf(std::string_view source) const {
-  return over(Grammar::from_gbnf(
-      source, "root", [this](std::string_view text) { return tokenizer_.find(text); }));
+  return over(Grammar::from_gbnf(source, "root",
+                                 [this](std::string_view text) { return tokenizer_.find(text); }));
 }
 
 std::shared_ptr<Constraint> TokenConstraints::from_schema(const JsonValue& schema) const {
