@@ -14,14 +14,14 @@
 namespace hearth::models {
 namespace {
 
-// Scores f64 [rows, vocabulary] of all rows of a text at once.
+// Scores [rows, vocabulary] of all rows of a text at once.
 std::vector<double> scores_of(const LoadedModel& loaded, const Tokens& tokens) {
   Sequences sequences(
       loaded.model,
       {.pages = 64, .page_size = 8, .keys = loaded.model.compute, .values = loaded.model.compute});
   Sequence sequence = sequences.begin();
   const SequenceRows rows{&sequence, tokens, static_cast<std::int64_t>(tokens.size())};
-  return sequences.step({&rows, 1}).to_vector<double>();
+  return sequences.step({&rows, 1}).to_doubles();
 }
 
 std::vector<double> log_softmax(const std::vector<double>& scores, std::size_t row,

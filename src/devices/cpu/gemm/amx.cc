@@ -28,7 +28,7 @@ template <class Tiles>
 Bf16Gemm gemm_by_amx() {
   const AmxPacking& packing = amx_packing();
   return {
-      {kTileCols, kTilesAcross, false, AmxProduct<Tiles>::run, nullptr, packing.a, kAmxBlocking},
+      {kTileCols, kTilesAcross, false, AmxProduct<Tiles>::run, nullptr, nullptr, packing.a, kAmxBlocking},
       {packing.b, cpu_gemm().copy_bf16},
       AmxProduct<Tiles>::walk};
 }

@@ -27,6 +27,7 @@ struct ProductScratch {
   GemmScratch rows;    // packed A of a task
   GemmScratch row;     // of A, before it is dealt out
   GemmScratch tile;    // sums, where C is narrower
+  GemmScratch chains;  // of classes, see order.h
 };
 ProductScratch& product_scratch() { return ThreadOwned<ProductScratch>::get(); }
 
@@ -353,7 +354,7 @@ class Product {
   // The block's part of C. Where k is dealt out, class by class, either of all columns, so that a
   // long class's part of A stays cached, or panel by panel, so that sums do.
   void multiply(const GemmBlock<X, P, T>& block) {
-    if (!by_class_) return kernels_.block(block);
+    if (!by_class_ || block.k == 0) return kernels_.block(block);
     const std::int64_t words = ceil_div(block.k, kGroup), step = words_of_class(words, 0);
     const std::int64_t rows = class_rows(words), lanes = kernels_.lanes;
     for (std::int64_t j = 0; j < block.n;) {
@@ -363,14 +364,19 @@ class Product {
                           panel_vectors(ceil_div(block.n - j, lanes), kernels_.vectors) * lanes);
       }
       part.b += j * block.b_panel_stride;
-      part.c += j;
-      for (std::int64_t which = 0; which < std::min(kSumClasses, words); ++which) {
+      const std::int64_t classes = std::min(kSumClasses, words), size = part.m * part.n;
+      T* const chains = product_scratch().chains.take<T>(kSumChains * size);
+      part.c_row_stride = part.n;
+      for (std::int64_t which = 0; which < classes; ++which) {
         part.k = kGroup * words_of_class(words, which);
+        part.c = chains + which / kChainClasses * size;
+        part.accumulate = which % kChainClasses != 0;
         kernels_.block(part);
         part.a += step * kGroup;
         part.b_first += rows;
-        part.accumulate = true;
       }
+      kernels_.join(chains, size, ceil_div(classes, kChainClasses), part.m, part.n,
+                    block.accumulate, block.c + j, block.c_row_stride);
       j += part.n;
     }
   }

@@ -337,6 +337,36 @@ void deal_words(const void* src, std::int64_t words, void* dst, std::int64_t cla
   }
 }
 
+template <class T>
+void join_chains(const T* sums, std::int64_t step, std::int64_t chains, std::int64_t m,
+                 std::int64_t n, bool accumulate, T* c, std::int64_t c_row_stride) {
+  const Full<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const T* chain[kSumChains];
+  for (std::int64_t i = 0; i < kSumChains; ++i) chain[i] = sums + std::min(i, chains - 1) * step;
+  for (std::int64_t i = 0; i < m; ++i, c += c_row_stride) {
+    std::int64_t j = 0;
+    for (; j + lanes <= n; j += lanes) {
+      auto total = hn::LoadU(d, chain[0] + i * n + j);
+      if (chains > 1) total = hn::Add(total, hn::LoadU(d, chain[1] + i * n + j));
+      if (chains > 2) {
+        auto others = hn::LoadU(d, chain[2] + i * n + j);
+        if (chains > 3) others = hn::Add(others, hn::LoadU(d, chain[3] + i * n + j));
+        total = hn::Add(total, others);
+      }
+      if (accumulate) total = hn::Add(hn::LoadU(d, c + j), total);
+      hn::StoreU(total, d, c + j);
+    }
+    for (; j < n; ++j) {
+      const std::int64_t at = i * n + j;
+      T total = chain[0][at];
+      if (chains > 1) total += chain[1][at];
+      if (chains > 2) total += chains > 3 ? chain[2][at] + chain[3][at] : chain[2][at];
+      c[j] = accumulate ? c[j] + total : total;
+    }
+  }
+}
+
 inline void store_as(hn::Vec<Full<float>> v, float16* dst) {
   const hn::Rebind<hwy::float16_t, Full<float>> dh;
   hn::StoreU(hn::DemoteTo(dh, v), dh, reinterpret_cast<hwy::float16_t*>(dst));
@@ -375,7 +405,7 @@ void narrow_rows(const float* src, std::int64_t row_stride, std::int64_t col_str
 template <class T>
 GemmKernels<T, T, T> kernels_of() {
   return {static_cast<std::int64_t>(hn::Lanes(Full<T>())), kVectors, kPartial, run_block<T>,
-          deal_words<T>};
+          deal_words<T>, join_chains<T>};
 }
 
 CpuGemm make_cpu_gemm() {

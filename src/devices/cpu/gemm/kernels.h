@@ -83,6 +83,12 @@ using PackPanels = void (*)(const S* src, std::int64_t row_stride, std::int64_t 
 // classes lie `class_step` words apart.
 using DealWords = void (*)(const void* src, std::int64_t words, void* dst, std::int64_t class_step);
 
+// C [m, n] = the sums of chains of classes, `chains` of them, as order.h joins them, or C += these.
+// The chains' sums lie `step` apart, rows of n.
+template <class T>
+using JoinChains = void (*)(const T* sums, std::int64_t step, std::int64_t chains, std::int64_t m,
+                            std::int64_t n, bool accumulate, T* c, std::int64_t c_row_stride);
+
 // Copies m rows and k columns of A into tiles of 16 rows of 32 values, filled with zeros; those of
 // the same rows follow one another.
 using PackTiles = void (*)(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
@@ -121,6 +127,7 @@ struct GemmKernels {
   bool partial_vectors;  // panels that are not packed may end in a partial vector
   void (*block)(const GemmBlock<X, P, T>&);
   DealWords deal;                  // words of the size of P
+  JoinChains<T> join;
   PackTiles pack_tiles = nullptr;  // how A is packed where it is multiplied in tiles
   GemmBlocking blocking = {};
 };

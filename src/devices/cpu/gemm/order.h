@@ -2,10 +2,11 @@
 //
 // Of most products every element of C is one chain over k. A product whose B lies by columns, as
 // weights [out, in] do for linear(), deals k out to kSumClasses classes instead: word p, a value or
-// a pair of bf16, goes to class p modulo kSumClasses. The words of a class are one chain, and the
-// classes' sums are added up in their order, in blocks of kClassWords of each class. So a vector
-// may hold one word of each class, which lie side by side in a column, or one class of several
-// columns; both give the same bits, for one row of A as for many.
+// a pair of bf16, goes to class p modulo kSumClasses. In blocks of kClassWords of each class the
+// words of a class are one chain, kChainClasses classes that follow one another are added up in
+// their order, and the sums of these, pair by pair, become one that C takes. So a vector may hold
+// one word of each class, which lie side by side in a column, or one class of several columns; both
+// give the same bits, for one row of A as for many.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,8 @@
 namespace hearth::cpu {
 
 inline constexpr std::int64_t kSumClasses = 16;
+inline constexpr std::int64_t kSumChains = 4;  // (0 + 1) + (2 + 3)
+inline constexpr std::int64_t kChainClasses = kSumClasses / kSumChains;
 inline constexpr std::int64_t kClassWords = 128;
 inline constexpr std::int64_t kBlockWords = kSumClasses * kClassWords;
 

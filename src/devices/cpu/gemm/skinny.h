@@ -35,7 +35,7 @@ struct CpuSkinny {
   SkinnyKernels<double, double> f64;
   SkinnyKernels<float16, float> f16;
   SkinnyKernels<bfloat16, float> bf16;
-  // y[j] += sums[j][0] + ... in this order, of n columns of kSumClasses sums.
+  // y[j] += sums[j][0] + ... as order.h joins them, of n columns of kSumClasses sums.
   void (*add_classes)(const float* sums, std::int64_t n, float* y);
 };
 const CpuSkinny& cpu_skinny();

@@ -207,7 +207,7 @@ void sum_rows(std::int64_t m, std::int64_t k, std::int64_t left, const T* x, std
   }
 }
 
-// y[j] += the sums of column j's classes, in order.
+// y[j] += the sums of column j's classes, joined as order.h says.
 template <class T>
 void add_classes(const T* sums, std::int64_t n, T* y) {
   std::int64_t j = 0;
@@ -218,18 +218,26 @@ void add_classes(const T* sums, std::int64_t n, T* y) {
       for (std::int64_t which = 0; which < kSumClasses; which += 4) {
         transpose(sums + j * kSumClasses + which, kSumClasses, turned + which * kTurn, kTurn);
       }
-      auto total = hn::LoadU(d, y + j);
+      hn::Vec<decltype(d)> chain[kSumChains];
       HEARTH_UNROLL
-      for (std::int64_t which = 0; which < kSumClasses; ++which) {
-        total = hn::Add(total, hn::Load(d, turned + which * kTurn));
+      for (std::int64_t c = 0; c < kSumChains; ++c) {
+        const T* const first = turned + c * kChainClasses * kTurn;
+        chain[c] = hn::Load(d, first);
+        HEARTH_UNROLL
+        for (std::int64_t i = 1; i < kChainClasses; ++i) {
+          chain[c] = hn::Add(chain[c], hn::Load(d, first + i * kTurn));
+        }
       }
-      hn::StoreU(total, d, y + j);
+      const auto total = hn::Add(hn::Add(chain[0], chain[1]), hn::Add(chain[2], chain[3]));
+      hn::StoreU(hn::Add(hn::LoadU(d, y + j), total), d, y + j);
     }
   }
   for (; j < n; ++j) {
+    T chain[kSumChains] = {};
     for (std::int64_t which = 0; which < kSumClasses; ++which) {
-      y[j] += sums[j * kSumClasses + which];
+      chain[which / kChainClasses] += sums[j * kSumClasses + which];
     }
+    y[j] += (chain[0] + chain[1]) + (chain[2] + chain[3]);
   }
 }
 
