@@ -6,9 +6,11 @@
 //                              each, the first in the lowest bits
 //   F::code(block, e)          the code of element e
 //   F::lifted(block, g, q)     the codes as they lie, shifted up by F::lift(g) bits, still in 8
-//   bits F::together, F::apart      how many units of 32 elements, each that many units behind the
-//   one
+//                              bits
+//   F::together, F::apart      how many units of 32 elements, each that many units behind the one
 //                              before, share most bytes
+//   F::book, F::order          words of a copy of its codebook that kernels look up, 0 of most;
+//                              how kernels order the codes that they multiply
 //   F::step(block, g)          the step of group g: of elements 16 g to 16 g + 15
 //   F::step_elements           32 where steps of groups 2 u and 2 u + 1 are the same, and what is
 //                              subtracted; else 16
@@ -86,7 +88,16 @@ HEARTH_INLINE uint pick_by_nibbles(uint word, uint shift, uint t0, uint t1, uint
       metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places), halves >> 16);
   return metal::pick4(first, last, shift == 0u ? 0x6420u : 0x7531u);
 }
+// Bytes of a table of eight, in two words, by the bytes of a word, which are below 8.
+HEARTH_INLINE uint pick_by_bytes(uint word, uint t0, uint t1) {
+  uint low = metal::kept(t0);
+  return metal::pick4(metal::pick4(low, t1, word), metal::pick4(low, t1, word >> 16), 0x6420u);
+}
 #endif
+
+// Orders of eight codes in two words: as they are; elements 3, 7, 2, 6 and 1, 5, 0, 4; elements 3,
+// 2, 1, 0 and 7, 6, 5, 4.
+enum { natural_order, split_order, reversed_order };
 
 // The base of format F.
 template <class F, uint kElements, uint kBytes, int kZero>
@@ -96,6 +107,7 @@ struct Format {
   enum { has_least = 0 };
   enum { step_elements = 32 };
   enum { together = 2, apart = 1 };
+  enum { book = 0, order = natural_order };
 
   static HEARTH_INLINE uint lift(uint) { return 0u; }
   template <class Bytes>
