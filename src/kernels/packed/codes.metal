@@ -72,16 +72,32 @@ struct CodedPiece {
   uint sums;  // of the first 16 and, above, of the last 16
 };
 
-// Puts them in an order of formulas/packed/block.h.
+// Puts codes in an order of formulas/packed/block.h. The lanes of a simdgroup call it together.
 template <int kOrder>
-HEARTH_INLINE void arrange_codes(thread CodedPiece& piece) {
-  uint first = piece.word[0], last = piece.word[1];
-  if (kOrder == packed_formats::split_order) {
-    piece.word[0] = pick_bytes(first, last, 0x6273u);
-    piece.word[1] = pick_bytes(first, last, 0x4051u);
-  } else if (kOrder == packed_formats::reversed_order) {
-    piece.word[0] = pick_bytes(first, first, 0x0123u);
-    piece.word[1] = pick_bytes(last, last, 0x0123u);
+HEARTH_INLINE void arrange_codes(thread CodedPiece& coded, uint piece) {
+  using namespace packed_formats;
+  uint first = coded.word[0], last = coded.word[1];
+  if (kOrder == split_order) {
+    coded.word[0] = pick_bytes(first, last, 0x6273u);
+    coded.word[1] = pick_bytes(first, last, 0x4051u);
+  } else if (kOrder == reversed_order) {
+    coded.word[0] = pick_bytes(first, first, 0x0123u);
+    coded.word[1] = pick_bytes(last, last, 0x0123u);
+  } else if (kOrder == unit_pairs_order) {
+    uint far_first = metal::simd_shuffle_xor(first, ushort(2));
+    uint far_last = metal::simd_shuffle_xor(last, ushort(2));
+    bool behind = (piece & 2u) != 0u;
+    coded.word[0] = behind ? pick_bytes(far_first, first, 0x7362u)
+                           : pick_bytes(first, far_first, 0x5140u);
+    coded.word[1] = behind ? pick_bytes(far_last, last, 0x7362u)
+                           : pick_bytes(last, far_last, 0x5140u);
+  } else if (kOrder == group_pairs_order) {
+    uint far_first = metal::simd_shuffle_xor(first, ushort(1));
+    uint far_last = metal::simd_shuffle_xor(last, ushort(1));
+    bool behind = (piece & 1u) != 0u;
+    uint low = behind ? far_last : first, high = behind ? last : far_first;
+    coded.word[0] = pick_bytes(low, high, 0x5140u);
+    coded.word[1] = pick_bytes(low, high, 0x7362u);
   }
 }
 
@@ -134,8 +150,8 @@ HEARTH_INLINE void code_row(device const typename D::memory* x, uint units, Code
     uint piece = first + (index & 31u);
     bool inside = piece < count;
     CodedPiece coded = code_piece<D, kVectors>(x, piece, inside);
+    arrange_codes<kOrder>(coded, piece);
     if (!inside) continue;
-    arrange_codes<kOrder>(coded);
     uint place = unit_place<kTogether, kApart>(piece >> 2, units);
     put_half(codes, ((piece >> 1) & 1u) * unit_places(units) + place, piece & 1u, coded.word[0],
              coded.word[1]);
@@ -169,8 +185,8 @@ void code_columns(device const typename D::memory* x, device uint* codes, device
     uint piece = first + (ctx.tid.x & 31u);
     bool inside = piece < count;
     CodedPiece coded = code_piece<D, false>(from, piece, inside);
+    arrange_codes<kOrder>(coded, piece);
     if (!inside) continue;
-    arrange_codes<kOrder>(coded);
     uint unit = piece >> 2;
     long vector = long((unit >> 1) * columns + column) * 4 + long(2u * (piece & 1u));
     long word = vector * 4 + long(2u * (unit & 1u) + ((piece >> 1) & 1u));

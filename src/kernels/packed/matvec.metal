@@ -20,8 +20,7 @@ HEARTH_INLINE void add_unit(thread float* sums, threadgroup const uint* book, Bl
   const int kZero = int(F::zero);
   const bool kOneStep = F::step_elements == 32;
   uint weight[8];
-#pragma unroll
-  for (uint i = 0u; i < 8u; ++i) weight[i] = Book<F>::word(book, block, g + (i >> 2), i & 3u);
+  Book<F>::unit(book, block, g, weight);
   uint lift[2] = {F::lift(g), F::lift(g + 1u)};
   float step[2], least[2];
   step[0] = F::step(block, g);

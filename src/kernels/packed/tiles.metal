@@ -190,7 +190,9 @@ struct ColumnCodes {
 // Codes of four elements as they are multiplied, not lifted.
 template <typename F, typename Block>
 HEARTH_INLINE uint codes_of_tile(threadgroup const uint* book, Block block, uint g, uint q) {
-  return uint(F::book) != 0u ? Book<F>::word(book, block, g, q) : F::four(block, g, q);
+  return int(F::order) != int(natural_order) || uint(F::book) != 0u
+             ? Book<F>::word(book, block, g, q)
+             : F::four(block, g, q);
 }
 
 // Adds the products of the units of a piece, which is staged.
