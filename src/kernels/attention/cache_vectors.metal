@@ -1,12 +1,12 @@
 // Vectors of 8 columns of a cache as tensor cores multiply them, of 16-bit floats. Text of the
 // kernel dialect.
 //
-// Lanes keep what they loaded until it is multiplied: fewer registers, and loads that overlap. Codes
-// are put behind the bits of a power of two, whose difference to what the zero of codes has there is
-// exact: f16 of whole numbers, for two codes at a time. Block formats multiply them by the step of
-// their block, so that an element is what it would be in a cache of f16. TurboQuant has one step
-// for a row, which what is multiplied with the row takes on: scores those of keys, weights those of
-// values, in f32.
+// Lanes keep what they loaded until it is multiplied: fewer registers, and loads that overlap.
+// Codes are put behind the bits of a power of two, whose difference to what the zero of codes has
+// there is exact: f16 of whole numbers, for two codes at a time. Block formats multiply them by the
+// step of their block, so that an element is what it would be in a cache of f16. TurboQuant has one
+// step for a row, which what is multiplied with the row takes on: scores those of keys, weights
+// those of values, in f32.
 
 #include "kernels/attention/paged_codes.metal"
 #include "kernels/blocks/bytes.h"

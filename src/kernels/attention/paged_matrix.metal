@@ -95,13 +95,12 @@ void paged_matrix(device const typename Q::memory* q, device const typename K::m
   bool exists = g < queries;
   long head = long(kv_head * group + first + (exists ? g : 0u));
   Packet<16> query[kKeyVectors];
-  device const typename Q::memory* query_row =
-      q + p.q.base + long(row) * p.q.row + head * p.q.head;
+  device const typename Q::memory* query_row = q + p.q.base + long(row) * p.q.row + head * p.q.head;
 #pragma unroll
   for (uint i = 0; i < uint(kKeyVectors); ++i) {
     uint at = 8u * t + 32u * i;
-    query[i] = QueryOf<Q, D>::from(load_as_split<KeyVector::split != 0>(
-        query_row, kWhole ? at : metal::min(at, last_key_column)));
+    query[i] = QueryOf<Q, D>::from(load_as_split < KeyVector::split !=
+                                   0 > (query_row, kWhole ? at : metal::min(at, last_key_column)));
     if (!exists || (!kWhole && 32u * i + 8u * t > last_key_column)) {
 #pragma unroll
       for (int w = 0; w < 4; ++w) query[i].word[w] = 0u;
@@ -237,8 +236,7 @@ void paged_matrix(device const typename Q::memory* q, device const typename K::m
       }
     }
     long line = (unit * p.heads + long(kv_head * group + first)) * p.pieces + long(piece);
-    join_simdgroups<kPagedSimdgroups, kChunks, kChunks, kQueries, kWhole,
-                    ValueVector::split != 0>(
+    join_simdgroups<kPagedSimdgroups, kChunks, kChunks, kQueries, kWhole, ValueVector::split != 0>(
         sum, best, total, queries, parts, row_stats, line, p.pieces, uint(p.dv), shared, ctx);
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }

@@ -153,9 +153,9 @@ struct Book<IQ3_S> : Eights<Book<IQ3_S>> {
     uint pair = pair_at(block, 2u + 4u * g + 2u * h);
     uint signs = nibble_signs(byte_at(block, 74u + 2u * g + h));
     // 30 - code, as all codes are even.
-    return uint2(book[(pair & 255u) | (high & 256u)] ^ (byte_signs(signs, 0u) & (30u * kFour)),
-                 book[(pair >> 8) | ((high >> 1) & 256u)] ^
-                     (byte_signs(signs, 1u) & (30u * kFour)));
+    return uint2(
+        book[(pair & 255u) | (high & 256u)] ^ (byte_signs(signs, 0u) & (30u * kFour)),
+        book[(pair >> 8) | ((high >> 1) & 256u)] ^ (byte_signs(signs, 1u) & (30u * kFour)));
   }
 };
 
@@ -183,7 +183,8 @@ struct Book<IQ1_S> : EighthNibbles<Book<IQ1_S>> {
     uint eighth = 2u * g + h;
     uint pair = pair_at(block, 34u + (g & 14u));
     uint high = (pair >> (3u * (eighth & 3u))) & 7u;
-    return EighthNibbles<Book<IQ1_S>>::codes(book[byte_at(block, 2u + eighth) | (high << 8)], pair >> 15);
+    return EighthNibbles<Book<IQ1_S>>::codes(book[byte_at(block, 2u + eighth) | (high << 8)],
+                                             pair >> 15);
   }
 };
 
@@ -193,13 +194,15 @@ struct Book<IQ1_M> : EighthNibbles<Book<IQ1_M>> {
   static HEARTH_INLINE uint2 eight(threadgroup const uint* book, Block block, uint g, uint h) {
     uint eighth = 2u * g + h;
     uint high = nibble_at(block, 32u, eighth);
-    return EighthNibbles<Book<IQ1_M>>::codes(book[byte_at(block, eighth) | ((high & 7u) << 8)], high >> 3);
+    return EighthNibbles<Book<IQ1_M>>::codes(book[byte_at(block, eighth) | ((high & 7u) << 8)],
+                                             high >> 3);
   }
 };
 
 // ---- Nibbles that name bytes of a table of 16, two a byte
 
-// Of two words of codes, of the low and of the high nibbles: those of two bytes, then of the others.
+// Of two words of codes, of the low and of the high nibbles: those of two bytes, then of the
+// others.
 HEARTH_INLINE uint2 pairs_of_bytes(uint low, uint high) {
   return uint2(pick_bytes(low, high, 0x5140u), pick_bytes(low, high, 0x7362u));
 }

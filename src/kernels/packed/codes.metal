@@ -87,10 +87,10 @@ HEARTH_INLINE void arrange_codes(thread CodedPiece& coded, uint piece) {
     uint far_first = metal::simd_shuffle_xor(first, ushort(2));
     uint far_last = metal::simd_shuffle_xor(last, ushort(2));
     bool behind = (piece & 2u) != 0u;
-    coded.word[0] = behind ? pick_bytes(far_first, first, 0x7362u)
-                           : pick_bytes(first, far_first, 0x5140u);
-    coded.word[1] = behind ? pick_bytes(far_last, last, 0x7362u)
-                           : pick_bytes(last, far_last, 0x5140u);
+    coded.word[0] =
+        behind ? pick_bytes(far_first, first, 0x7362u) : pick_bytes(first, far_first, 0x5140u);
+    coded.word[1] =
+        behind ? pick_bytes(far_last, last, 0x7362u) : pick_bytes(last, far_last, 0x5140u);
   } else if (kOrder == group_pairs_order) {
     uint far_first = metal::simd_shuffle_xor(first, ushort(1));
     uint far_last = metal::simd_shuffle_xor(last, ushort(1));

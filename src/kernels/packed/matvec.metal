@@ -76,7 +76,8 @@ HEARTH_INLINE void begin_rows(thread Stage& stage, device const uchar* weight, l
 }
 
 // The rows of a weight that begins at byte `base`, and is laid out as p says, with `rows` rows of
-// codes, after begin_rows(). The book of F lies behind what the simdgroups stage. Threadgroups along x share out the rows of the weight.
+// codes, after begin_rows(). The book of F lies behind what the simdgroups stage. Threadgroups
+// along x share out the rows of the weight.
 template <typename F, typename D, int kRows, bool kBias, bool kAdded, bool kWhole, int kAlignment,
           typename Params, typename Codes, typename Scales>
 HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
@@ -162,9 +163,8 @@ void packed_matvec_row(device const typename D::memory* x, device const uchar* w
   Staging<F, kWhole, kAlignment> stage;
   begin_rows(stage, weight, p.base, p, ctx);
   fill_book<F>(staged + ctx.nsg * uint(stage.vectors), ctx);
-  code_row<D, kVectors, F::together, F::apart, F::order>(x + offset_of<ulong, kRank>(0, p.x),
-                                                         uint(p.units), codes, scales, ctx.tid.x,
-                                                         ctx.ntid.x);
+  code_row<D, kVectors, F::together, F::apart, F::order>(
+      x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales, ctx.tid.x, ctx.ntid.x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   multiply_rows<F, D, 1, kBias, kAdded, kWhole, kAlignment>(stage, weight, p.base, bias, added, y,
                                                             p, 1u, codes, scales, staged, ctx);

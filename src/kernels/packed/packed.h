@@ -25,7 +25,8 @@ Prepared prepare_packed_matvec(const Signature& signature);
 bool fits_packed_tiles(const Signature& signature);
 Prepared prepare_packed_tiles(const Signature& signature);
 
-// x [.., in], input 0, in codes of 8 bits, in the order in which lanes multiply a format's units: kernels/packed/codes.metal, a step of the plan.
+// x [.., in], input 0, in codes of 8 bits, in the order in which lanes multiply a format's units:
+// kernels/packed/codes.metal, a step of the plan.
 struct CodedRows {
   StepArgument codes, scales;  // of all rows, one after the other
 };

@@ -84,7 +84,8 @@ Prepared prepare_packed_tiles(const Signature& signature) {
   const StepArgument codes = workspace(*plan, ceil_div(units, 2) * 2 * columns * kUnit);
   const StepArgument scales = workspace(*plan, units * columns * kTileScaleBytes);
   plan->add_step(
-      KernelCall("packed/codes.metal", "code_columns", {dtype, std::to_string(code_order(format)), std::to_string(lines.rank())})
+      KernelCall("packed/codes.metal", "code_columns",
+                 {dtype, std::to_string(code_order(format)), std::to_string(lines.rank())})
           .read(type, "x", from.argument)
           .write("uint", "codes", codes)
           .write("uint2", "scales", scales)
