@@ -1,7 +1,6 @@
 // paged_attention for units, as paged_pieces.metal, of f16 and bf16 by tensor cores. Text of the
 // kernel dialect. Queries of bf16 become f16 where keys are: as they are, but for the tiniest and
-// for those beyond f16, which become its largest. Elements of caches of codes are rounded to f16,
-// as if they had been stored so.
+// for those beyond f16, which become its largest. Codes become f16 too (cache_vectors.metal).
 //
 // Up to 8 heads that read the same keys are the rows of a tile, in the layout of
 // flash_decoding_mma.metal: lanes multiply 16 bytes of a key or value as they were loaded. A
@@ -10,8 +9,8 @@
 // Values are on their way while keys are multiplied, and the next keys while values are. In place
 // of a key that the row does not see slot 0 is read, and weighs nothing.
 //
-// Bound by memory: each key and value is read once for 8 heads, at 5 instructions for 16 bytes; of
-// codes by making floats of them.
+// Bound by memory: each key and value is read once for 8 heads, at 5 instructions for 16 bytes;
+// codes by what makes halves of them.
 // Scores and sums are f32; weights are rounded to the dtype, and it is the rounded ones that are
 // summed up, but where they took on steps of values.
 
