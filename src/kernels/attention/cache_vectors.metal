@@ -12,8 +12,6 @@
 #include "kernels/blocks/bytes.h"
 #include "kernels/blocks/half_pairs.h"
 
-namespace packed_formats {
-
 // What a lane has of a block of 32 elements of a row: of elements 4 u to 4 u + 3 and those 16
 // behind, in the place of a pointer to the bytes of a row that begins with the block.
 template <class R>
@@ -40,15 +38,15 @@ HEARTH_INLINE uint byte_at(HeldWords<kBytes> held, uint at) {
   return (held.words[1] >> (8u * (at - 12u))) & 255u;
 }
 template <>
-struct HeldCodes<Turbo2> {
+struct HeldCodes<packed_formats::Turbo2> {
   typedef HeldWords<8> Held;
 };
 template <>
-struct HeldCodes<Turbo3> {
+struct HeldCodes<packed_formats::Turbo3> {
   typedef HeldWords<12> Held;
 };
 template <>
-struct HeldCodes<Turbo4> {
+struct HeldCodes<packed_formats::Turbo4> {
   typedef HeldWords<16> Held;
 };
 
@@ -73,15 +71,13 @@ HEARTH_INLINE uint word_at(HeldPairs<F, kPairs> held, uint at) {
   return held.pairs[pair] | (held.pairs[pair + 1u] << 16);
 }
 template <>
-struct HeldCodes<BlockRow<Q4_0>> {
-  typedef HeldPairs<Q4_0, 2> Held;
+struct HeldCodes<packed_formats::BlockRow<packed_formats::Q4_0>> {
+  typedef HeldPairs<packed_formats::Q4_0, 2> Held;
 };
 template <>
-struct HeldCodes<BlockRow<Q8_0>> {
-  typedef HeldPairs<Q8_0, 4> Held;
+struct HeldCodes<packed_formats::BlockRow<packed_formats::Q8_0>> {
+  typedef HeldPairs<packed_formats::Q8_0, 4> Held;
 };
-
-}  // namespace packed_formats
 
 // Of a cache of paged_codes.metal:
 //   split       vector `column`, a multiple of 8, of a block of 32 holds elements 4 u to 4 u + 3
@@ -110,7 +106,7 @@ struct CacheVector<D, PlainCache<D, true>> {
 template <typename R>
 struct CacheVector<F16, CodeCache<R, true>> {
   enum { split = 1, row_steps = R::head != 0 ? 1 : 0 };
-  typename packed_formats::HeldCodes<R>::Held held;
+  typename HeldCodes<R>::Held held;
   HEARTH_INLINE void load(device const uchar* row, int column) {
     held.load(row, column / 32, column / 8 % 4);
   }
