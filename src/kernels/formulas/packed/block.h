@@ -95,8 +95,7 @@ HEARTH_INLINE uint pick_by_nibbles(uint word, uint shift, uint t0, uint t1, uint
 }
 // Bytes of a table of eight, in two words, by the bytes of a word, which are below 8.
 HEARTH_INLINE uint pick_by_bytes(uint word, uint t0, uint t1) {
-  uint low = metal::kept(t0);
-  return metal::pick4(metal::pick4(low, t1, word), metal::pick4(low, t1, word >> 16), 0x6420u);
+  return metal::pick4(metal::pick4(t0, t1, word), metal::pick4(t0, t1, word >> 16), 0x6420u);
 }
 #endif
 
