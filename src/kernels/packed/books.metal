@@ -208,14 +208,16 @@ HEARTH_INLINE uint2 pairs_of_bytes(uint low, uint high) {
 }
 HEARTH_INLINE uint2 float4_pairs(uint word) {
 #if HEARTH_HAS_PICK4
-  return pick_by_halves(word, 0x0f0e0d0cu, 0x18141210u, 0x090a0b0cu, 0x00040608u);
+  return pick_by_halves(word, metal::kept(0x0f0e0d0cu), 0x18141210u, metal::kept(0x090a0b0cu),
+                        0x00040608u);
 #else
   return pairs_of_bytes(float4_codes(word, 0u), float4_codes(word, 4u));
 #endif
 }
 HEARTH_INLINE uint2 uneven_pairs(uint word) {
 #if HEARTH_HAS_PICK4
-  return pick_by_halves(word, 0x3e2c1700u, 0x75695c4eu, 0xa5988c80u, 0xf0d8c4b4u);
+  return pick_by_halves(word, metal::kept(0x3e2c1700u), 0x75695c4eu, metal::kept(0xa5988c80u),
+                        0xf0d8c4b4u);
 #else
   return pairs_of_bytes(uneven_codes(word, 0u), uneven_codes(word, 4u));
 #endif

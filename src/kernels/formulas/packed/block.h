@@ -77,15 +77,14 @@ HEARTH_INLINE uint signed_codes(uint zero, uint magnitudes, uint negative) {
 
 #if HEARTH_HAS_PICK4
 // Bytes of a table of 16, in four words, by the nibbles of a word: those of the first two bytes and
-// those of the last two.
+// those of the last two. Where much is looked up, t0 and t2 are metal::kept().
 HEARTH_INLINE uint2 pick_by_halves(uint word, uint t0, uint t1, uint t2, uint t3) {
   // Places within a half of the table, and of a nibble's top bit, which half.
   uint places = word & 0x77777777u, halves = ((word & 0x88888888u) >> 1) | 0x32103210u;
-  uint low = metal::kept(t0), high = metal::kept(t2);
-  uint first = metal::pick4(metal::pick4(low, t1, places), metal::pick4(high, t3, places), halves);
+  uint first = metal::pick4(metal::pick4(t0, t1, places), metal::pick4(t2, t3, places), halves);
   places >>= 16;
   uint last =
-      metal::pick4(metal::pick4(low, t1, places), metal::pick4(high, t3, places), halves >> 16);
+      metal::pick4(metal::pick4(t0, t1, places), metal::pick4(t2, t3, places), halves >> 16);
   return uint2(first, last);
 }
 // The same by the low (shift 0) or the high (4) nibbles of a word.

@@ -10,7 +10,8 @@ namespace packed_formats {
 // plus x - 4 from 4 on, and 2 more of 7.
 HEARTH_INLINE uint float4_codes(uint word, uint shift) {
 #if HEARTH_HAS_PICK4
-  return pick_by_nibbles(word, shift, 0x0f0e0d0cu, 0x18141210u, 0x090a0b0cu, 0x00040608u);
+  return pick_by_nibbles(word, shift, metal::kept(0x0f0e0d0cu), 0x18141210u,
+                         metal::kept(0x090a0b0cu), 0x00040608u);
 #else
   uint nibbles = (word >> shift) & (15u * kFour);
   uint low = nibbles & (3u * kFour);

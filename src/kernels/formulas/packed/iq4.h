@@ -12,7 +12,8 @@ constant uchar kUnevenCodes[16] = {0,   23,  44,  62,  78,  92,  105, 117,
 // Of the nibbles of four bytes, low (shift 0) or high ones (4).
 HEARTH_INLINE uint uneven_codes(uint word, uint shift) {
 #if HEARTH_HAS_PICK4
-  return pick_by_nibbles(word, shift, 0x3e2c1700u, 0x75695c4eu, 0xa5988c80u, 0xf0d8c4b4u);
+  return pick_by_nibbles(word, shift, metal::kept(0x3e2c1700u), 0x75695c4eu,
+                         metal::kept(0xa5988c80u), 0xf0d8c4b4u);
 #else
   uint nibbles = word >> shift;
   return uint(kUnevenCodes[nibbles & 15u]) | (uint(kUnevenCodes[(nibbles >> 8) & 15u]) << 8) |
