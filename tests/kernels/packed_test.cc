@@ -64,8 +64,10 @@ INSTANTIATE_TEST_SUITE_P(Formats, PackedMatvec,
                          ::testing::Values(DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,
                                            DType::q8_0, DType::q2_k, DType::q3_k, DType::q4_k,
                                            DType::q5_k, DType::q6_k, DType::q8_k, DType::iq4_nl,
-                                           DType::iq4_xs, DType::mxfp4, DType::nvfp4, DType::iq1_m,
-                                           DType::iq2_xs, DType::iq3_s, DType::q1_0, DType::tq2_0),
+                                           DType::iq4_xs, DType::mxfp4, DType::nvfp4, DType::iq1_s,
+                                           DType::iq1_m, DType::iq2_xxs, DType::iq2_xs,
+                                           DType::iq2_s, DType::iq3_xxs, DType::iq3_s, DType::q1_0,
+                                           DType::tq2_0),
                          [](const auto& test) { return std::string(name(test.param)); });
 
 // Rows longer than what a simdgroup stages at a time, and than what a threadgroup codes for itself.

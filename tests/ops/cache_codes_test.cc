@@ -178,6 +178,7 @@ const std::vector<Storage>& storages() {
 struct Problem {
   std::int64_t rows = 1, length = 300, heads = 6, kv_heads = 2, d = 64, dv = 64;
   PagedAttentionOptions options = {};
+  double size = 1;  // of values
 
   static constexpr std::int64_t kPage = 16;
 
@@ -185,7 +186,7 @@ struct Problem {
   Array q() const { return random_array({rows, heads, d}, DType::f32, -2, 2, 1); }
   Array keys() const { return random_array({pages() * kPage, kv_heads, d}, DType::f32, -2, 2, 2); }
   Array values() const {
-    return random_array({pages() * kPage, kv_heads, dv}, DType::f32, -2, 2, 3);
+    return random_array({pages() * kPage, kv_heads, dv}, DType::f32, -2 * size, 2 * size, 3);
   }
   Array attend(const Array& queries, const Array& k, const Array& v, Device device) const {
     std::vector<std::int32_t> order(static_cast<std::size_t>(pages() - 2));
@@ -211,7 +212,10 @@ void expect_reads_codes(Problem problem, const Storage& k, const Storage& v, Dev
   problem.options.key_bits = k.bits;
   problem.options.value_bits = v.bits;
   const double bound = dtype == DType::f32 ? 2e-5 : 5 * tolerance(dtype);
-  expect_close(problem.attend(q, keys, values, device), wide.to_doubles(), bound,
+  Values got = problem.attend(q, keys, values, device).to_doubles(), expected = wide.to_doubles();
+  for (double& x : got) x /= problem.size;
+  for (double& x : expected) x /= problem.size;
+  expect_close(got, expected, bound,
                device.name() + " " + k.text() + " " + v.text() + " " + std::string(name(dtype)));
 }
 
@@ -239,6 +243,18 @@ TEST(CacheCodes, ReadByQueriesOf16Bits) {
                            f16, device, dtype);
       }
       expect_reads_codes({.options = {.window = 70}}, f16, {DType::q8_0}, device, dtype);
+    }
+  }
+}
+
+// Where a row has one step, weights take it on.
+TEST(CacheCodes, ValuesOfAnySize) {
+  for (const Device device : devices_under_test()) {
+    for (const Storage& storage : storages()) {
+      if (is_float(storage.dtype)) continue;
+      for (const double size : {0.01, 300.0}) {
+        expect_reads_codes({.size = size}, storage, storage, device, DType::f16);
+      }
     }
   }
 }

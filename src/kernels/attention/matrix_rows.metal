@@ -32,8 +32,9 @@ inline uint rounded_pair(thread float& a, thread float& b) {
 
 // Adds up what the simdgroups have of each query, in order and on a common maximum, and writes it
 // as line `line` + `hop` times the query. Threadgroup memory holds kPass chunks of columns at a
-// time: kSimdgroups * kQueries * (64 kPass + 6) floats.
-template <int kSimdgroups, int kChunks, int kPass, int kQueries, bool kWhole>
+// time: kSimdgroups * kQueries * (64 kPass + 6) floats. kSplit: lanes have columns of a split cache
+// (cache_vectors.metal).
+template <int kSimdgroups, int kChunks, int kPass, int kQueries, bool kWhole, bool kSplit = false>
 inline void join_simdgroups(thread const float4* sum, float best, float total, uint queries,
                             device float* parts, device float* row_stats, long line, long hop,
                             uint columns, threadgroup float* shared, thread const Ctx& ctx) {
@@ -52,13 +53,14 @@ inline void join_simdgroups(thread const float4* sum, float best, float total, u
 #pragma unroll
     for (uint e = 0; e < 2; ++e) {
       if (2u * t + e < queries) {
-        threadgroup float* to = shared + (ctx.sg * kQueries + 2u * t + e) * kStride + 8u * g;
+        uint first = kSplit ? 32u * (g / 4u) + 4u * (g % 4u) : 8u * g;
+        threadgroup float* to = shared + (ctx.sg * kQueries + 2u * t + e) * kStride + first;
 #pragma unroll
         for (int c = 0; c < kPass; ++c) {
 #pragma unroll
           for (int j = 0; j < 4; j += 2) {
             float4 low = sum[4 * (pass + c) + j], high = sum[4 * (pass + c) + j + 1];
-            *(threadgroup float4*)(to + c * kChunk + 2 * j) =
+            *(threadgroup float4*)(to + c * kChunk + (kSplit ? 8 : 2) * j) =
                 e == 0u ? float4(low.x, low.z, high.x, high.z)
                         : float4(low.y, low.w, high.y, high.w);
           }

@@ -152,7 +152,7 @@ Step codes_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
       .threadgroup(value, "sums", sizes.queries * 8 * sizes.lanes)
       .threadgroup("int", "slots", kPagedPiece)
       .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
-            {extent(kCodeThreads)}, kCodeThreads, rare);
+            {extent(kCodeThreads)}, in.dtype() == DType::f64 ? kCodeThreads : kPieceRoom, rare);
 }
 
 }  // namespace

@@ -48,8 +48,9 @@ Prepared prepare_packed_expert_matvec(const Signature& signature) {
 
   // What every GPU has: more of it would keep threadgroups from running at the same time.
   const std::int64_t staged = staged_vectors(format);
+  const std::int64_t book = book_vectors(format);
   const std::int64_t left =
-      runtime::common_traits().threadgroup_memory / (staged * kExpertVectorBytes);
+      (runtime::common_traits().threadgroup_memory / kExpertVectorBytes - book) / staged;
   std::int64_t simdgroups = kMostExpertSimdgroups;
   while (simdgroups > left) simdgroups /= 2;
   const std::int64_t threads = simdgroups * kSimdWidth;
@@ -95,7 +96,7 @@ Prepared prepare_packed_expert_matvec(const Signature& signature) {
         .read(type, "bias", bias.argument)
         .write(type, "y", output_argument(signature))
         .constants(params)
-        .threadgroup("uint4", "staged", staged * simdgroups)
+        .threadgroup("uint4", "staged", staged * simdgroups + book)
         .work(product_work(1, of.pairs, of.out, of.in))
         .step(*plan,
               {static_cast<std::uint32_t>(across),

@@ -12,6 +12,10 @@ void expert_matvec_packed(device const uint4* codes, device const uint2* scales,
                           device const uchar* weight, device const int* experts,
                           device const typename D::memory* bias, device typename D::memory* y,
                           constant ExpertPackedParams& p, threadgroup uint4* staged, Ctx ctx) {
+  if (uint(F::book) != 0u) {
+    fill_book<F>(staged + ctx.nsg * uint(Staging<F, kWhole, kAlignment>::vectors), ctx);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
   for (long pair = long(ctx.tg.y); pair < p.pairs; pair += long(ctx.ntg.y)) {
     uint expert = expert_of(experts, uint(pair), p);
     device typename D::memory* to = y + pair * p.outputs;

@@ -5,9 +5,11 @@
 // 16 codes, which products need where a weight's codes do not begin at 0. Where an element is no
 // finite number the scale is NaN, and so is all that is made of it.
 
+#include "kernels/blocks/bytes.h"
 #include "kernels/blocks/dot4.h"
 #include "kernels/blocks/elements.h"
 #include "kernels/blocks/strided.h"
+#include "kernels/formulas/packed/block.h"
 #include "kernels/packed/params.h"
 
 // Below it the reciprocal of a scale may be infinite: such elements are taken for 0.
@@ -70,6 +72,35 @@ struct CodedPiece {
   uint sums;  // of the first 16 and, above, of the last 16
 };
 
+// Puts codes in an order of formulas/packed/block.h. The lanes of a simdgroup call it together.
+template <int kOrder>
+HEARTH_INLINE void arrange_codes(thread CodedPiece& coded, uint piece) {
+  using namespace packed_formats;
+  uint first = coded.word[0], last = coded.word[1];
+  if (kOrder == split_order) {
+    coded.word[0] = pick_bytes(first, last, 0x6273u);
+    coded.word[1] = pick_bytes(first, last, 0x4051u);
+  } else if (kOrder == reversed_order) {
+    coded.word[0] = pick_bytes(first, first, 0x0123u);
+    coded.word[1] = pick_bytes(last, last, 0x0123u);
+  } else if (kOrder == unit_pairs_order) {
+    uint far_first = metal::simd_shuffle_xor(first, ushort(2));
+    uint far_last = metal::simd_shuffle_xor(last, ushort(2));
+    bool behind = (piece & 2u) != 0u;
+    coded.word[0] =
+        behind ? pick_bytes(far_first, first, 0x7362u) : pick_bytes(first, far_first, 0x5140u);
+    coded.word[1] =
+        behind ? pick_bytes(far_last, last, 0x7362u) : pick_bytes(last, far_last, 0x5140u);
+  } else if (kOrder == group_pairs_order) {
+    uint far_first = metal::simd_shuffle_xor(first, ushort(1));
+    uint far_last = metal::simd_shuffle_xor(last, ushort(1));
+    bool behind = (piece & 1u) != 0u;
+    uint low = behind ? far_last : first, high = behind ? last : far_first;
+    coded.word[0] = pick_bytes(low, high, 0x5140u);
+    coded.word[1] = pick_bytes(low, high, 0x7362u);
+  }
+}
+
 // Piece `piece` of a row; where it is not inside, nothing is read. The lanes of a unit, whose
 // pieces follow each other, call it together.
 template <typename D, bool kVectors>
@@ -110,7 +141,8 @@ HEARTH_INLINE CodedPiece code_piece(device const typename D::memory* x, uint pie
 // Of a row of `units` units: the first 16 codes of each, then the last 16 of each, by unit_place();
 // and a scale and the two sums of each. A thread makes 8 codes; all lanes of a simdgroup call it
 // together. kVectors: x is at a multiple of 16 bytes.
-template <typename D, bool kVectors, uint kTogether, uint kApart, typename Codes, typename Scales>
+template <typename D, bool kVectors, uint kTogether, uint kApart, int kOrder, typename Codes,
+          typename Scales>
 HEARTH_INLINE void code_row(device const typename D::memory* x, uint units, Codes codes,
                             Scales scales, uint index, uint threads) {
   uint count = units * 4u;  // pieces of 8
@@ -118,6 +150,7 @@ HEARTH_INLINE void code_row(device const typename D::memory* x, uint units, Code
     uint piece = first + (index & 31u);
     bool inside = piece < count;
     CodedPiece coded = code_piece<D, kVectors>(x, piece, inside);
+    arrange_codes<kOrder>(coded, piece);
     if (!inside) continue;
     uint place = unit_place<kTogether, kApart>(piece >> 2, units);
     put_half(codes, ((piece >> 1) & 1u) * unit_places(units) + place, piece & 1u, coded.word[0],
@@ -127,21 +160,22 @@ HEARTH_INLINE void code_row(device const typename D::memory* x, uint units, Code
 }
 
 // A threadgroup a row.
-template <typename D, uint kTogether, uint kApart, int kRank>
+template <typename D, uint kTogether, uint kApart, int kOrder, int kRank>
 void code_rows(device const typename D::memory* x, device uint4* codes, device uint2* scales,
                constant CodeRowsParams<kRank>& p, Ctx ctx) {
   long row = long(ctx.tg.x);
   uint units = uint(p.units);
   long places = row * long(unit_places(units));
-  code_row<D, false, kTogether, kApart>(x + offset_of<ulong, kRank>(ulong(row), p.x), units,
-                                        codes + places * 2, scales + places, ctx.tid.x, ctx.ntid.x);
+  code_row<D, false, kTogether, kApart, kOrder>(x + offset_of<ulong, kRank>(ulong(row), p.x), units,
+                                                codes + places * 2, scales + places, ctx.tid.x,
+                                                ctx.ntid.x);
 }
 
 // The same for products of tiles, which have a column for each row of x: a threadgroup a column,
 // the last ones like the last row. For each two units and each column lie four vectors, of which
 // vector t has words t and 4 + t of the first unit, then those of the second; scales of columns lie
 // side by side.
-template <typename D, int kRank>
+template <typename D, int kOrder, int kRank>
 void code_columns(device const typename D::memory* x, device uint* codes, device uint2* scales,
                   constant CodeRowsParams<kRank>& p, Ctx ctx) {
   uint column = ctx.tg.x, columns = ctx.ntg.x, count = uint(p.units) * 4u;
@@ -151,6 +185,7 @@ void code_columns(device const typename D::memory* x, device uint* codes, device
     uint piece = first + (ctx.tid.x & 31u);
     bool inside = piece < count;
     CodedPiece coded = code_piece<D, false>(from, piece, inside);
+    arrange_codes<kOrder>(coded, piece);
     if (!inside) continue;
     uint unit = piece >> 2;
     long vector = long((unit >> 1) * columns + column) * 4 + long(2u * (piece & 1u));

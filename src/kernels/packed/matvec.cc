@@ -37,18 +37,20 @@ constexpr std::int64_t kScaleBytes = 8;  // of a unit of x: a scale and two sums
 // Of a row's units: unit_places() of the text.
 std::int64_t unit_places(std::int64_t units) { return ceil_div(units, 4) * 4; }
 
-// F::together and F::apart of a format.
-struct LaneUnits {
-  int together, apart;
+// What a format's struct says.
+struct FormatTraits {
+  int together, apart, order, book;
 };
-LaneUnits lane_units(DType format) {
+FormatTraits format_traits(DType format) {
   switch (format) {
-#define HEARTH_LANE_UNITS(name, Struct)                                  \
+#define HEARTH_FORMAT_TRAITS(name, Struct)                               \
   case DType::name:                                                      \
     return {static_cast<int>(on_host::packed_formats::Struct::together), \
-            static_cast<int>(on_host::packed_formats::Struct::apart)};
-    HEARTH_PACKED_FORMATS(HEARTH_LANE_UNITS)
-#undef HEARTH_LANE_UNITS
+            static_cast<int>(on_host::packed_formats::Struct::apart),    \
+            static_cast<int>(on_host::packed_formats::Struct::order),    \
+            static_cast<int>(on_host::packed_formats::Struct::book)};
+    HEARTH_PACKED_FORMATS(HEARTH_FORMAT_TRAITS)
+#undef HEARTH_FORMAT_TRAITS
     default:
       throw std::logic_error("packed_linear: not a packed dtype");
   }
@@ -73,9 +75,10 @@ struct MatvecShape {
     const runtime::DeviceTraits& device = *signature.device;
     const std::int64_t common = runtime::common_traits().threadgroup_memory;
     const std::int64_t share = device.processor_memory * kMostSimdgroups * kSimdWidth / kRowThreads;
-    const std::int64_t budget = std::min(std::max(share, common), device.threadgroup_memory);
+    const std::int64_t book = book_vectors(format) * kVectorBytes;
+    const std::int64_t budget = std::min(std::max(share, common), device.threadgroup_memory) - book;
     codes_here = rows == 1 && coded + each <= budget;
-    const std::int64_t left = (codes_here ? budget - coded : common) / each;
+    const std::int64_t left = (codes_here ? budget - coded : common - book) / each;
     simdgroups = kMostSimdgroups;
     while (simdgroups > left) simdgroups /= 2;
   }
@@ -98,6 +101,12 @@ std::int64_t staged_vectors(DType format) {
   return (bytes + 2 * (kVectorBytes - 1)) / kVectorBytes + 1;
 }
 
+std::int64_t book_vectors(DType format) {
+  return ceil_div<std::int64_t>(format_traits(format).book, 4);
+}
+
+std::int64_t code_order(DType format) { return format_traits(format).order; }
+
 CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
   const StridedOperand from = strided_operand(x, 0);
   const auto [lines, steps] = merged_lines(x);
@@ -105,10 +114,11 @@ CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
   const std::int64_t places = unit_places(units);
   const CodedRows coded = {workspace(plan, rows * places * 2 * kVectorBytes),
                            workspace(plan, rows * places * kScaleBytes)};
-  const LaneUnits lane = lane_units(format);
+  const FormatTraits traits = format_traits(format);
   plan.add_step(KernelCall("packed/codes.metal", "code_rows",
-                           {dtype_struct(x.dtype), std::to_string(lane.together),
-                            std::to_string(lane.apart), std::to_string(lines.rank())})
+                           {dtype_struct(x.dtype), std::to_string(traits.together),
+                            std::to_string(traits.apart), std::to_string(traits.order),
+                            std::to_string(lines.rank())})
                     .read(dialect_type(x.dtype), "x", from.argument)
                     .write("uint4", "codes", coded.codes)
                     .write("uint2", "scales", coded.scales)
@@ -199,7 +209,9 @@ Prepared prepare_packed_matvec(const Signature& signature) {
       const std::int64_t places = unit_places(shape.units);
       call.threadgroup("uint4", "codes", 2 * places).threadgroup("uint2", "scales", places);
     }
-    return call.threadgroup("uint4", "staged", staged_vectors(shape.format) * shape.simdgroups)
+    return call
+        .threadgroup("uint4", "staged",
+                     staged_vectors(shape.format) * shape.simdgroups + book_vectors(shape.format))
         .work(product_work(1, shape.rows, shape.outputs, shape.units * kUnit))
         .step(*plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(layers)},
               {static_cast<std::uint32_t>(threads)}, most_threads, rare);

@@ -9,19 +9,18 @@
 // go along k in an order that depends on k alone.
 
 #include "kernels/blocks/dot4.h"
+#include "kernels/packed/books.metal"
 #include "kernels/packed/codes.metal"
-#include "kernels/packed/staged.metal"
 
 // The products of a unit of the weight, which begins with group g of `block`, with kRows units of
 // x, which lie at one place of the `places` that rows have.
 template <typename F, int kRows, typename Block, typename Codes, typename Scales>
-HEARTH_INLINE void add_unit(thread float* sums, Block block, uint g, uint place, Codes codes,
-                            Scales scales, uint places, uint rows) {
+HEARTH_INLINE void add_unit(thread float* sums, threadgroup const uint* book, Block block, uint g,
+                            uint place, Codes codes, Scales scales, uint places, uint rows) {
   const int kZero = int(F::zero);
   const bool kOneStep = F::step_elements == 32;
   uint weight[8];
-#pragma unroll
-  for (uint i = 0u; i < 8u; ++i) weight[i] = F::lifted(block, g + (i >> 2), i & 3u);
+  Book<F>::unit(book, block, g, weight);
   uint lift[2] = {F::lift(g), F::lift(g + 1u)};
   float step[2], least[2];
   step[0] = F::step(block, g);
@@ -77,7 +76,8 @@ HEARTH_INLINE void begin_rows(thread Stage& stage, device const uchar* weight, l
 }
 
 // The rows of a weight that begins at byte `base`, and is laid out as p says, with `rows` rows of
-// codes, after begin_rows(). Threadgroups along x share out the rows of the weight.
+// codes, after begin_rows(). The book of F lies behind what the simdgroups stage. Threadgroups
+// along x share out the rows of the weight.
 template <typename F, typename D, int kRows, bool kBias, bool kAdded, bool kWhole, int kAlignment,
           typename Params, typename Codes, typename Scales>
 HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
@@ -90,6 +90,7 @@ HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
   const uint kOfBlock = F::elements / kUnit, kTogether = F::together, kApart = F::apart;
   const bool kOneBlock = kTogether * kApart <= kOfBlock;
   threadgroup uint4* own = staged + ctx.sg * uint(Stage::vectors);
+  threadgroup const uint* book = (threadgroup const uint*)(staged + ctx.nsg * uint(Stage::vectors));
   uint units = uint(p.units), places = unit_places(units);
   long step = long(ctx.ntg.x) * ctx.nsg;
   long output = long(ctx.tg.x) * ctx.nsg + ctx.sg;
@@ -120,7 +121,7 @@ HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
         uint block = kOneBlock ? first_own / kOfBlock : u / kOfBlock;
         uint in_block = kOneBlock ? first_own % kOfBlock + behind : u % kOfBlock;
         uint place = first / kTogether + ctx.lane + 32u * (i / kTogether);
-        add_unit<F, kRows>(sums, Stage::block(own, lead, block), 2u * in_block,
+        add_unit<F, kRows>(sums, book, Stage::block(own, lead, block), 2u * in_block,
                            place + i % kTogether * (places / kTogether), codes, scales, places,
                            rows);
       }
@@ -128,7 +129,7 @@ HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
 #pragma unroll 1
       for (uint u = ctx.lane; u < count; u += 32u) {
         uint block = u / kOfBlock;
-        add_unit<F, kRows>(sums, Stage::block(own, lead, block), 2u * (u - block * kOfBlock),
+        add_unit<F, kRows>(sums, book, Stage::block(own, lead, block), 2u * (u - block * kOfBlock),
                            unit_place<kTogether, kApart>(first + u, units), codes, scales, places,
                            rows);
       }
@@ -161,8 +162,9 @@ void packed_matvec_row(device const typename D::memory* x, device const uchar* w
                        threadgroup uint2* scales, threadgroup uint4* staged, Ctx ctx) {
   Staging<F, kWhole, kAlignment> stage;
   begin_rows(stage, weight, p.base, p, ctx);
-  code_row<D, kVectors, F::together, F::apart>(x + offset_of<ulong, kRank>(0, p.x), uint(p.units),
-                                               codes, scales, ctx.tid.x, ctx.ntid.x);
+  fill_book<F>(staged + ctx.nsg * uint(stage.vectors), ctx);
+  code_row<D, kVectors, F::together, F::apart, F::order>(
+      x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales, ctx.tid.x, ctx.ntid.x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   multiply_rows<F, D, 1, kBias, kAdded, kWhole, kAlignment>(stage, weight, p.base, bias, added, y,
                                                             p, 1u, codes, scales, staged, ctx);
@@ -177,6 +179,10 @@ void packed_matvec_rows(device const uint4* codes, device const uint2* scales,
                         constant PackedMatvecParams<kRank>& p, threadgroup uint4* staged, Ctx ctx) {
   Staging<F, kWhole, kAlignment> stage;
   begin_rows(stage, weight, p.base, p, ctx);
+  if (uint(F::book) != 0u) {
+    fill_book<F>(staged + ctx.nsg * uint(stage.vectors), ctx);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
   long first = long(ctx.tg.y) * kRows, at = first * p.outputs;
   uint rows = uint(metal::min(p.rows - first, long(kRows)));
   multiply_rows<F, D, kRows, kBias, kAdded, kWhole, kAlignment>(

@@ -25,8 +25,8 @@ Prepared prepare_packed_matvec(const Signature& signature);
 bool fits_packed_tiles(const Signature& signature);
 Prepared prepare_packed_tiles(const Signature& signature);
 
-// x [.., in], input 0, in codes of 8 bits, in the order in
-// which lanes multiply a format's units: kernels/packed/codes.metal, a step of the plan.
+// x [.., in], input 0, in codes of 8 bits, in the order in which lanes multiply a format's units:
+// kernels/packed/codes.metal, a step of the plan.
 struct CodedRows {
   StepArgument codes, scales;  // of all rows, one after the other
 };
@@ -35,6 +35,11 @@ CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format);
 std::int64_t staged_units(DType format);
 // Vectors of 16 bytes of threadgroup memory in which a simdgroup stages a weight: Staging::vectors.
 std::int64_t staged_vectors(DType format);
+
+// Vectors of the copy of a format's codebook that a threadgroup has, and the order of codes:
+// F::book and F::order.
+std::int64_t book_vectors(DType format);
+std::int64_t code_order(DType format);
 
 // Floats to blocks of q8_0 and q4_0, and to and from codes of TurboQuant.
 bool accepts_quantize_blocks(const Signature& signature);

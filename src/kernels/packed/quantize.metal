@@ -9,11 +9,12 @@
 #include "kernels/packed/lanes.metal"
 #include "kernels/packed/params.h"
 
-// A half that is not larger than the largest one, as bytes.
+// A half that is not larger than the largest one, as bytes. Compilers for CUDA take the lowest byte
+// of its bits for a conversion of its value, so they get the bits above.
 HEARTH_INLINE void put_scale(device uchar* to, float scale) {
-  uint bits = uint(as_type<ushort>(half(scale)));
-  to[0] = uchar(bits & 255u);
-  to[1] = uchar(bits >> 8);
+  uint bits = uint(as_type<ushort>(half(scale))) * 0x00010001u;
+  to[0] = uchar((bits >> 16) & 255u);
+  to[1] = uchar(bits >> 24);
 }
 
 HEARTH_INLINE float inverse_or_zero(float x) {

@@ -84,7 +84,8 @@ Prepared prepare_packed_tiles(const Signature& signature) {
   const StepArgument codes = workspace(*plan, ceil_div(units, 2) * 2 * columns * kUnit);
   const StepArgument scales = workspace(*plan, units * columns * kTileScaleBytes);
   plan->add_step(
-      KernelCall("packed/codes.metal", "code_columns", {dtype, std::to_string(lines.rank())})
+      KernelCall("packed/codes.metal", "code_columns",
+                 {dtype, std::to_string(code_order(format)), std::to_string(lines.rank())})
           .read(type, "x", from.argument)
           .write("uint", "codes", codes)
           .write("uint2", "scales", scales)
@@ -109,7 +110,8 @@ Prepared prepare_packed_tiles(const Signature& signature) {
     const std::int64_t each = tile_vectors(format, tiles, whole, alignment);
     std::int64_t simdgroups =
         groups < kTilesForFew * processors(device) ? kManyTileSimdgroups : kFewTileSimdgroups;
-    while (simdgroups > 1 && simdgroups * each * kTileVector > device.threadgroup_memory) {
+    const std::int64_t book = book_vectors(format);
+    while (simdgroups > 1 && (simdgroups * each + book) * kTileVector > device.threadgroup_memory) {
       simdgroups /= 2;
     }
     const std::int64_t threads = simdgroups * kSimdWidth;
@@ -123,7 +125,7 @@ Prepared prepare_packed_tiles(const Signature& signature) {
         .read(type, "added", added >= 0 ? input_argument(signature, added) : from.argument)
         .write(type, "y", output_argument(signature))
         .constants(params)
-        .threadgroup("uint4", "staged", each * simdgroups)
+        .threadgroup("uint4", "staged", each * simdgroups + book)
         .work(product_work(1, rows, outputs, units * kUnit))
         .step(*plan, {static_cast<std::uint32_t>(groups)}, {static_cast<std::uint32_t>(threads)},
               tile_threads(format, tiles, whole), rare);

@@ -10,8 +10,8 @@
 // depends on k and on the number of simdgroups.
 
 #include "kernels/blocks/mma.h"
+#include "kernels/packed/books.metal"
 #include "kernels/packed/codes.metal"
-#include "kernels/packed/staged.metal"
 
 // The same bits as an int and as a float: an integer below 2^22, added to 3 * 2^22.
 constexpr constant int kIntegerBits = 0x4b400000;
@@ -187,11 +187,20 @@ struct ColumnCodes {
   }
 };
 
+// Codes of four elements as they are multiplied, not lifted.
+template <typename F, typename Block>
+HEARTH_INLINE uint codes_of_tile(threadgroup const uint* book, Block block, uint g, uint q) {
+  return int(F::order) != int(natural_order) || uint(F::book) != 0u
+             ? Book<F>::word(book, block, g, q)
+             : F::four(block, g, q);
+}
+
 // Adds the products of the units of a piece, which is staged.
 template <typename F, int kTiles, bool kWhole, int kAlignment>
-HEARTH_INLINE void multiply_piece(thread float* sums, threadgroup const uint4* own, long start,
-                                  long stride, uint last, thread const uint4* pair,
-                                  threadgroup const uint4* scales, uint lane) {
+HEARTH_INLINE void multiply_piece(thread float* sums, threadgroup const uint* book,
+                                  threadgroup const uint4* own, long start, long stride, uint last,
+                                  thread const uint4* pair, threadgroup const uint4* scales,
+                                  uint lane) {
   typedef TileStaging<F, kWhole, kAlignment> Stage;
   const uint kOfBlock = F::elements / kUnit, kPitch = uint(Stage::step_pitch);
   const bool kOneStep = Stage::one_step != 0;
@@ -217,10 +226,10 @@ HEARTH_INLINE void multiply_piece(thread float* sums, threadgroup const uint4* o
     StagedBlock<kAlignment> lower = Stage::block(own, lead_lower, row + 8u, u / kOfBlock);
     uint g = 2u * (u % kOfBlock);
     uint4 a;
-    a.x = F::four(upper, g, quarter);
-    a.y = F::four(lower, g, quarter);
-    a.z = F::four(upper, g + 1u, quarter);
-    a.w = F::four(lower, g + 1u, quarter);
+    a.x = codes_of_tile<F>(book, upper, g, quarter);
+    a.y = codes_of_tile<F>(book, lower, g, quarter);
+    a.z = codes_of_tile<F>(book, upper, g + 1u, quarter);
+    a.w = codes_of_tile<F>(book, lower, g + 1u, quarter);
 #pragma unroll
     for (uint n = 0u; n < uint(kTiles); ++n) {
       uint4 both = pair[(u >> 1) * uint(kTiles) + n];
@@ -255,6 +264,7 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
   const uint kColumns = uint(kTiles) * uint(kTileColumns);
   threadgroup uint4* own = staged + ctx.sg * (uint(Stage::steps_end) + 32u * uint(kTiles));
   threadgroup uint4* own_scales = own + uint(Stage::steps_end);
+  threadgroup uint4* book = staged + ctx.nsg * (uint(Stage::steps_end) + 32u * uint(kTiles));
   uint units = uint(p.units), step = ctx.nsg * uint(kTileUnits);
   long first = long(ctx.tg.x) * kTileRows;  // output
   uint last = uint(metal::min(p.outputs - first, long(kTileRows))) - 1u;
@@ -266,6 +276,10 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
   uint unit = ctx.sg * uint(kTileUnits);
   long start = row + long(ctx.sg) * Stage::bytes;
   if (unit < units) stage.load(weight, start, p.stride, last, units - unit, p.end, ctx.lane);
+  if (uint(F::book) != 0u) {
+    fill_book<F>(book, ctx);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+  }
 #pragma unroll 1
   for (; unit < units; unit += step) {
     stage.store(own, ctx.lane);
@@ -280,8 +294,8 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
 #pragma unroll
     for (uint n = 0u; n < uint(kTiles); ++n) own_scales[32u * n + ctx.lane] = x.scales[n];
     metal::simdgroup_barrier(mem_flags::mem_threadgroup);
-    multiply_piece<F, kTiles, kWhole, kAlignment>(sums, own, start, p.stride, last, x.pair,
-                                                  own_scales, ctx.lane);
+    multiply_piece<F, kTiles, kWhole, kAlignment>(sums, (threadgroup const uint*)book, own, start,
+                                                  p.stride, last, x.pair, own_scales, ctx.lane);
     metal::simdgroup_barrier(mem_flags::mem_threadgroup);
     start = next;
   }

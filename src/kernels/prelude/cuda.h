@@ -101,6 +101,17 @@ HEARTH_INLINE uint kept(uint value) {
   return value + ((processor + lane_index()) >> 31);
 }
 
+// Two halves a word, rounded once.
+#define HEARTH_HAS_HALF_PAIRS 1
+HEARTH_INLINE uint half_differences(uint a, uint b) {
+  asm("sub.rn.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+  return a;
+}
+HEARTH_INLINE uint half_products(uint a, uint b) {
+  asm("mul.rn.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+  return a;
+}
+
 // What is read once, and shall not take the nearest cache from what is read again.
 #define HEARTH_HAS_READ_ONCE 1
 HEARTH_INLINE uint4 read_once(const uint4* from) {

@@ -6,9 +6,11 @@
 //                              each, the first in the lowest bits
 //   F::code(block, e)          the code of element e
 //   F::lifted(block, g, q)     the codes as they lie, shifted up by F::lift(g) bits, still in 8
-//   bits F::together, F::apart      how many units of 32 elements, each that many units behind the
-//   one
+//                              bits
+//   F::together, F::apart      how many units of 32 elements, each that many units behind the one
 //                              before, share most bytes
+//   F::book, F::order          words of a copy of its codebook that kernels look up, 0 of most;
+//                              how kernels order the codes that they multiply
 //   F::step(block, g)          the step of group g: of elements 16 g to 16 g + 15
 //   F::step_elements           32 where steps of groups 2 u and 2 u + 1 are the same, and what is
 //                              subtracted; else 16
@@ -74,19 +76,33 @@ HEARTH_INLINE uint signed_codes(uint zero, uint magnitudes, uint negative) {
 }
 
 #if HEARTH_HAS_PICK4
-// Bytes of a table of 16, in four words, by the low (shift 0) or the high (4) nibbles of a word.
-HEARTH_INLINE uint pick_by_nibbles(uint word, uint shift, uint t0, uint t1, uint t2, uint t3) {
+// Bytes of a table of 16, in four words, by the nibbles of a word: those of the first two bytes and
+// those of the last two. Where much is looked up, t0 and t2 are metal::kept().
+HEARTH_INLINE uint2 pick_by_halves(uint word, uint t0, uint t1, uint t2, uint t3) {
   // Places within a half of the table, and of a nibble's top bit, which half.
   uint places = word & 0x77777777u, halves = ((word & 0x88888888u) >> 1) | 0x32103210u;
-  uint low0 = metal::kept(t0), high0 = metal::kept(t2);
-  uint first =
-      metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places), halves);
+  uint first = metal::pick4(metal::pick4(t0, t1, places), metal::pick4(t2, t3, places), halves);
   places >>= 16;
   uint last =
-      metal::pick4(metal::pick4(low0, t1, places), metal::pick4(high0, t3, places), halves >> 16);
-  return metal::pick4(first, last, shift == 0u ? 0x6420u : 0x7531u);
+      metal::pick4(metal::pick4(t0, t1, places), metal::pick4(t2, t3, places), halves >> 16);
+  return uint2(first, last);
+}
+// The same by the low (shift 0) or the high (4) nibbles of a word.
+HEARTH_INLINE uint pick_by_nibbles(uint word, uint shift, uint t0, uint t1, uint t2, uint t3) {
+  uint2 picked = pick_by_halves(word, t0, t1, t2, t3);
+  return metal::pick4(picked.x, picked.y, shift == 0u ? 0x6420u : 0x7531u);
+}
+// Bytes of a table of eight, in two words, by the bytes of a word, which are below 8.
+HEARTH_INLINE uint pick_by_bytes(uint word, uint t0, uint t1) {
+  return metal::pick4(metal::pick4(t0, t1, word), metal::pick4(t0, t1, word >> 16), 0x6420u);
 }
 #endif
+
+// Orders of codes. Of eight in two words: as they are; elements 3, 7, 2, 6 and 1, 5, 0, 4; elements
+// 3, 2, 1, 0 and 7, 6, 5, 4. Of bytes that hold two codes, where word q has bytes 4 q to 4 q + 3 of
+// elements i and i + 16 or i + 8: those of two bytes after those of the other two, in words q and
+// 4 + q of a unit, or in words 2 q and 2 q + 1 of a group.
+enum { natural_order, split_order, reversed_order, unit_pairs_order, group_pairs_order };
 
 // The base of format F.
 template <class F, uint kElements, uint kBytes, int kZero>
@@ -96,6 +112,7 @@ struct Format {
   enum { has_least = 0 };
   enum { step_elements = 32 };
   enum { together = 2, apart = 1 };
+  enum { book = 0, order = natural_order };
 
   static HEARTH_INLINE uint lift(uint) { return 0u; }
   template <class Bytes>

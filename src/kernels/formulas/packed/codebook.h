@@ -36,6 +36,7 @@ HEARTH_INLINE uint iq3_s_magnitudes(uint entry) { return kFour + (spread_nibbles
 // d [2], then for 32 elements each 4 entries of 8 bits, and a word: 4 times 7 signs, and 4 bits of
 // scale.
 struct IQ2_XXS : Format<IQ2_XXS, 256u, 66u, 43> {
+  enum { book = 256, order = split_order };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     uint at = 2u + 8u * (g >> 1);
@@ -53,6 +54,7 @@ struct IQ2_XXS : Format<IQ2_XXS, 256u, 66u, 43> {
 
 // d [2], qs [64], scales [8]: 9 bits of entry and 7 signs for 8 elements, 4 bits of scale for 16.
 struct IQ2_XS : Format<IQ2_XS, 256u, 74u, 43> {
+  enum { book = 512, order = split_order };
   enum { step_elements = 16 };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
@@ -68,6 +70,7 @@ struct IQ2_XS : Format<IQ2_XS, 256u, 74u, 43> {
 
 // d [2], qs [32], signs [32], qh [8], scales [8]: entries of 8 bits and, in qh, 2 more.
 struct IQ2_S : Format<IQ2_S, 256u, 82u, 43> {
+  enum { book = 1024, order = split_order };
   enum { step_elements = 16 };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
@@ -86,6 +89,7 @@ struct IQ2_S : Format<IQ2_S, 256u, 82u, 43> {
 
 // d [2], qs [64], signs and scales [32]: a word for 32 elements, as of iq2_xxs.
 struct IQ3_XXS : Format<IQ3_XXS, 256u, 98u, 62> {
+  enum { book = 256, order = reversed_order };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     uint word = word_at(block, 66u + 4u * (g >> 1));
@@ -103,6 +107,7 @@ struct IQ3_XXS : Format<IQ3_XXS, 256u, 98u, 62> {
 // d [2], qs [64], qh [8], signs [32], scales [4]: entries of 8 bits and, in qh, one more; 4 bits of
 // scale for 32 elements.
 struct IQ3_S : Format<IQ3_S, 256u, 110u, 15> {
+  enum { book = 512, order = reversed_order };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     uint high = (byte_at(block, 66u + (g >> 1)) >> (4u * (g & 1u) + q)) & 1u;
@@ -126,6 +131,7 @@ HEARTH_INLINE uint iq1_codes(uint entry, uint half_of_eight, uint is_less) {
 // d [2], qs [32], qh [16]: entries of 8 bits; for 32 elements a pair: 3 more bits of each of 4
 // entries, 3 bits of scale, and whether the eighth is subtracted.
 struct IQ1_S : Format<IQ1_S, 256u, 50u, 9> {
+  enum { book = 2048, order = natural_order };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     uint eighth = 2u * g + (q >> 1);
@@ -143,6 +149,7 @@ struct IQ1_S : Format<IQ1_S, 256u, 50u, 9> {
 // qs [32], qh [16], scales [8]: entries of 8 bits, for each 4 bits: 3 more, and whether the eighth
 // is subtracted. Four pairs have 3 bits of scale for 16 elements each, and a quarter of d.
 struct IQ1_M : Format<IQ1_M, 256u, 56u, 9> {
+  enum { book = 2048, order = natural_order };
   enum { step_elements = 16 };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {

@@ -10,7 +10,8 @@ namespace packed_formats {
 // plus x - 4 from 4 on, and 2 more of 7.
 HEARTH_INLINE uint float4_codes(uint word, uint shift) {
 #if HEARTH_HAS_PICK4
-  return pick_by_nibbles(word, shift, 0x0f0e0d0cu, 0x18141210u, 0x090a0b0cu, 0x00040608u);
+  return pick_by_nibbles(word, shift, metal::kept(0x0f0e0d0cu), 0x18141210u,
+                         metal::kept(0x090a0b0cu), 0x00040608u);
 #else
   uint nibbles = (word >> shift) & (15u * kFour);
   uint low = nibbles & (3u * kFour);
@@ -23,6 +24,7 @@ HEARTH_INLINE uint float4_codes(uint word, uint shift) {
 
 // e [1], qs [16]: times 2^(e - 128); byte j holds elements j and j + 16.
 struct MXFP4 : Format<MXFP4, 32u, 17u, 12> {
+  enum { order = unit_pairs_order };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     return float4_codes(word_at(block, 1u + 4u * q), 4u * g);
@@ -38,6 +40,7 @@ struct MXFP4 : Format<MXFP4, 32u, 17u, 12> {
 // bit is ignored and whose 0x7f is 0; then 8 bytes, of which byte j holds elements j and j + 8.
 struct NVFP4 : Format<NVFP4, 64u, 36u, 12> {
   enum { step_elements = 16 };
+  enum { order = group_pairs_order };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes block, uint g, uint q) {
     uint word = word_at(block, 4u + 8u * g + 4u * (q & 1u));

@@ -47,9 +47,13 @@ struct Turbo2 : TurboRow {
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes row, uint b, uint g, uint q) {
     uint word = word_at(row, 4u + 8u * b + 4u * (q & 1u)) >> (4u * g + 2u * (q >> 1));
+#if HEARTH_HAS_PICK4
+    return pick_by_bytes(word & (3u * kFour), 0xffa65a01u, 0u);
+#else
     return uint(kTurboCodes2[word & 3u]) | (uint(kTurboCodes2[(word >> 8) & 3u]) << 8) |
            (uint(kTurboCodes2[(word >> 16) & 3u]) << 16) |
            (uint(kTurboCodes2[(word >> 24) & 3u]) << 24);
+#endif
   }
 };
 
@@ -60,9 +64,13 @@ struct Turbo3 : TurboRow {
     uint low = word_at(row, 4u + 12u * b + 4u * (q & 1u)) >> (4u * g + 2u * (q >> 1));
     uint third = spread_bits(nibble_at(row, 12u + 12u * b, 4u * g + q)) << 2;
     uint word = (low & (3u * kFour)) | third;
+#if HEARTH_HAS_PICK4
+    return pick_by_bytes(word, 0x7358390eu, 0xf2c7a88du);
+#else
     return uint(kTurboCodes3[word & 7u]) | (uint(kTurboCodes3[(word >> 8) & 7u]) << 8) |
            (uint(kTurboCodes3[(word >> 16) & 7u]) << 16) |
            (uint(kTurboCodes3[(word >> 24) & 7u]) << 24);
+#endif
   }
 };
 
@@ -70,10 +78,15 @@ struct Turbo4 : TurboRow {
   enum { bytes = 16 };
   template <class Bytes>
   static HEARTH_INLINE uint four(Bytes row, uint b, uint g, uint q) {
+#if HEARTH_HAS_PICK4
+    return pick_by_nibbles(word_at(row, 4u + 16u * b + 4u * q), 4u * g, 0x50423118u, 0x7b71675cu,
+                           0xa4998f85u, 0xe8cfbeb0u);
+#else
     uint word = word_at(row, 4u + 16u * b + 4u * q) >> (4u * g);
     return uint(kTurboCodes4[word & 15u]) | (uint(kTurboCodes4[(word >> 8) & 15u]) << 8) |
            (uint(kTurboCodes4[(word >> 16) & 15u]) << 16) |
            (uint(kTurboCodes4[(word >> 24) & 15u]) << 24);
+#endif
   }
 };
 
