@@ -9,6 +9,7 @@
 #include "models/language/load_model.h"
 #include "models/language/text_encoder.h"
 #include "tools/commands.h"
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -18,7 +19,7 @@ constexpr std::uint64_t kMaxTexts = std::uint64_t{1} << 30;  // bytes of standar
 constexpr std::size_t kTextsAtOnce = 32;
 
 struct EmbedArguments {
-  std::string model, device;
+  ModelArguments model;
   std::vector<std::string> texts;
 };
 
@@ -44,10 +45,9 @@ void write_vectors(const Array& vectors) {
 }
 
 void run_embed(const EmbedArguments& arguments) {
-  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
-  Device::set_default(device);
+  const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
-      models::load_language_model(arguments.model, {.device = device});
+      models::load_language_model(arguments.model.path, load_options(arguments.model, device));
   std::vector<std::string> texts = arguments.texts;
   if (texts.empty()) {
     const auto bytes = io::read_file("/dev/stdin", kMaxTexts);
@@ -68,10 +68,11 @@ void add_embed(CommandLine& line) {
   auto arguments = std::make_shared<EmbedArguments>();
   Command command =
       line.add_command("embed", "Texts as vectors of length 1, one JSON array a line");
-  command.option("--model", arguments->model, "GGUF file or folder of an encoder").required();
-  command.option("--text", arguments->texts,
+  add_model_option(command, arguments->model, "GGUF file or folder of an encoder").required();
+  command.option("-p,--text,--prompt", arguments->texts,
                  "A text; may be given again [lines of standard input]");
-  command.option("--device", arguments->device, "See `hearth devices`");
+  add_context_option(command, arguments->model, "Tokens of a text at most [the model's]");
+  add_compute_options(command, arguments->model);
   command.action([arguments] { run_embed(*arguments); });
 }
 

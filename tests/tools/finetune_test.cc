@@ -11,7 +11,7 @@
 #include "hearth/models.h"
 #include "models/language/text_loss.h"
 #include "models/texts_alone.h"
-#include "tools/lm/adapter_options.h"
+#include "tools/lm/model_options.h"
 #include "tools/lm/adapter_trainer.h"
 #include "tools/lm/training_texts.h"
 #include "tools/tool_folder.h"
@@ -45,19 +45,25 @@ GgufMetadata signs_metadata(std::int32_t vocabulary) {
           {"tokenizer.ggml.scores", std::vector<float>(texts.size(), 0)}};
 }
 
-TEST(AdapterOptions, ReadsPathsAndScales) {
-  const auto files = adapter_files({"a.gguf", "b:0.5", "c:x", "d:-2", "e:", "f:1:0.25"});
+class AdapterOptions : public ToolFolder {};
+
+TEST_F(AdapterOptions, ReadsPathsAndScales) {
+  for (const char* name : {"a.gguf", "b", "c:x", "d", "e:", "f:1"}) std::ofstream(path(name)) << name;
+  const auto files = adapter_files({path("a.gguf"), path("b:0.5"), path("c:x"), path("d:-2"),
+                                    path("e:"), path("f:1:0.25")});
   ASSERT_EQ(files.size(), 6u);
-  EXPECT_EQ(files[0].path, "a.gguf");
+  EXPECT_EQ(files[0].path, path("a.gguf"));
   EXPECT_EQ(files[0].scale, 1);
-  EXPECT_EQ(files[1].path, "b");
+  EXPECT_EQ(files[1].path, path("b"));
   EXPECT_EQ(files[1].scale, 0.5);
-  EXPECT_EQ(files[2].path, "c:x");
+  EXPECT_EQ(files[2].path, path("c:x"));
   EXPECT_EQ(files[3].scale, -2);
-  EXPECT_EQ(files[4].path, "e:");
-  EXPECT_EQ(files[5].path, "f:1");
+  EXPECT_EQ(files[4].path, path("e:"));
+  EXPECT_EQ(files[5].path, path("f:1"));
   EXPECT_EQ(files[5].scale, 0.25);
   EXPECT_NE(error_of([] { adapter_files({":2"}); }), "");
+  EXPECT_NE(error_of([&] { adapter_files({path("none")}); }).find("--lora: no such file; got"),
+            std::string::npos);
 }
 
 TrainingTexts::Text counting(int count, std::int32_t first) {

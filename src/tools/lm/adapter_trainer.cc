@@ -6,6 +6,8 @@
 #include "hearth/error.h"
 #include "hearth/grad.h"
 #include "models/language/text_loss.h"
+#include "tools/lm/chat_template_option.h"
+#include "tools/lm/model_options.h"
 
 namespace hearth::tools {
 namespace {
@@ -42,11 +44,8 @@ models::LoadedModel load_trained(const FinetuneOptions& options, const models::M
                                                                  .adapters = options.adapters,
                                                                  .low_rank = adapter.finder()}),
                              models::read_tokenizer(files.tokenizer), files.chat_template};
-  if (!loaded.model.config.is_causal) {
-    throw Error(ErrorCode::unsupported, options.model + ": finetune: an encoder; got one of " +
-                                            loaded.model.config.architecture +
-                                            ", expected a causal model");
-  }
+  require_causal(loaded, options.model, "finetune");
+  set_chat_template(loaded, options.chat_template);
   static_cast<void>(adapter.adapter());  // throws where nothing is trained
   return loaded;
 }

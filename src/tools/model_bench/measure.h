@@ -19,7 +19,7 @@ struct ModelBenchOptions {
   std::int64_t batch = 1;     // sequences that write side by side
   std::int64_t repeat = 5;
   std::int64_t piece = 512;      // rows of a pass over a prompt at most
-  models::CacheType cache = {};  // of keys and values
+  models::CacheType keys = {}, values = {};  // what caches hold them as
 };
 
 struct ModelBenchRow {

@@ -78,6 +78,18 @@ Differences differences(const std::string& first, const std::string& second) {
   return {lacking_in(b, a), lacking_in(a, b)};
 }
 
+// The settings without how long a run is.
+std::string without_length(const std::string& run) {
+  const std::optional<JsonValue> read = parse_json(run);
+  const JsonObject* const fields = read ? std::get_if<JsonObject>(&*read) : nullptr;
+  if (fields == nullptr) return run;
+  JsonObject rest;
+  for (const auto& [key, value] : *fields) {
+    if (key != "steps" && key != "seconds") rest.emplace_back(key, value);
+  }
+  return json_text(rest);
+}
+
 bool take_prefix(std::string& name, std::string_view prefix) {
   if (name.compare(0, prefix.size(), prefix) != 0) return false;
   name.erase(0, prefix.size());
@@ -140,12 +152,17 @@ RunState load_checkpoint(const std::string& folder,
                          optim::Optimizer& optimizer, const RunSettings& settings, Device device) {
   const std::string path = checkpoint_path(folder);
   SafetensorsContents contents = require_checkpoint(load_safetensors(path, device), path);
-  const std::string& run = checkpoint_entry(contents, "run", path);
-  if (run != settings.run) {
-    const auto [got, expected] = differences(run, settings.run);
+  const auto compared = [&](const std::string& run) {
+    return settings.ignores_length ? without_length(run) : run;
+  };
+  const std::string run = compared(checkpoint_entry(contents, "run", path));
+  const std::string own = compared(settings.run);
+  if (run != own) {
+    const auto [got, expected] = differences(run, own);
     throw Error(ErrorCode::invalid_argument,
                 path + ": checkpoint of another run; got " + got + ", expected " + expected +
-                    " (--fresh starts over, --out names another folder)");
+                    " (--fresh starts over, --out names another folder, --resume takes another "
+                    "number of steps)");
   }
   RunState state;
   state.step = number<std::int64_t>(contents, "step", path);

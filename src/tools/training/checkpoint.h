@@ -27,6 +27,7 @@ struct RunState {
 struct RunSettings {
   std::string run;     // all that its result depends on
   std::string config;  // of the model, for those who load it
+  bool ignores_length = false;  // the checkpoint's "steps" and "seconds" do not count
 };
 
 std::string checkpoint_path(const std::string& folder);

@@ -61,7 +61,13 @@ void TrainingRun::open(JsonObject settings, const std::string& config) {
       {"seconds", options_.seconds},
   };
   settings.insert(settings.end(), shared.begin(), shared.end());
-  settings_ = {json_text(settings), config};
+  settings_ = {json_text(settings), config, options_.resume};
+  if (options_.resume && (options_.fresh || !has_checkpoint(options_.out))) {
+    throw Error(ErrorCode::invalid_argument,
+                "train: nothing to resume; got " +
+                    (options_.fresh ? std::string("--fresh too") : "no " + checkpoint_path(options_.out)) +
+                    ", expected a run that was stopped");
+  }
   make_folder(options_.out);
   if (options_.fresh) {
     std::error_code ignored;
@@ -70,6 +76,7 @@ void TrainingRun::open(JsonObject settings, const std::string& config) {
   if (has_checkpoint(options_.out)) {
     state_ = load_checkpoint(options_.out, trained(), optimizer_, settings_, device_);
     generator() = state_.generator;
+    write_note(options_.out + ": goes on from step " + std::to_string(state_.step) + "\n");
   }
   if (!config.empty()) io::replace_file(options_.out + "/config.json", config);
 }

@@ -32,6 +32,9 @@ struct RunOptions {
   std::int64_t checkpoint_every = 200;  // steps
   std::int64_t evaluate_every = 0;      // steps; 0: a tenth of them
   bool fresh = false;                   // forget a checkpoint that is there
+  // Go on from one, which must be there, and may have been made for another number of steps: what
+  // is left of these then follows the rate that they have.
+  bool resume = false;
   std::string device;                   // empty: the default
 };
 
