@@ -61,8 +61,9 @@ BenchedModel model_to_bench(const BenchModelArguments& arguments, Device device,
     save_gguf(arguments.save, files.contents.arrays, metadata);
   }
   BenchedModel made;
-  made.name = arguments.model.path.empty() ? arguments.shape + " " + arguments.type
-                                           : std::filesystem::path(arguments.model.path).filename().string();
+  made.name = arguments.model.path.empty()
+                  ? arguments.shape + " " + arguments.type
+                  : std::filesystem::path(arguments.model.path).filename().string();
   for (const NamedArray& each : files.contents.arrays) {
     made.bytes += bytes_of(each.array.dtype(), each.array.size());
     made.parameters += each.array.size();
@@ -85,7 +86,8 @@ void run_bench_model(const BenchModelArguments& arguments) {
                     std::string(arguments.model.path.empty() ? "neither" : "both") +
                     ", expected --model or --shape");
   }
-  if (arguments.drafts.count() > 0 && (arguments.model.path.empty() || arguments.options.tokens == 0)) {
+  if (arguments.drafts.count() > 0 &&
+      (arguments.model.path.empty() || arguments.options.tokens == 0)) {
     throw Error(
         ErrorCode::invalid_argument,
         "bench-model: drafts of nothing; got no --model or --tokens 0, expected a model with "

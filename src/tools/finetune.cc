@@ -52,8 +52,7 @@ void add_finetune(CommandLine& line) {
       "Train a low-rank adapter of a language model on a text; goes on where a run "
       "of the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 20;
-  command
-      .option("-m,--model,model", options.model, "GGUF file, or folder of Hugging Face or MLX")
+  command.option("-m,--model,model", options.model, "GGUF file, or folder of Hugging Face or MLX")
       .value_name("FILE")
       .required();
   command

@@ -25,7 +25,9 @@ void add_info(CommandLine& line) {
   Command command = line.add_command(
       "info", "Show what is in a file of GGUF or safetensors, or a folder of a model");
   const auto arguments = std::make_shared<Arguments>();
-  command.option("-m,--model,file", arguments->file, "Of a split model any of its files, or its folder")
+  command
+      .option("-m,--model,file", arguments->file,
+              "Of a split model any of its files, or its folder")
       .required();
   command.flag("--tensors", arguments->options.tensors, "List the tensors");
   command.flag("--all", arguments->options.all,

@@ -100,21 +100,20 @@ void run_perplexity(const PerplexityArguments& arguments) {
   std::int64_t done = 0;
   const CacheTypes caches = cache_types(arguments.model);
   const models::CacheType own = dtype_from_name(arguments.model.dtype);
-  models::score_windows(loaded.model, windows, caches.keys.value_or(own),
-                        caches.values.value_or(own),
-                        [&](const Array& scores, std::span<const std::int32_t> next) {
-                          perplexity.add(scores, next);
-                          const auto count = static_cast<std::int64_t>(next.size());
-                          if (base) {
-                            divergence.add(to_device(narrow(base->scores, 0, done, count), device),
-                                           scores);
-                          }
-                          if (!arguments.save.empty()) {
-                            saved.push_back(to_device(scores, Device::cpu()));
-                            saved.back().eval();
-                          }
-                          done += count;
-                        });
+  models::score_windows(
+      loaded.model, windows, caches.keys.value_or(own), caches.values.value_or(own),
+      [&](const Array& scores, std::span<const std::int32_t> next) {
+        perplexity.add(scores, next);
+        const auto count = static_cast<std::int64_t>(next.size());
+        if (base) {
+          divergence.add(to_device(narrow(base->scores, 0, done, count), device), scores);
+        }
+        if (!arguments.save.empty()) {
+          saved.push_back(to_device(scores, Device::cpu()));
+          saved.back().eval();
+        }
+        done += count;
+      });
   write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
             decimal(perplexity.error(), 4) + " of " + std::to_string(perplexity.tokens()) +
             " tokens in " + std::to_string(windows.size()) + " windows of " +
@@ -136,7 +135,8 @@ void add_perplexity(CommandLine& line) {
   add_context_option(command, arguments->model, "Tokens of a window, whose second half is scored")
       .range(4, std::int64_t{1} << 24)
       .show_default();
-  command.option("--windows,--chunks", arguments->windows, "At most so many [all that the text has]")
+  command
+      .option("--windows,--chunks", arguments->windows, "At most so many [all that the text has]")
       .range(1, std::int64_t{1} << 24);
   command
       .option("--save-base", arguments->save,

@@ -9,8 +9,8 @@
 #include "core/quoted.h"
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
-#include "tools/lm/model_options.h"
 #include "tools/lm/load_model.h"
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 #include "tools/progress_bar.h"
 

@@ -74,10 +74,10 @@ void check_context(const ServeArguments& arguments, std::int64_t wanted, std::in
   const bool is_asked = arguments.writer.model.context > 0;
   if (got >= std::max(wanted, arguments.writer.model.context)) return;
   const std::string memory = "--memory " + std::to_string(arguments.memory) + " MiB holds no more";
-  const std::string why =
-      got < wanted ? memory + "; --memory " + std::to_string(memory_for(arguments, wanted, got)) +
-                         " holds a whole text"
-                   : "the model has no more positions";
+  const std::string why = got < wanted ? memory + "; --memory " +
+                                             std::to_string(memory_for(arguments, wanted, got)) +
+                                             " holds a whole text"
+                                       : "the model has no more positions";
   report_context("serve", is_asked ? arguments.writer.model.context : wanted, got, is_asked, why);
 }
 
@@ -129,7 +129,8 @@ void add_serve(CommandLine& line) {
       line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
   add_model_option(command, arguments->writer.model, "GGUF file, or folder of Hugging Face or MLX")
       .required();
-  command.option("-a,--name,--alias", arguments->name, "What clients call the model [that of the file]");
+  command.option("-a,--name,--alias", arguments->name,
+                 "What clients call the model [that of the file]");
   command.option("--host", arguments->host, "Address to listen on; 0.0.0.0: all of the machine")
       .show_default();
   command.option("--port", arguments->port, "Port; 0: one that is free")

@@ -91,8 +91,8 @@ TEST(QuantizeTypes, MixesAreThoseOfTheirNames) {
     int found = 0;
     for (int layer = 0; layer < 32; ++layer) {
       const std::string name = "blk." + std::to_string(layer) + "." + matrix + ".weight";
-      const DType dtype = quantized_dtype(quantize_type_from_name(type), name, {512, 256},
-                                          DType::f32, 32, true);
+      const DType dtype =
+          quantized_dtype(quantize_type_from_name(type), name, {512, 256}, DType::f32, 32, true);
       found += dtype == wanted ? 1 : 0;
     }
     return found;

@@ -80,7 +80,8 @@ TEST_F(CommandOptions, PromptsComeFromFilesAndStandardInput) {
 }
 
 TEST_F(CommandOptions, ASeedIsSaidAndDrawsTheSameAgain) {
-  const std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p", sign(5), "-n", "12"};
+  const std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p",
+                                              sign(5),    "-n",           "12"};
   const Outcome first = run(arguments);
   ASSERT_EQ(first.status, 0) << first.err;
   std::smatch found;
@@ -150,7 +151,7 @@ TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
 }
 
 TEST_F(CommandOptions, StopsMayBeWrittenAsInC) {
-  const std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p", sign(5),
+  const std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p",     sign(5),
                                               "-n",       "12",           "--temp", "0"};
   const std::string text = written(arguments);
   auto stopped = arguments;
@@ -163,8 +164,7 @@ TEST_F(CommandOptions, StopsMayBeWrittenAsInC) {
 TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
   write_signs_model(path("long.gguf"), "qwen3", kSignsTemplate,
                     {{"qwen3.context_length", std::uint32_t{100'000}}});
-  const Outcome talked =
-      run({"chat", path("long.gguf"), "-n", "2", "--temp", "0"}, sign(5) + "\n");
+  const Outcome talked = run({"chat", path("long.gguf"), "-n", "2", "--temp", "0"}, sign(5) + "\n");
   EXPECT_EQ(talked.err,
             "chat: 8192 tokens of context, of the model's 100000: --context has more\n");
   EXPECT_EQ(run({"chat", path("long.gguf"), "-c", "9000", "-n", "2", "--temp", "0"}, "").err, "");

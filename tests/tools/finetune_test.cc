@@ -11,8 +11,8 @@
 #include "hearth/models.h"
 #include "models/language/text_loss.h"
 #include "models/texts_alone.h"
-#include "tools/lm/model_options.h"
 #include "tools/lm/adapter_trainer.h"
+#include "tools/lm/model_options.h"
 #include "tools/lm/training_texts.h"
 #include "tools/signs_model.h"
 #include "tools/tool_folder.h"
@@ -26,9 +26,10 @@ using models::kNoTarget;
 class AdapterOptions : public ToolFolder {};
 
 TEST_F(AdapterOptions, ReadsPathsAndScales) {
-  for (const char* name : {"a.gguf", "b", "c:x", "d", "e:", "f:1"}) std::ofstream(path(name)) << name;
-  const auto files = adapter_files({path("a.gguf"), path("b:0.5"), path("c:x"), path("d:-2"),
-                                    path("e:"), path("f:1:0.25")});
+  for (const char* name : {"a.gguf", "b", "c:x", "d", "e:", "f:1"})
+    std::ofstream(path(name)) << name;
+  const auto files = adapter_files(
+      {path("a.gguf"), path("b:0.5"), path("c:x"), path("d:-2"), path("e:"), path("f:1:0.25")});
   ASSERT_EQ(files.size(), 6u);
   EXPECT_EQ(files[0].path, path("a.gguf"));
   EXPECT_EQ(files[0].scale, 1);
@@ -191,9 +192,9 @@ TEST_F(Finetune, ResumesWithMoreStepsOnlyWhereAsked) {
 }
 
 TEST_F(Finetune, AnotherTemplateWritesTheConversations) {
-  std::ofstream(path("chats.jsonl")) << "{\"messages\": [{\"role\": \"user\", \"content\": \""
-                                     << sign(5) << "\"}, {\"role\": \"assistant\", \"content\": \""
-                                     << sign(7) << "\"}]}\n";
+  std::ofstream(path("chats.jsonl"))
+      << "{\"messages\": [{\"role\": \"user\", \"content\": \"" << sign(5)
+      << "\"}, {\"role\": \"assistant\", \"content\": \"" << sign(7) << "\"}]}\n";
   write_signs_model(path("plain.gguf"), "qwen3", "");
   FinetuneOptions plain = options("out");
   plain.model = path("plain.gguf");

@@ -140,7 +140,8 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
   const Outcome brief = run({"bench-model", path("m.gguf"), "-p", "8", "-n", "2", "-d", "3", "-b",
                              "4", "-r", "1", "-t", "1", "--cache-type-v", "F16", "-o", "csv"});
   EXPECT_EQ(brief.status, 0) << brief.err;
-  EXPECT_NE(brief.out.find("\"f32\",\"f16\",\"4\",\"3\",\"pp8 @ d3\""), std::string::npos) << brief.out;
+  EXPECT_NE(brief.out.find("\"f32\",\"f16\",\"4\",\"3\",\"pp8 @ d3\""), std::string::npos)
+      << brief.out;
   EXPECT_EQ(check::text(document, "model"), "m.gguf");
   EXPECT_EQ(*check::member(document, "threads"), JsonValue(std::int64_t{1}));
   EXPECT_EQ(*check::member(document, "parameters"), JsonValue(parameters_of(model_shape("tiny"))));

@@ -177,7 +177,8 @@ TEST(SamplingFields, AreInTheDocs) {
   std::ifstream file(check::source_dir() / "docs/inference.md");
   std::stringstream page;
   page << file.rdbuf();
-  std::string table = "| option | field | default | range | what it does |\n| --- | --- | --- | --- | --- |\n";
+  std::string table =
+      "| option | field | default | range | what it does |\n| --- | --- | --- | --- | --- |\n";
   for (const models::SamplingField& field : models::sampling_fields()) {
     std::string flags(field.flags);
     for (std::size_t at = flags.find(','); at != std::string::npos; at = flags.find(',', at + 4)) {

@@ -155,13 +155,12 @@ TEST_F(ServeApi, EveryFieldOfSamplingIsAFieldOfRequests) {
   for (const models::SamplingField& field : models::sampling_fields()) {
     const double value = field.high - field.low > 2 ? field.low + 2 : 0.75;
     const std::string member(field.request);
-    document("/v1/chat/completions",
-             chat(json_text(member) + ": " + json_text(JsonValue(value))));
+    document("/v1/chat/completions", chat(json_text(member) + ": " + json_text(JsonValue(value))));
     const models::SamplingOptions sampling = model_->requests().back().sampling;
     std::visit([&](auto at) { EXPECT_EQ(static_cast<double>(sampling.*at), value) << member; },
                field.member);
-    const JsonValue refused = refusal(
-        "/v1/chat/completions", chat(json_text(member) + ": " + json_text(field.high + 1)));
+    const JsonValue refused =
+        refusal("/v1/chat/completions", chat(json_text(member) + ": " + json_text(field.high + 1)));
     EXPECT_EQ(text(refused, "param"), member);
   }
 }

@@ -23,7 +23,8 @@ struct QuantizeType {
   bool is_kept = false;  // every matrix as it is: "keep"
 };
 
-// "q4_k", "q4_k_m", "mxfp4", "f16"; capital letters are as good. Throws Error{invalid_argument} with the names that there are.
+// "q4_k", "q4_k_m", "mxfp4", "f16"; capital letters are as good. Throws Error{invalid_argument}
+// with the names that there are.
 QuantizeType quantize_type_from_name(std::string_view name);
 std::vector<std::string> quantize_type_names();
 

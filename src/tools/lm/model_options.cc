@@ -109,8 +109,8 @@ void require_causal(const models::LoadedModel& loaded, const std::string& path,
                     const std::string& command) {
   if (loaded.model.config.is_causal) return;
   throw Error(ErrorCode::unsupported,
-              command + ": an encoder, which foresees no text; got " + hearth::quoted(path) + " of " +
-                  loaded.model.config.architecture +
+              command + ": an encoder, which foresees no text; got " + hearth::quoted(path) +
+                  " of " + loaded.model.config.architecture +
                   ", expected a causal model; `hearth embed` makes vectors with it");
 }
 

@@ -30,7 +30,8 @@ struct SamplingArguments {
   bool draws_seed = false;  // none was given: each call of sampling_options() draws one
 };
 
-// Declares them, of models::sampling_fields() and others; `arguments` must live, where they are, as long as the variables of other options.
+// Declares them, of models::sampling_fields() and others; `arguments` must live, where they are, as
+// long as the variables of other options.
 void add_sampling_options(Command& command, SamplingArguments& arguments);
 
 // What the arguments ask for: options that were given, else what the model's makers recommend, else

@@ -59,8 +59,8 @@ std::string read_prompt(const PromptArguments& arguments) {
                 "--prompt: two prompts; got --prompt-file too, expected one of both");
   }
   if (arguments.file.empty() && arguments.text != "-") return arguments.text;
-  const auto bytes = io::read_file(arguments.file.empty() ? "/dev/stdin" : arguments.file,
-                                   kMostPromptBytes);
+  const auto bytes =
+      io::read_file(arguments.file.empty() ? "/dev/stdin" : arguments.file, kMostPromptBytes);
   std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.ends_with('\n')) text.pop_back();
   return text;

@@ -51,10 +51,10 @@ std::string model_bench_table(const ModelBenchReport& report) {
   std::vector<TableLine> lines = {
       {"model", "size", "params", "device", "threads", "test", "t/s", "best"}};
   for (const ModelBenchRow& row : report.rows) {
-    lines.push_back(
-        {report.model, size_text(report.bytes), parameters_text(report.parameters), report.device,
-         std::to_string(report.threads), test_text(row),
-         decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2), decimal(row.best(), 2)});
+    lines.push_back({report.model, size_text(report.bytes), parameters_text(report.parameters),
+                     report.device, std::to_string(report.threads), test_text(row),
+                     decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2),
+                     decimal(row.best(), 2)});
   }
   std::string text;
   for (std::size_t at = 0; at < lines.size(); ++at) {

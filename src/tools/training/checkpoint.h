@@ -25,8 +25,8 @@ struct RunState {
 
 // What a run is of, as text.
 struct RunSettings {
-  std::string run;     // all that its result depends on
-  std::string config;  // of the model, for those who load it
+  std::string run;              // all that its result depends on
+  std::string config;           // of the model, for those who load it
   bool ignores_length = false;  // the checkpoint's "steps" and "seconds" do not count
 };
 

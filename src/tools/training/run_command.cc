@@ -17,7 +17,9 @@ void add_run_options(Command& command, RunOptions& options, RunFlags& flags,
       .show_default();
   command.option("--steps", options.steps, "Optimizer steps").range(1, most).show_default();
   command.option("--seconds", options.seconds, "Train for this time instead").range(0.1, 1e9);
-  command.option("-b,--batch,--batch-size", options.batch, samples + " in a step").range(1, most).show_default();
+  command.option("-b,--batch,--batch-size", options.batch, samples + " in a step")
+      .range(1, most)
+      .show_default();
   command.option("--dtype", flags.dtype, "What activations are computed in; f64: parameters, too")
       .one_of({"f32", "bf16", "f64"})
       .show_default();

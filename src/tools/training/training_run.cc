@@ -63,10 +63,11 @@ void TrainingRun::open(JsonObject settings, const std::string& config) {
   settings.insert(settings.end(), shared.begin(), shared.end());
   settings_ = {json_text(settings), config, options_.resume};
   if (options_.resume && (options_.fresh || !has_checkpoint(options_.out))) {
-    throw Error(ErrorCode::invalid_argument,
-                "train: nothing to resume; got " +
-                    (options_.fresh ? std::string("--fresh too") : "no " + checkpoint_path(options_.out)) +
-                    ", expected a run that was stopped");
+    throw Error(
+        ErrorCode::invalid_argument,
+        "train: nothing to resume; got " +
+            (options_.fresh ? std::string("--fresh too") : "no " + checkpoint_path(options_.out)) +
+            ", expected a run that was stopped");
   }
   make_folder(options_.out);
   if (options_.fresh) {

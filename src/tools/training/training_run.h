@@ -35,7 +35,7 @@ struct RunOptions {
   // Go on from one, which must be there, and may have been made for another number of steps: what
   // is left of these then follows the rate that they have.
   bool resume = false;
-  std::string device;                   // empty: the default
+  std::string device;  // empty: the default
 };
 
 // Of held-out data.
