@@ -28,7 +28,7 @@ class Option {
   Option& range(double low, double high);
   // Refuses numbers that `allows` does not, which `range` says: "(0, 1]".
   Option& accept(std::function<bool(double)> allows, const std::string& range);
-  // Capital letters mean small ones. Comes before one_of() counts.
+  // Capital letters mean small ones, for one_of() too.
   Option& lower_case();
   Option& one_of(std::vector<std::string> values);
   // What --help calls the value.

@@ -36,7 +36,7 @@ Option add_context_option(Command& command, ModelArguments& arguments, const std
 // --cache-type of both, --cache-type-k and --cache-type-v.
 void add_cache_options(Command& command, ModelArguments& arguments);
 
-// Makes it the default device, with so many threads, and returns it.
+// The device that is named, as the default one from now on; threads are set too.
 Device use_device(const ModelArguments& arguments);
 models::LoadOptions load_options(const ModelArguments& arguments, Device device);
 

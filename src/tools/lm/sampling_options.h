@@ -27,7 +27,7 @@ struct SamplingArguments {
   std::string json_schema;
   // Each takes the value of one option over where that was given; filled in by the declaration.
   std::vector<std::function<void(models::SamplingOptions&)>> given = {};
-  bool draws_seed = false;  // none was given: each call of sampling_options() draws one
+  bool draws_seed = false;  // no seed was given: sampling_options() has drawn one
 };
 
 // Declares them, of models::sampling_fields() and others; `arguments` must live, where they are, as
