@@ -156,7 +156,7 @@ TEST(ChatFormat, ToolsAndReasoningReachTheTemplate) {
 }
 
 TEST(ChatFormat, RefusesToolsThatTheTemplateWouldDrop) {
-  const ChatFormat format(bytes_and({}), "tools: {{ 'tools' }}{{ messages[0].content }}");
+  const ChatFormat format(bytes_and({}), "tools:{{ 'tools' }}{{ messages[0].content }}");
   const std::vector<ChatMessage> messages = {{"user", "hi"}};
   ChatOptions options;
   options.tools = JsonArray{JsonObject{{"function", JsonObject{{"name", "add"}}}}};
@@ -164,7 +164,7 @@ TEST(ChatFormat, RefusesToolsThatTheTemplateWouldDrop) {
       check::error_of(ErrorCode::invalid_argument, [&] { (void)format.render(messages, options); }),
       "chat template does not know any; got 1, expected none"));
   options.tools = JsonArray{};
-  EXPECT_EQ(bytes_and({}).decode(format.render(messages, options).tokens), "tools: toolshi");
+  EXPECT_EQ(bytes_and({}).decode(format.render(messages, options).tokens), "tools:toolshi");
 }
 
 }  // namespace
