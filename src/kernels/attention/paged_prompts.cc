@@ -58,8 +58,7 @@ std::int64_t prompt_tile(const Signature& signature) {
   const std::int64_t memory = std::max(device.threadgroup_memory, device.large_threadgroup_memory);
   const std::int64_t tile = sizes.rows() / PromptSizes::heads(q[1] / keys.shape[1]);
   const std::int64_t sequences = signature.inputs[paged::kPages].shape[0];
-  const bool fits = sizes.bytes() <= memory &&
-                    std::max(keys.strides[0], values.strides[0]) <= kMost &&
+  const bool fits = sizes.bytes() <= memory && std::max(keys.strides[0], values.strides[0]) <= kMost &&
                     std::min(keys.strides[0], values.strides[0]) >= 0 &&
                     (ceil_div(q[0], tile) + sequences + 2) * q[1] <= kMost;
   return fits ? tile : 0;

@@ -119,10 +119,10 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
   for (uint i = ctx.tid.x; i < uint(kRows) * kRowVectors; i += uint(kPromptThreads)) {
     uint row = i / kRowVectors, vector = i % kRowVectors, at = row & (each - 1u);
     int column = int(vector) * 8;
-    Packet<16> made =
-        query_columns<Q, D, kVectors>(q + p.q.base + (long(first) + long(at)) * p.q.row +
-                                          long(first_head + (row >> shift)) * p.q.head,
-                                      column, p.q.column, int(at) < count && column < int(p.d));
+    Packet<16> made = query_columns<Q, D, kVectors>(
+        q + p.q.base + (long(first) + long(at)) * p.q.row +
+            long(first_head + (row >> shift)) * p.q.head,
+        column, p.q.column, int(at) < count && column < int(p.d));
     queries[row * kPitch + vector_place(row, vector)] =
         uint4(made.word[0], made.word[1], made.word[2], made.word[3]);
   }
@@ -215,10 +215,12 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
           uint4 own = stage[(8u * n + g) * kPitch + vector];
 #pragma unroll
           for (int m = 0; m < kTiles; ++m) {
-            score[m][n] = tile_product<D>(uint4(upper[m].x, lower[m].x, upper[m].y, lower[m].y),
-                                          uint2(own.x, own.y), score[m][n], ctx.lane);
-            score[m][n] = tile_product<D>(uint4(upper[m].z, lower[m].z, upper[m].w, lower[m].w),
-                                          uint2(own.z, own.w), score[m][n], ctx.lane);
+            score[m][n] =
+                tile_product<D>(uint4(upper[m].x, lower[m].x, upper[m].y, lower[m].y),
+                                uint2(own.x, own.y), score[m][n], ctx.lane);
+            score[m][n] =
+                tile_product<D>(uint4(upper[m].z, lower[m].z, upper[m].w, lower[m].w),
+                                uint2(own.z, own.w), score[m][n], ctx.lane);
           }
         }
       }
@@ -244,11 +246,11 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
             int upper = place[2 * m], lower = place[2 * m + 1], at = key + column;
             int upper_begin = paged_begin(upper, p), lower_begin = paged_begin(lower, p);
             float4 all = score[m][n];
-            score[m][n] =
-                float4(even && at <= upper && at >= upper_begin ? all.x : -INFINITY,
-                       odd && at + 1 <= upper && at + 1 >= upper_begin ? all.y : -INFINITY,
-                       even && at <= lower && at >= lower_begin ? all.z : -INFINITY,
-                       odd && at + 1 <= lower && at + 1 >= lower_begin ? all.w : -INFINITY);
+            score[m][n] = float4(
+                even && at <= upper && at >= upper_begin ? all.x : -INFINITY,
+                odd && at + 1 <= upper && at + 1 >= upper_begin ? all.y : -INFINITY,
+                even && at <= lower && at >= lower_begin ? all.z : -INFINITY,
+                odd && at + 1 <= lower && at + 1 >= lower_begin ? all.w : -INFINITY);
           }
         }
       }
@@ -302,8 +304,9 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
 #pragma unroll
         for (int m = 0; m < kTiles; ++m) {
           float4 near = score[m][n], far = score[m][n + 1u];
-          weights[m] = uint4(rounded_halves<D>(near.x, near.y), rounded_halves<D>(near.z, near.w),
-                             rounded_halves<D>(far.x, far.y), rounded_halves<D>(far.z, far.w));
+          weights[m] =
+              uint4(rounded_halves<D>(near.x, near.y), rounded_halves<D>(near.z, near.w),
+                    rounded_halves<D>(far.x, far.y), rounded_halves<D>(far.z, far.w));
         }
         // Of tile 8 m + i, key 8 (m % 2) + i and vector m / 2.
         uint from = kStage + (8u * n + (ctx.lane & 15u)) * kPitch;

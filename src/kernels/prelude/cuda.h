@@ -201,9 +201,9 @@ HEARTH_INLINE int4 byte_tile_product(uint2 a, uint b, int4 sum) {
 #if __CUDA_ARCH__ >= 800
 #define HEARTH_HAS_ASYNC_COPY 1
 HEARTH_INLINE void begin_copy(uint4* to, const void* from, bool there) {
-  asm volatile(
-      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(uint(__cvta_generic_to_shared(to))),
-      "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   uint(__cvta_generic_to_shared(to))),
+               "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0));
 }
 HEARTH_INLINE void commit_copies() { asm volatile("cp.async.commit_group;"); }
 HEARTH_INLINE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }

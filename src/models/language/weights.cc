@@ -22,7 +22,8 @@ Array Projection::forward(const Array& x) const {
 }
 
 Array Projection::wide(const Array& x) const {
-  const bool is_wider = !is_packed(weight.dtype()) && size_of(weight.dtype()) > size_of(x.dtype());
+  const bool is_wider =
+      !is_packed(weight.dtype()) && size_of(weight.dtype()) > size_of(x.dtype());
   if (!is_wider) return forward(x);
   Projection same = *this;
   if (bias.defined()) same.bias = cast(bias, weight.dtype());
