@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures PyTorch on a decode step of `hearth bench-model --shape llama-8b`, weights and caches bf16.
+"""Measures PyTorch on a decode step of `hearth bench-model --shape llama-8b`, all in bf16.
 
 usage: bench/h200_decode_peer.py [--batch N] [--depth N] [--steps N] [--layers N] [--samples N]
 
 Weights and caches are random. A step embeds a token of each sequence, runs all layers with
-scaled_dot_product_attention over caches that are full up to its row, and takes the best token; it is
-one CUDA graph, replayed. Query, key and value are one product, gate and up another. What
-`tg` of bench-model says is the same: a pass of one token of each sequence, its tokens read by the host.
+scaled_dot_product_attention over caches that are full up to its row, and takes the best token; it
+is one CUDA graph, replayed. Query, key and value are one product, gate and up another. What `tg`
+of bench-model says is the same: a pass of one token of each sequence, its tokens read by the host.
 """
 
 import argparse
