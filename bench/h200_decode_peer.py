@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures PyTorch on a decode step of `hearth bench-model --shape llama-8b`, all in bf16.
+"""Measures PyTorch on a decode step of `hearth bench-model --shape llama-8b --type bf16`.
 
 usage: bench/h200_decode_peer.py [--batch N] [--depth N] [--steps N] [--layers N] [--samples N]
 
-Weights and caches are random. A step embeds a token of each sequence, runs all layers with
+Weights and caches are random, bf16. A step embeds a token of each sequence, runs all layers with
 scaled_dot_product_attention over caches that are full up to its row, and takes the best token; it
-is one CUDA graph, replayed. Query, key and value are one product, gate and up another. What `tg`
-of bench-model says is the same: a pass of one token of each sequence, its tokens read by the host.
+is one CUDA graph, replayed, and the host reads its tokens. Query, key and value are one product,
+gate and up another. The rows `tg` of bench-model are such steps too.
 """
 
 import argparse
@@ -40,7 +40,7 @@ class Layer:
         k = rotated(k.view(batch, KV_HEADS, 1, HEAD_DIM), cos, sin)
         self.keys.index_copy_(2, place, k)
         self.values.index_copy_(2, place, v.reshape(batch, KV_HEADS, 1, HEAD_DIM))
-        # A row of queries that share a key is a text of its own: no mask, since all rows are seen.
+        # Queries that share a key are rows beside each other: none is masked, all see all keys.
         grouped = q.reshape(batch, KV_HEADS, HEADS // KV_HEADS, HEAD_DIM)
         mixed = F.scaled_dot_product_attention(grouped, self.keys, self.values)
         x = x + F.linear(mixed.reshape(batch, HEADS * HEAD_DIM), self.out)

@@ -7,8 +7,8 @@ usage: bench/llama_cpp.py --llama-bench PROGRAM [--hearth PROGRAM]... [--threads
 A round runs every contestant once on every model and number of threads; the order is reversed in
 every other round. Before and after each run a loop of a fixed length is timed: runs beside which
 the processor was much slower than at its best are left out. Reported are the best and the median
-run of each contestant and the ratio of the bests, Hearth to llama.cpp. With several --hearth the
-programs are measured beside each other.
+run of each contestant and the ratios of the bests and of the medians, Hearth to llama.cpp. With
+several --hearth the programs are measured beside each other.
 
 Models without a tokenizer do: `hearth bench-model --shape llama-1b --type q4_0 --save FILE` writes
 some.
@@ -106,22 +106,27 @@ def rows_of(samples, best_clock):
     rows = []
     for (model, threads, test), by_name in sorted(samples.items()):
         kept = {name: each.kept(best_clock) for name, each in by_name.items()}
-        theirs = max(kept["llama.cpp"]) if "llama.cpp" in kept else None
+        theirs = kept.get("llama.cpp")
         for name, rates in kept.items():
             rows.append({"model": model, "threads": threads, "test": test, "contestant": name,
                          "runs": len(rates), "best": max(rates),
                          "median": statistics.median(rates),
-                         "ratio": max(rates) / theirs if theirs else None})
+                         "ratio": max(rates) / max(theirs) if theirs else None,
+                         "ratio_of_medians": (statistics.median(rates) / statistics.median(theirs)
+                                              if theirs else None)})
     return rows
 
 
 def table_of(rows):
-    lines = ["| model | threads | test | contestant | best t/s | median | runs | of llama.cpp |",
-             "| --- | ---: | --- | --- | ---: | ---: | ---: | ---: |"]
+    lines = ["| model | threads | test | contestant | best t/s | median | runs | of llama.cpp "
+             "| of its median |",
+             "| --- | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: |"]
     for row in rows:
-        ratio = f"{row['ratio']:.2f}" if row["ratio"] else "-"
+        best, median = (f"{row[name]:.2f}" if row[name] else "-"
+                        for name in ("ratio", "ratio_of_medians"))
         lines.append(f"| {row['model']} | {row['threads']} | {row['test']} | {row['contestant']} "
-                     f"| {row['best']:.1f} | {row['median']:.1f} | {row['runs']} | {ratio} |")
+                     f"| {row['best']:.1f} | {row['median']:.1f} | {row['runs']} | {best} "
+                     f"| {median} |")
     return "\n".join(lines)
 
 

@@ -42,7 +42,7 @@ models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
 }  // namespace
 
 TextModel::Loaded::Loaded(models::LoadedModel model, const TextModelOptions& options)
-    : model_(std::move(model)), options_(options) {
+    : model_(std::move(model)), options_(options), constraints_(model_.tokenizer) {
   if (!language().config.is_causal) return;
   models::require_cache_types(language().config,
                               cache_type(options.keys).value_or(language().compute),
@@ -66,19 +66,7 @@ std::shared_ptr<models::grammar::Constraint> TextModel::Loaded::constraint(
     throw Error(ErrorCode::invalid_argument,
                 "text model: two grammars; got a grammar and a JSON schema, expected one of both");
   }
-  using models::grammar::Grammar;
-  auto grammar = std::make_shared<const Grammar>(
-      gbnf.empty() ? Grammar::from_schema_text(json_schema)
-                   : Grammar::from_gbnf(gbnf, "root", [this](std::string_view text) {
-                       return tokenizer().find(text);
-                     }));
-  return std::make_shared<models::grammar::Constraint>(std::move(grammar), trie());
-}
-
-std::shared_ptr<const models::grammar::TokenTrie> TextModel::Loaded::trie() {
-  const std::lock_guard lock(mutex_);
-  if (!trie_) trie_ = std::make_shared<const models::grammar::TokenTrie>(tokenizer());
-  return trie_;
+  return gbnf.empty() ? constraints_.from_schema_text(json_schema) : constraints_.from_gbnf(gbnf);
 }
 
 }  // namespace v0

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "hearth/models.h"
-#include "models/grammar/grammar.h"
+#include "models/grammar/token_constraints.h"
 #include "models/language/load_model.h"
 #include "models/serving/scheduler.h"
 
@@ -34,12 +34,10 @@ class TextModel::Loaded {
                                                           const std::string& json_schema);
 
  private:
-  std::shared_ptr<const models::grammar::TokenTrie> trie();
-
   models::LoadedModel model_;
   TextModelOptions options_;
-  std::mutex mutex_;
-  std::shared_ptr<const models::grammar::TokenTrie> trie_;
+  models::grammar::TokenConstraints constraints_;
+  std::mutex mutex_;                            // of what follows
   std::optional<models::Scheduler> scheduler_;  // ends before the model goes
 };
 

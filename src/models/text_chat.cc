@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "hearth/error.h"
 #include "hearth/models.h"
-#include "models/chat/chat_session.h"
+#include "models/chat/conversation.h"
 #include "models/loaded_text_model.h"
 
 namespace hearth {
@@ -33,13 +33,13 @@ models::ChatFormat format_of(const models::LoadedModel& model, const ChatSession
 
 struct ChatSession::State {
   std::shared_ptr<TextModel::Loaded> loaded;  // outlives the session
-  models::ChatSession session;
+  models::Conversation session;
 };
 
 ChatSession::ChatSession(const TextModel& model, const ChatSessionOptions& options) {
   const std::shared_ptr<TextModel::Loaded>& loaded = model.loaded_;
   loaded->require_causal("conversations");
-  models::ChatSessionOptions own{
+  models::ConversationOptions own{
       .system = options.system,
       .most_tokens = options.tokens,
       .sampling = options.sampling,
@@ -51,8 +51,8 @@ ChatSession::ChatSession(const TextModel& model, const ChatSessionOptions& optio
     own.tools = json_option<JsonArray>(options.tools, "tools", "an array");
   }
   state_ = std::make_unique<State>(
-      loaded, models::ChatSession(loaded->scheduler(), format_of(loaded->model(), options),
-                                  std::move(own)));
+      loaded, models::Conversation(loaded->scheduler(), format_of(loaded->model(), options),
+                                   std::move(own)));
 }
 
 ChatSession::ChatSession(ChatSession&&) noexcept = default;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/chat/chat_format.h"
-#include "models/chat/chat_session.h"
+#include "models/chat/conversation.h"
 #include "models/language/cache.h"
 #include "models/language/load_model.h"
 #include "models/language/require_causal.h"
@@ -85,7 +85,7 @@ models::ChatFormat format_of(const models::LoadedModel& loaded) {
 // What a line that begins with a slash asks for: nothing is said to the model then.
 enum class Asked : std::uint8_t { nothing, done, end };
 
-Asked obey(const std::string& line, models::ChatSession& session) {
+Asked obey(const std::string& line, models::Conversation& session) {
   if (line == "/exit" || line == "/bye") return Asked::end;
   if (line == "/reset") {
     session.reset();
@@ -116,7 +116,7 @@ void run_chat(const ChatArguments& arguments) {
   options.draft_model = writer_model.draft_model.get();
   models::Scheduler scheduler(loaded, options);
   const models::SamplingOptions sampling = sampling_options(arguments.text.sampling, loaded);
-  models::ChatSession session(
+  models::Conversation session(
       scheduler, std::move(format),
       {.system = arguments.system,
        .most_tokens = most_tokens(arguments.text),

@@ -28,7 +28,7 @@ struct DemoOptions {
 // Lets the model write until it has written enough or its time is up.
 void write_sample(const std::string& folder) {
   const models::LoadedModel loaded = models::load_language_model(folder, {.compute = DType::bf16});
-  models::GenerateOptions options{.tokens = kGenerateBytes, .goes_on = true};
+  models::TextGenerationOptions options{.tokens = kGenerateBytes, .goes_on = true};
   options.sampling.temperature = 0.8;
   options.sampling.top_p = 0.95;
   options.sampling.seed = 1;

@@ -47,7 +47,7 @@ void run_generate(const GenerateArguments& arguments) {
   const models::LoadedModel& loaded = writer.loaded;
   models::require_causal(loaded.model.config, "generate: texts", kEncodersEmbed);
   const CacheTypes caches = cache_types(arguments.writer.model);
-  const models::GenerateOptions generate{
+  const models::TextGenerationOptions generate{
       .tokens = most_tokens(arguments.text),
       .sampling = sampling_options(arguments.text.sampling, loaded),
       .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer),

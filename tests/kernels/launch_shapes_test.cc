@@ -109,7 +109,8 @@ TEST(LaunchShapes, FlashDecoding) {
 }
 
 // Decoding over pages: pieces of a row's keys are shared out where rows are few. Rows of prompts,
-// of which shapes do not tell, have a tile for each 64 of them and for each sequence.
+// of which shapes do not tell, have a tile for each 64 of them and for each sequence; by tensor
+// cores one for each 32 of them and four heads.
 TEST(LaunchShapes, PagedAttention) {
   const auto shapes = [&](std::int64_t sequences) {
     const Params params = paged::params_of({0.1, 16, 0, 0});
@@ -135,9 +136,9 @@ TEST(LaunchShapes, PagedAttention) {
   EXPECT_EQ(shapes(64), (Shapes{
                             {"M2", "tiles 1,1,1x32 64,8,1x256 64,32,1x256 67,32,1x128"},
                             {"M2 Max", "tiles 1,1,1x32 64,8,2x256 64,32,1x256 67,32,1x128"},
-                            {"RTX 4060", "matrix 1,1,1x32 64,8,3x128 64,32,1x256 67,32,1x128"},
-                            {"L4", "matrix 1,1,1x32 64,8,6x128 64,32,1x256 67,32,1x128"},
-                            {"H200", "matrix 1,1,1x32 64,8,16x128 64,32,1x256 67,32,1x128"},
+                            {"RTX 4060", "matrix 1,1,1x32 64,8,3x128 64,32,1x256 544,1,1x128"},
+                            {"L4", "matrix 1,1,1x32 64,8,6x128 64,32,1x256 544,1,1x128"},
+                            {"H200", "matrix 1,1,1x32 64,8,16x128 64,32,1x256 544,1,1x128"},
                         }));
 }
 

@@ -44,8 +44,7 @@ std::vector<DeviceTraits> kinds_of_device() {
   cuda.processor_threads = 2048;
   cuda.processor_registers = 64 * 1024;
   cuda.processor_memory = 228 * 1024;
-  cuda.threadgroup_memory = 48 * 1024;
-  cuda.large_threadgroup_memory = 99 * 1024;
+  cuda.large_threadgroup_memory = 49 * 1024;  // what tiles of prompts take, at least
   cuda.has_tile_products = true;
   cuda.libraries.matmul = {.exists = true, .strided = true};
   cuda.libraries.attention = {.exists = true, .max_columns = 256};

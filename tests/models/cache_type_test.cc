@@ -76,6 +76,21 @@ TEST(CacheType, BytesAreThoseOfTheArrays) {
   EXPECT_EQ(bytes(CacheType::turbo(4)), 24 * 2 * 68 * 2);
 }
 
+TEST(CacheType, BytesOfStatesAreThoseOfWhatIsComputedIn) {
+  LanguageConfig config = config_of(heads_of(64, 64));
+  config.layers[0].mixer = Mixer::scan;
+  config.scan = {.heads = 2, .head_dim = 8, .groups = 1, .state = 4, .kernel = 3};
+  for (const DType compute : {DType::bf16, DType::f32, DType::f64}) {
+    const Cache cache(config, options_of(compute), compute, Device());
+    std::int64_t bytes = 0;
+    for (const Array& x : {cache.layers[0].convolution, cache.layers[0].state}) {
+      bytes += x.size() * size_of(x.dtype());
+    }
+    EXPECT_EQ(bytes, (2 * 24 + 2 * 8 * 4) * (compute == DType::f64 ? 8 : 4));
+    EXPECT_EQ(cache_bytes(config, options_of(compute), compute), bytes);
+  }
+}
+
 TEST(CacheType, RefusesHeadsThatDoNotFit) {
   const auto refusal = [](const AttentionConfig& attention, CacheType type) {
     return error_of(ErrorCode::unsupported, [&] {

@@ -103,6 +103,60 @@ TEST(ChatTemplate, MacrosAndBlocks) {
   EXPECT_EQ(rendered("{% generation %}a{% endgeneration %}b"), "ab");
 }
 
+// What jinja2 makes of these.
+TEST(ChatTemplate, RawBlocks) {
+  EXPECT_EQ(rendered("a{% raw %}{{ x }}{% if %}{# #}{% endraw %}b"), "a{{ x }}{% if %}{# #}b");
+  EXPECT_EQ(rendered("  {% raw %}\n  x\n  {% endraw %}\ny"), "\n  x\ny");
+  EXPECT_EQ(rendered("a  {%- raw -%}  \n {{ b }}  {%- endraw -%}  \n c"), "a{{ b }}c");
+  EXPECT_EQ(rendered("a{% raw %}"), "a");
+  EXPECT_EQ(rendered("{%+ raw %}{% raw %}{%+ endraw +%}\nz"), "{% raw %}\nz");
+}
+
+TEST(ChatTemplate, WithBlocks) {
+  EXPECT_EQ(rendered("{% set a = 1 %}{% with a = 2, b = a %}{{ a }}{{ b }}{% endwith %}{{ a }}"),
+            "211");
+  EXPECT_EQ(rendered("{% with a, b = [1, 2] %}{{ b }}{{ a }}{% endwith %}"), "21");
+  EXPECT_EQ(rendered("{% with %}{% set x = 1 %}{{ x }}{% endwith %}[{{ x }}]"), "1[]");
+  EXPECT_EQ(rendered("{% for a in range(5) %}{% with b = a %}{% if b == 2 %}{% break %}{% endif %}"
+                     "{{ b }}{% endwith %}{% endfor %}"),
+            "01");
+}
+
+TEST(ChatTemplate, RecursiveLoops) {
+  const std::string tree =
+      R"({"t": [{"n": 1, "c": [{"n": 2, "c": []}, {"n": 3, "c": [{"n": 4, "c": []}]}]}]})";
+  EXPECT_EQ(rendered("{% for x in t recursive %}{{ x.n }}:{{ loop.depth }}{{ loop.depth0 }}"
+                     "({{ loop(x.c) }}){% else %}-{% endfor %}",
+                     tree),
+            "1:10(2:21(-)3:21(4:32(-)))");
+  EXPECT_EQ(rendered("{% for x in t if x.n != 2 recursive %}{% set outer = loop %}{{ x.n }}"
+                     "{% for y in [0] %}{{ outer(x.c) }}{% endfor %}{% endfor %}",
+                     tree),
+            "134");
+  EXPECT_TRUE(check::contains(fault("{% for x in [1] recursive %}{{ loop([x]) }}{% endfor %}"),
+                              "at line 1"));
+}
+
+TEST(ChatTemplate, FiltersOfUrlsAndSizes) {
+  EXPECT_EQ(rendered("{{ 'a b/\u00e9?'|urlencode }}|{{ {'a b': 'c&/', 'n': 1}|urlencode }}|"
+                     "{{ [('x', 'y z')]|urlencode }}|{{ 5|urlencode }}"),
+            "a%20b/%C3%A9%3F|a+b=c%26%2F&n=1|x=y+z|5");
+  EXPECT_EQ(rendered("{{ 'one two, three_4 -- \u00e9t\u00e9'|wordcount }}{{ ''|wordcount }}"),
+            "40");
+  EXPECT_EQ(
+      rendered("<a{{ {'x': 1, 'y': none, 'z': '<\"'}|xmlattr }}{{ {'q': 'r'}|xmlattr(false) }}>"),
+      "<a x=\"1\" z=\"&lt;&#34;\"q=\"r\">");
+  EXPECT_EQ(rendered("{% for n in [0, 1, 999, 1000, 1023, 1e6, 123456789, 1e30] %}"
+                     "{{ n|filesizeformat }},{{ n|filesizeformat(true) }};{% endfor %}"),
+            "0 Bytes,0 Bytes;1 Byte,1 Byte;999 Bytes,999 Bytes;1.0 kB,1000 Bytes;1.0 kB,1023 Bytes;"
+            "1.0 MB,976.6 KiB;123.5 MB,117.7 MiB;1000000.0 YB,827180.6 YiB;");
+  EXPECT_EQ(rendered("{{ range(7)|slice(3)|list }}{{ [1]|slice(2, 'x')|list }}"),
+            "[[0, 1, 2], [3, 4], [5, 6]][[1], ['x']]");
+  EXPECT_EQ(
+      rendered("{{ 'aB\u00df\u00c9'.swapcase() }}{{ 'a'.isascii() }}{{ '\u00e9'.isascii() }}"),
+      "AbSS\u00e9TrueFalse");
+}
+
 TEST(ChatTemplate, FiltersTestsAndMethods) {
   EXPECT_EQ(rendered("{{ [3, 1]|sort|join('-') }}{{ ' a '|trim }}{{ x|default('d') }}"), "1-3ad");
   EXPECT_EQ(rendered("{{ [{'r': 'u'}, {'r': 'a'}]|selectattr('r', 'equalto', 'a')|list }}"),
@@ -164,9 +218,14 @@ TEST(ChatTemplate, ErrorsNameTheLine) {
             "chat template: \"x\" is undefined; it was asked for its attribute \"y\", at line 3");
   EXPECT_EQ(fault("{% if x %}\n{{ 1 + 'a' }}{% endif %}\n{{ 1 + none }}"),
             "chat template: values cannot be joined by +; got an integer and none, at line 3");
-  EXPECT_EQ(fault("\n{% raw %}"),
-            "chat template: an unknown block; got \"raw\", expected if, for, set, macro, call, "
-            "filter, generation, break or continue, at line 2");
+  EXPECT_EQ(fault("\n{% import %}"),
+            "chat template: an unknown block; got \"import\", expected if, for, set, with, macro, "
+            "call, filter, generation, raw, break or continue, at line 2");
+  EXPECT_EQ(fault("\n{% raw %}x"),
+            "chat template: a block has no end; got raw, expected endraw, at line 2");
+  EXPECT_EQ(fault("{% for a in [1] %}\n{{ loop([]) }}{% endfor %}"),
+            "chat template: a loop is called that is not recursive; expected "
+            "{% for ... recursive %}, at line 2");
   EXPECT_EQ(
       fault("a\n{{ 1 + }}"),
       "chat template: unexpected syntax; got the end of the variable, expected an expression, "

@@ -361,6 +361,30 @@ TEST(Scheduler, LogprobsComeWithTokens) {
   EXPECT_EQ(count, 5u);
 }
 
+TEST(Scheduler, StatsTellOfEachTextThatRuns) {
+  const LoadedModel loaded = loaded_golden("llama");
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .most_running = 3});
+  EXPECT_EQ(scheduler.stats().most_running, 3);
+  EXPECT_TRUE(scheduler.stats().texts.empty());
+  const auto stream = scheduler.submit(request_of(loaded, 1, 9, 150));
+  bool was_seen = false;
+  GenerationPiece piece;
+  do {
+    piece = stream->next();
+    for (const TextStats& text : scheduler.stats().texts) {
+      was_seen = true;
+      EXPECT_EQ(text.number, 0);
+      EXPECT_EQ(text.prompt_tokens, 9);
+      EXPECT_EQ(text.cached_tokens, 0);
+      // The last token that was drawn has not run.
+      EXPECT_EQ(text.computed_tokens, 9 + text.new_tokens - 1);
+      EXPECT_EQ(text.new_tokens + text.tokens_left, 150);
+    }
+  } while (piece.finish == FinishReason::none);
+  EXPECT_TRUE(was_seen);
+  EXPECT_TRUE(scheduler.stats().texts.empty());
+}
+
 TEST(Scheduler, AStreamThatGoesCancels) {
   const LoadedModel loaded = loaded_golden("llama");
   Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .most_running = 1});
@@ -378,7 +402,7 @@ TEST(Scheduler, AStreamThatGoesCancels) {
 TEST(TextGeneration, IsATextOfTheScheduler) {
   const LoadedModel loaded = loaded_golden("llama");
   const std::string prompt = "w5,w9,w7,";
-  GenerateOptions options{.tokens = 12};
+  TextGenerationOptions options{.tokens = 12};
   options.sampling.seed = 3;
   options.sampling.logit_bias = {{2, -std::numeric_limits<float>::infinity()}};
   GenerationRequest same;

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "check.h"
+#include "devices/cpu/gemm/kernels.h"
 #include "error_text.h"
 #include "hearth/ops.h"
 #include "models/golden_language_model.h"
@@ -94,6 +96,59 @@ TEST_P(Conversations, ASecondTurnComputesItsNewRowsOnly) {
   expect_scores(run_rows(sequences, second, tokens_, length_, length_), of_prompt + of_answer);
   sequences.end(second);
   EXPECT_EQ(sequences.free_pages(), 40);
+}
+
+// The scores of a row are the same bits on the CPU however its text is cut into steps, whoever runs
+// beside it, and whatever was taken over.
+TEST_P(Conversations, ARowHasTheSameBitsInAnyCompany) {
+  std::mt19937_64 random(5);
+  for (const DType compute : {DType::f32, DType::bf16}) {
+    if (compute == DType::bf16 && cpu::amx_gemm() != nullptr) continue;  // of an order of its own
+    const LanguageModel model = testing::golden_language_model(golden_, compute, length_);
+    const CacheOptions options{
+        .pages = 80, .page_size = 4, .states = 4, .keys = compute, .values = compute};
+    Sequences alone(model, options);
+    Sequence whole = alone.begin();
+    const std::vector<double> expected = run_rows(alone, whole, tokens_, length_, 1);
+    for (int round = 0; round < 3; ++round) {
+      Sequences sequences(model, options);
+      Sequence texts[3] = {sequences.begin(), sequences.begin(), sequences.begin()};
+      std::vector<double> got[3];
+      while (true) {
+        std::vector<SequenceRows> rows;
+        std::vector<std::size_t> who;
+        for (std::size_t i = 0; i < 3; ++i) {
+          const std::int64_t left = length_ - texts[i].length;
+          if (left == 0 || random() % 4 == 0) continue;
+          const auto most = static_cast<std::uint64_t>(round == 0 ? length_ : 6);
+          const auto count = std::min(left, 1 + static_cast<std::int64_t>(random() % most));
+          rows.push_back({&texts[i],
+                          std::span(tokens_).subspan(static_cast<std::size_t>(texts[i].length),
+                                                     static_cast<std::size_t>(count)),
+                          count});
+          who.push_back(i);
+        }
+        if (rows.empty()) {
+          if (std::all_of(texts, texts + 3, [&](const Sequence& s) { return s.length == length_; }))
+            break;
+          continue;
+        }
+        const std::vector<double> scores = doubles_of(sequences.step(rows));
+        auto from = scores.begin();
+        for (std::size_t i = 0; i < who.size(); ++i) {
+          const auto end = from + rows[i].outputs * model.vocabulary();
+          got[who[i]].insert(got[who[i]].end(), from, end);
+          from = end;
+        }
+      }
+      for (const std::vector<double>& one : got) {
+        ASSERT_EQ(one.size(), expected.size());
+        std::size_t differ = 0;
+        for (std::size_t i = 0; i < one.size(); ++i) differ += one[i] != expected[i];
+        EXPECT_EQ(differ, 0u) << name(compute) << " round " << round;
+      }
+    }
+  }
 }
 
 // Two prompts in flight that begin the same: the second one takes over what the first has at that

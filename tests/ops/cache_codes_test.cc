@@ -233,6 +233,8 @@ TEST(CacheCodes, ReadByQueriesOf16Bits) {
       for (const Storage& storage : storages()) {
         if (is_float(storage.dtype)) continue;
         expect_reads_codes({.rows = 3, .d = 128, .dv = 128}, storage, storage, device, dtype);
+        expect_reads_codes({.rows = 21, .length = 90, .d = 128, .dv = 96}, storage, storage, device,
+                           dtype);
         expect_reads_codes({.heads = 10, .d = 32, .dv = 96, .options = {.softcap = 3}}, storage,
                            f16, device, dtype);
       }

@@ -343,6 +343,44 @@ TEST(PagedAttentionBits, DoNotDependOnTheBatch) {
   }
 }
 
+// A row has the same bits on the CPU however many rows of its sequence run with it.
+TEST(PagedAttentionBits, DoNotDependOnHowASequenceIsCut) {
+  std::mt19937_64 random(7);
+  const std::vector<std::pair<DType, DType>> dtypes = {{DType::f32, DType::f32},
+                                                       {DType::f32, DType::f16},
+                                                       {DType::bf16, DType::bf16},
+                                                       {DType::f16, DType::f16},
+                                                       {DType::f64, DType::f64}};
+  for (const auto& [dtype, cache_dtype] : dtypes) {
+    for (int i = 0; i < 4; ++i) {
+      Paged whole{.heads = 4, .kv_heads = i % 2 + 1, .d = 16, .dv = 16, .page_size = 5};
+      if (i == 1) whole.d = 40, whole.dv = 72;
+      whole.dtype = dtype;
+      whole.cache_dtype = cache_dtype;
+      whole.window = i < 2 ? 0 : 300;
+      whole.softcap = i == 3 ? 5 : 0;
+      whole.has_sinks = i != 0;
+      constexpr std::int64_t kRows = 650;
+      whole.sequences = {{kRows, kRows}};
+      whole.fill();
+      const Array all = whole.run();
+      for (std::int64_t first = 0; first < kRows;) {
+        const auto most = static_cast<std::int64_t>(first % 2 == 0 ? 5 : 200);
+        const std::int64_t rows =
+            std::min(1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)),
+                     kRows - first);
+        Paged part = whole;
+        part.q = narrow(whole.q, 0, first, rows);
+        part.starts = {0, rows};
+        part.lengths = {first + rows};
+        ASSERT_EQ(bytes_of(contiguous(narrow(all, 0, first, rows))), bytes_of(part.run()))
+            << name(dtype) << " case " << i << " rows " << first << " and " << rows;
+        first += rows;
+      }
+    }
+  }
+}
+
 // New numbers need no new plan.
 TEST(PagedAttentionPlans, NumbersAreData) {
   Paged c{.heads = 2, .kv_heads = 1, .d = 8, .dv = 8};

@@ -135,23 +135,54 @@ TEST(RouteExperts, TakesTheBestOfEachGate) {
 
 TEST(RouteExperts, TakesExpertsOfTheBestGroups) {
   for (const Device device : devices_under_test()) {
-    for (const ExpertGroupScore score : {ExpertGroupScore::best_two, ExpertGroupScore::best}) {
-      const Array scores = random_array({11, 24}, DType::f64, -3, 3, 5);
-      const Array bias = random_array({24}, DType::f64, -1, 1, 6);
-      for (const std::int64_t groups : {4, 12, 24}) {
-        expect_routes(scores, 2,
-                      {.gate = ExpertGate::sigmoid,
-                       .choice_bias = bias,
-                       .groups = groups,
-                       .used_groups = 3,
-                       .group_score = score,
-                       .renormalize = true},
-                      device);
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      for (const ExpertGroupScore score : {ExpertGroupScore::best_two, ExpertGroupScore::best}) {
+        const Array scores = random_array({11, 24}, dtype, -3, 3, 5);
+        const Array bias = random_array({24}, dtype, -1, 1, 6);
+        for (const std::int64_t groups : {4, 12, 24}) {
+          expect_routes(scores, 2,
+                        {.gate = ExpertGate::sigmoid,
+                         .choice_bias = bias,
+                         .groups = groups,
+                         .used_groups = 3,
+                         .group_score = score,
+                         .renormalize = true},
+                        device);
+        }
+        // All of them are as none.
+        expect_routes(scores, 2, {.groups = 4, .used_groups = 4, .group_score = score}, device);
+        expect_routes(scores, 2, {.groups = 4, .group_score = score}, device);
       }
-      // All of them are as none.
-      expect_routes(scores, 2, {.groups = 4, .used_groups = 4, .group_score = score}, device);
-      expect_routes(scores, 2, {.groups = 4, .group_score = score}, device);
     }
+  }
+}
+
+TEST(RouteExperts, ManyExpertsInGroupsAreRouted) {
+  for (const Device device : devices_under_test()) {
+    const Array scores = random_array({5, 256}, DType::f32, -4, 4, 7);
+    const Array bias = random_array({256}, DType::f32, -0.1, 0.1, 8);
+    expect_routes(scores, 8,
+                  {.gate = ExpertGate::sigmoid,
+                   .choice_bias = bias,
+                   .groups = 8,
+                   .used_groups = 4,
+                   .renormalize = true,
+                   .epsilon = 1e-20,
+                   .scale = 2.5},
+                  device);
+    expect_routes(random_array({3, 512}, DType::f32, -4, 4, 9), 10, {.renormalize = true}, device);
+    expect_routes(random_array({2, 600}, DType::f32, -4, 4, 9), 33, {.renormalize = true}, device);
+  }
+}
+
+// NaN is chosen first, and what is infinitely low last.
+TEST(RouteExperts, NanIsTheLargest) {
+  for (const Device device : devices_under_test()) {
+    const Array scores = array({-kInf, 1, kNan, -kInf, -0.0, 0.0, kInf, -2}, {1, 8}, DType::f32);
+    const auto [experts, weights] =
+        route_experts(to_device(scores, device), 8, {.gate = ExpertGate::none});
+    EXPECT_EQ(experts.to_doubles(), Values({2, 6, 1, 4, 5, 7, 0, 3}));
+    expect_values(weights, {1, 8}, {kNan, kInf, 1, 0, 0, -2, -kInf, -kInf});
   }
 }
 

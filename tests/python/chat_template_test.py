@@ -413,6 +413,39 @@ SNIPPETS = r"""
 {{ 5 if not n is none }}|{{ i ** 2 // 4 }}|{{ 10 - 2 - 3 }}|{{ 2 * 3 % 4 }}
 {{ "a,b"|string|replace(",", ";") ~ "x" }}|{{ d.b ~ "" == "1" }}
 {{ "%d" % 3.7 }}|{{ "%s" % n }}|{{ "%c" % "x" }}|{{ "%+d" % 3 }}|{{ "%05.1f" % -2.34 }}
+{{ "a b/é?&=~_.-"|urlencode }}|{{ d|urlencode }}|{{ [("x", "y z"), (1, none)]|urlencode }}|{{ i|urlencode }}
+{{ s|wordcount }}|{{ u|wordcount }}|{{ "a-b_c d1 2"|wordcount }}|{{ i|wordcount }}
+{{ {"a": 1, "b": n, "c": "<\\"'", "d": missing}|xmlattr }}|{{ d|xmlattr(false) }}|{{ {}|xmlattr }}
+{{ {"a b": 1}|xmlattr }}
+{{ {"a>": 1}|xmlattr }}
+{{ l|xmlattr }}
+{{ [1,2,3]|urlencode }}
+{% for x in [0, 1, 2.5, 999, 1000, 1024, 999999, 1e6, 123456789, 1e12, 1e30, -5] %}{{ x|filesizeformat }} {{ x|filesizeformat(true) }};{% endfor %}
+{{ range(7)|slice(3)|list }}|{{ l|slice(2, "x")|list }}|{{ l|slice(5)|list }}|{{ l|slice(-1)|list }}
+{{ l|slice(0)|list }}
+{{ u.swapcase() }}|{{ s.swapcase() }}|{{ "aBß".swapcase() }}|{{ s.isascii() }}|{{ u.isascii() }}|{{ "".isascii() }}
+{% with a = 1, b = i %}{{ a }}{{ b }}{% endwith %}{{ a }}|{% with i = 2, j = i %}{{ i }}{{ j }}{% endwith %}{{ i }}
+{% with a, b = [1, 2] %}{{ b }}{{ a }}{% endwith %}|{% with (a, b) = (1, 2), c = 3 %}{{ b }}{{ c }}{% endwith %}
+{% with %}{% set q = 1 %}{{ q }}{% endwith %}{{ q }}|{% for a in l %}{% with b = a %}{% if b == 1 %}{% continue %}{% endif %}{{ b }}{% endwith %}{% endfor %}
+{% with a %}{% endwith %}
+{% with a = 1 b = 2 %}{% endwith %}
+{% with a = 1 %}
+{% with a = 1, %}{{ a }}{% endwith %}
+{% macro m() %}{% with a = varargs %}{{ a }}{{ kwargs }}{% endwith %}{% endmacro %}{{ m(1, b=2) }}
+{% for x in d.a recursive %}{{ x }}{{ loop.depth }}{{ loop(x) if x is mapping }}{% endfor %}
+{% for x in nested recursive %}{{ loop.index }}/{{ loop.depth0 }}{% if x is mapping %}[{{ loop(x.values()) }}]{% else %}{{ x }}{% endif %}{% else %}-{% endfor %}
+{% for x in nested if x is mapping recursive %}{% set o = loop %}{% for y in x.values() %}{{ o([y]) }}{{ y }}{% endfor %}{% else %}!{% endfor %}
+{% for x in [[[]], []] recursive %}{% set ns = namespace(l=loop) %}({{ ns.l(x) }}){% else %}e{% endfor %}
+{% for x in l recursive %}{{ loop is callable }}{{ loop.length }}{% if x == 1 %}{% break %}{% endif %}{% endfor %}
+{% for x in l %}{{ loop is callable }}{% endfor %}
+{% for x in l %}{{ loop([]) }}{% endfor %}
+{% for x in [1] recursive %}{{ loop() }}{% endfor %}
+{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}
+{% raw %}{{ x }}{% if %}{# {% endraw %}|{%- raw -%}  a  {%- endraw -%} b|{% raw -%} {% raw %} {% endraw %}
+{% raw %}
+{% endraw %}
+{% raw x %}{% endraw %}
+{%raw%}{% endraw x %}{%endraw%}{{ i }}
 {{ l|tojson(indent="\t") }}|{{ nested|tojson(indent=4) }}|{{ {"a":[]}|tojson(indent=1) }}
 {{ x|tojson }}
 {{ {"a": range(3)}|tojson }}
@@ -445,6 +478,12 @@ SPACES = [
     "{% if t %}\n  {% if t %}a{% endif %}{% endif %}",
     "{%- macro m(x) -%}\n  [{{ x }}]\n{%- endmacro -%}\n\n{{ m(1) }}\n{{ m(2) -}}\n\n",
     "{{ '\\\n' }}|{{ 'a\nb' }}",
+    "  {% raw %}\n  {{ x }}\n  {% endraw %}\ny",
+    "  {%- raw -%}\n  {{ x }}\n  {%- endraw -%}\n  y",
+    "  {%+ raw %}  \n {% x %} {%+ endraw +%}\ny",
+    "a\n  {% raw -%}  \n\n  b\n  {% endraw %}  \n{% raw %}{% endraw %}\n",
+    "{% with x = 1 %}\n  {{ x }}\n{% endwith %}\n  {% with %}\n  {% endwith %}\nb",
+    "{% for x in nested recursive %}\n  - {{ loop.index }}\n  {{- loop(x.k) if x.k }}\n{% endfor %}\n",
     "{% filter replace('a','b')|indent(2) %}aa\na{% endfilter %}",
 ]
 

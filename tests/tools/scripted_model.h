@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hearth/error.h"
+#include "models/grammar/token_constraints.h"
 #include "models/tokenizer/from_gguf.h"
 #include "tools/serve/served_model.h"
 
@@ -65,11 +66,11 @@ class ScriptedModel final : public tools::serve::ServedModel {
   const models::Tokenizer& tokenizer() const override { return tokenizer_; }
   const models::ChatFormat& chat() const override { return chat_; }
   std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(const std::string& text) override {
-    return constrained(models::grammar::Grammar::from_gbnf(text));
+    return constraints_.from_gbnf(text);
   }
   std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
       const JsonValue& schema) override {
-    return constrained(models::grammar::Grammar::from_schema(schema));
+    return constraints_.from_schema(schema);
   }
 
   std::shared_ptr<models::GenerationStream> submit(models::GenerationRequest request) override {
@@ -123,12 +124,6 @@ class ScriptedModel final : public tools::serve::ServedModel {
   std::atomic<std::int64_t> tokens_out = 0, cancelled = 0;
 
  private:
-  std::shared_ptr<models::grammar::Constraint> constrained(models::grammar::Grammar grammar) const {
-    return std::make_shared<models::grammar::Constraint>(
-        std::make_shared<const models::grammar::Grammar>(std::move(grammar)),
-        std::make_shared<const models::grammar::TokenTrie>(tokenizer_));
-  }
-
   void write(models::GenerationStream::Channel& channel, const models::GenerationRequest& request) {
     models::GenerationPiece piece;
     piece.prompt_tokens = static_cast<std::int64_t>(request.tokens.size());
@@ -178,6 +173,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
 
   models::Tokenizer tokenizer_ = byte_tokenizer();
   models::ChatFormat chat_;
+  models::grammar::TokenConstraints constraints_{tokenizer_};
   tools::serve::ModelCard card_;
   mutable std::mutex mutex_;
   std::vector<models::GenerationRequest> requests_;

@@ -26,7 +26,8 @@ struct PagedInputs {
   paged::CacheFormat key_format, value_format;
   bool has_softcap;
 
-  // Units for all rows. `tile` rows at most are in a tile; 0: rows of longer sequences are units too.
+  // Units for all rows. `tile` rows at most are in a tile; 0: rows of longer sequences are units
+  // too.
   PagedInputs(const Signature& from, std::int64_t tile);
 
   const TensorSpec& input(int i) const { return signature.inputs[static_cast<std::size_t>(i)]; }

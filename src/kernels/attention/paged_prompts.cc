@@ -11,7 +11,7 @@ namespace hearth::gpu {
 namespace {
 
 // Of the text.
-constexpr std::int64_t kPromptThreads = 128, kPromptStages = 2, kPromptSlots = 3;
+constexpr std::int64_t kPromptThreads = 128, kPromptStages = 2, kPromptSlots = 4;
 constexpr std::int64_t kSimdgroupRows = 16, kPromptSimdgroups = kPromptThreads / kSimdWidth;
 // Threads that a processor shall have registers for: all that a thread can have.
 constexpr std::int64_t kPromptRoom = 256;
@@ -22,11 +22,12 @@ constexpr std::int64_t kMostPromptHeads = 8;  // of a tile
 struct PromptSizes {
   std::int64_t columns, row_tiles, keys;
 
-  PromptSizes(std::int64_t d, std::int64_t dv) {
+  // What is not copied as it lies takes registers, too.
+  PromptSizes(std::int64_t d, std::int64_t dv, bool is_copied) {
     const std::int64_t all = std::max(d, dv);
     columns = all <= 64 ? 64 : all <= 96 ? 96 : all <= 128 ? 128 : all <= 192 ? 192 : 256;
     row_tiles = columns <= 128 ? 2 : 1;
-    keys = columns <= 128 ? 64 : 32;
+    keys = columns > 64 || !is_copied ? 32 : 64;
   }
   std::int64_t rows() const { return kPromptSimdgroups * kSimdgroupRows * row_tiles; }
   std::int64_t row_vectors() const { return ceil_div<std::int64_t>(columns, 64) * 8; }
@@ -54,11 +55,12 @@ std::int64_t prompt_tile(const Signature& signature) {
   const std::int64_t dv = signature.output.shape[2];
   const runtime::DeviceTraits& device = *signature.device;
   if (std::max(q[2], dv) > kMostPromptColumns) return 0;
-  const PromptSizes sizes(q[2], dv);
+  const PromptSizes sizes(q[2], dv, true);
   const std::int64_t memory = std::max(device.threadgroup_memory, device.large_threadgroup_memory);
   const std::int64_t tile = sizes.rows() / PromptSizes::heads(q[1] / keys.shape[1]);
   const std::int64_t sequences = signature.inputs[paged::kPages].shape[0];
-  const bool fits = sizes.bytes() <= memory && std::max(keys.strides[0], values.strides[0]) <= kMost &&
+  const bool fits = sizes.bytes() <= memory &&
+                    std::max(keys.strides[0], values.strides[0]) <= kMost &&
                     std::min(keys.strides[0], values.strides[0]) >= 0 &&
                     (ceil_div(q[0], tile) + sequences + 2) * q[1] <= kMost;
   return fits ? tile : 0;
@@ -66,10 +68,10 @@ std::int64_t prompt_tile(const Signature& signature) {
 
 void add_paged_prompts(StepPlan& plan, const PagedInputs& in, const StepArgument& tiles) {
   PagedAttentionParams p = in.params;
-  const PromptSizes sizes(p.d, p.dv);
   p.blocks = p.group / PromptSizes::heads(p.group);
   const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
+    const PromptSizes sizes(p.d, p.dv, wide && in.is_uniform());
     const auto vectors = [&](int i, paged::CacheFormat format) {
       return wide ? aligned(in.arguments[i], PagedInputs::wide_bytes(format)) : in.arguments[i];
     };

@@ -21,7 +21,7 @@
 #include "kernels/attention/paged_matrix.metal"
 #include "kernels/blocks/async_copy.h"
 
-enum { kPromptThreads = 128, kPromptStages = 2, kPromptSlots = 3 };
+enum { kPromptThreads = 128, kPromptStages = 2, kPromptSlots = 4 };
 
 // Where vector `vector` of a row lies in it.
 HEARTH_INLINE uint vector_place(uint row, uint vector) {
@@ -31,6 +31,7 @@ HEARTH_INLINE uint vector_place(uint row, uint vector) {
 // 8 columns of a row of a cache into threadgroup memory, as those of D.
 template <typename D, typename Cache>
 struct StagedColumns {
+  enum { at_once = 1 };  // row of a thread: what it makes of it takes registers
   static HEARTH_INLINE void take(threadgroup uint4* to, device const typename Cache::memory* row,
                                  int column, long step, long all, bool there) {
     Packet<16> made;
@@ -47,27 +48,42 @@ struct StagedColumns {
 };
 template <typename D>
 struct StagedColumns<D, PlainCache<D, true>> {
+  enum { at_once = 16 };
   static HEARTH_INLINE void take(threadgroup uint4* to, device const typename D::memory* row,
                                  int column, long, long, bool there) {
     begin_copy(to, row + column, there);
   }
 };
 
-// The rows in `slots`, of `columns` columns; what is not there is 0.
-template <typename D, typename Cache, int kColumns, int kKeys>
-HEARTH_INLINE void stage_rows(threadgroup uint4* to, device const typename Cache::memory* from,
-                              threadgroup const int* slots, int columns,
-                              constant PagedOperand& rows, uint thread_index) {
+// Rows of keys and values in `slots`; what is not there is 0. A thread has a column of vectors.
+template <typename D, typename K, typename V, int kColumns, int kKeys>
+HEARTH_INLINE void stage_rows(threadgroup uint4* to, device const typename K::memory* keys,
+                              device const typename V::memory* values, threadgroup const int* slots,
+                              constant PagedAttentionParams& p, uint thread_index) {
   const uint kVectors = kColumns / 8, kPitch = (kColumns + 63) / 64 * 8;
-  int stride = int(rows.row);
+  const uint kAcross = kColumns <= 64 ? 8u : kColumns <= 128 ? 16u : 32u;
+  const uint kStep = uint(kPromptThreads) / kAcross, kSteps = uint(kKeys) / kStep;
+  const uint kMost = StagedColumns<D, K>::at_once < StagedColumns<D, V>::at_once
+                         ? StagedColumns<D, K>::at_once
+                         : StagedColumns<D, V>::at_once;
+  const uint kAtOnce = kMost < kSteps ? kMost : kSteps;
+  uint first = thread_index / kAcross, vector = thread_index % kAcross;
+  if (vector >= kVectors) return;
+  int column = int(vector) * 8, key_stride = int(p.keys.row), value_stride = int(p.values.row);
+  bool has_key = column < int(p.d), has_value = column < int(p.dv);
+#pragma unroll 1
+  for (uint begin = 0u; begin < uint(kKeys); begin += kAtOnce * kStep) {
 #pragma unroll
-  for (uint u = 0u; u < uint(kKeys) * kVectors / uint(kPromptThreads); ++u) {
-    uint index = thread_index + u * uint(kPromptThreads);
-    uint row = index / kVectors, vector = index % kVectors;
-    int slot = slots[row], column = int(vector) * 8;
-    StagedColumns<D, Cache>::take(to + row * kPitch + vector_place(row, vector),
-                                  from + long(metal::max(slot, 0)) * long(stride), column,
-                                  rows.column, long(columns), slot >= 0 && column < columns);
+    for (uint u = 0u; u < kAtOnce; ++u) {
+      uint row = begin + u * kStep + first;
+      int slot = slots[row];
+      long from = long(metal::max(slot, 0));
+      threadgroup uint4* at = to + (row * kPitch + vector_place(row, vector));
+      StagedColumns<D, K>::take(at, keys + from * long(key_stride), column, p.keys.column, p.d,
+                                slot >= 0 && has_key);
+      StagedColumns<D, V>::take(at + uint(kKeys) * kPitch, values + from * long(value_stride),
+                                column, p.values.column, p.dv, slot >= 0 && has_value);
+    }
   }
 }
 
@@ -79,9 +95,12 @@ HEARTH_INLINE Packet<16> query_columns(device const typename Q::memory* row, int
 #pragma unroll
   for (int w = 0; w < 4; ++w) made.word[w] = 0u;
   if (!there) return made;
-  if (kVectors) return QueryOf<Q, D>::from(Packet<16>::read(row + column));
+  if (kVectors) {
+    made = Packet<16>::read(row + column);
+  } else {
 #pragma unroll
-  for (int i = 0; i < 8; ++i) Q::put(made.word, i, Q::load(row[long(column + i) * step]));
+    for (int i = 0; i < 8; ++i) Q::put(made.word, i, Q::load(row[long(column + i) * step]));
+  }
   return QueryOf<Q, D>::from(made);
 }
 
@@ -119,10 +138,10 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
   for (uint i = ctx.tid.x; i < uint(kRows) * kRowVectors; i += uint(kPromptThreads)) {
     uint row = i / kRowVectors, vector = i % kRowVectors, at = row & (each - 1u);
     int column = int(vector) * 8;
-    Packet<16> made = query_columns<Q, D, kVectors>(
-        q + p.q.base + (long(first) + long(at)) * p.q.row +
-            long(first_head + (row >> shift)) * p.q.head,
-        column, p.q.column, int(at) < count && column < int(p.d));
+    Packet<16> made =
+        query_columns<Q, D, kVectors>(q + p.q.base + (long(first) + long(at)) * p.q.row +
+                                          long(first_head + (row >> shift)) * p.q.head,
+                                      column, p.q.column, int(at) < count && column < int(p.d));
     queries[row * kPitch + vector_place(row, vector)] =
         uint4(made.word[0], made.word[1], made.word[2], made.word[3]);
   }
@@ -137,24 +156,20 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
   threadgroup_barrier(mem_flags::mem_threadgroup);
   const uint kStage = uint(kKeys) * kPitch;
   if (begin_block < end) {
-    stage_rows<D, K, kColumns, kKeys>(stages, key_rows, slots, int(p.d), p.keys, ctx.tid.x);
-    stage_rows<D, V, kColumns, kKeys>(stages + kStage, value_rows, slots, int(p.dv), p.values,
-                                      ctx.tid.x);
+    stage_rows<D, K, V, kColumns, kKeys>(stages, key_rows, value_rows, slots, p, ctx.tid.x);
     commit_copies();
   }
 
   // The rows of the tile that this simdgroup makes, of one head or of several.
-  uint own_row = ctx.sg * uint(kOwnRows);
+  uint own_row = ctx.tid.x / 32u * uint(kOwnRows);
   int low = each >= uint(kOwnRows) ? int(own_row & (each - 1u)) : 0;
   int high = metal::min(low + metal::min(int(each), int(kOwnRows)), count) - 1;
-  int low_place = position + low, high_place = position + high;
+  int low_place = position + low, high_place = low <= high ? position + high : -1;
   int low_begin = paged_begin(low_place, p), high_begin = paged_begin(high_place, p);
-  int place[2 * kTiles];
   float4 sum[kTiles][kColumnTiles];
   float best[2 * kTiles], total[2 * kTiles];
 #pragma unroll
   for (int r = 0; r < 2 * kTiles; ++r) {
-    place[r] = position + int((own_row + 8u * uint(r) + g) & (each - 1u));
     best[r] = -INFINITY;
     total[r] = 0.0f;
   }
@@ -164,28 +179,28 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
     for (int j = 0; j < kColumnTiles; ++j) sum[m][j] = float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
   float scale = Number<float>::of(p.scale), softcap = Number<float>::of(p.softcap);
-  uint turn = 0u, slot_turn = 0u;
 
 #pragma unroll 1
-  for (int key = begin_block; key < end; key += kKeys) {
+  for (uint block = 0u; begin_block + int(block) * kKeys < end; ++block) {
+    int key = begin_block + int(block) * kKeys;
     wait_for_copies();
     threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint turn = block & 1u;
     threadgroup const uint4* stage = stages + turn * 2u * kStage;
-    threadgroup const int* own_slots = slots + slot_turn * uint(kKeys);
-    turn ^= 1u;
-    slot_turn = slot_turn == 2u ? 0u : slot_turn + 1u;
+    threadgroup const int* own_slots = slots + block % uint(kPromptSlots) * uint(kKeys);
+    if (ctx.tid.x < uint(kKeys)) {
+      int later = key + 2 * kKeys + int(ctx.tid.x);
+      slots[(block + 2u) % uint(kPromptSlots) * uint(kKeys) + ctx.tid.x] =
+          later < end ? paged_slot(pages, sequence, later, p) : -1;
+    }
     if (key + kKeys < end) {
-      threadgroup const int* next = slots + slot_turn * uint(kKeys);
-      threadgroup uint4* to = stages + turn * 2u * kStage;
-      stage_rows<D, K, kColumns, kKeys>(to, key_rows, next, int(p.d), p.keys, ctx.tid.x);
-      stage_rows<D, V, kColumns, kKeys>(to + kStage, value_rows, next, int(p.dv), p.values,
-                                        ctx.tid.x);
+      stage_rows<D, K, V, kColumns, kKeys>(stages + (turn ^ 1u) * 2u * kStage, key_rows, value_rows,
+                                           slots + (block + 1u) % uint(kPromptSlots) * uint(kKeys),
+                                           p, ctx.tid.x);
       commit_copies();
     }
-    int later = key + 2 * kKeys + int(ctx.tid.x), later_slot = -1;
-    if (ctx.tid.x < uint(kKeys) && later < end) later_slot = paged_slot(pages, sequence, later, p);
 
-    bool is_seen = low <= high && key <= high_place && key + kKeys > low_begin;
+    bool is_seen = key <= high_place && key + kKeys > low_begin;
     if (is_seen) {
       bool lacks = false;
 #pragma unroll
@@ -200,7 +215,7 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
 #pragma unroll
         for (int n = 0; n < kKeyTiles; ++n) score[m][n] = float4(0.0f, 0.0f, 0.0f, 0.0f);
       }
-#pragma unroll
+#pragma unroll 1
       for (uint i = 0u; i < uint(kColumns) / 32u; ++i) {
         uint vector = vector_place(g, 4u * i + t);
         uint4 upper[kTiles], lower[kTiles];
@@ -215,12 +230,10 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
           uint4 own = stage[(8u * n + g) * kPitch + vector];
 #pragma unroll
           for (int m = 0; m < kTiles; ++m) {
-            score[m][n] =
-                tile_product<D>(uint4(upper[m].x, lower[m].x, upper[m].y, lower[m].y),
-                                uint2(own.x, own.y), score[m][n], ctx.lane);
-            score[m][n] =
-                tile_product<D>(uint4(upper[m].z, lower[m].z, upper[m].w, lower[m].w),
-                                uint2(own.z, own.w), score[m][n], ctx.lane);
+            score[m][n] = tile_product<D>(uint4(upper[m].x, lower[m].x, upper[m].y, lower[m].y),
+                                          uint2(own.x, own.y), score[m][n], ctx.lane);
+            score[m][n] = tile_product<D>(uint4(upper[m].z, lower[m].z, upper[m].w, lower[m].w),
+                                          uint2(own.z, own.w), score[m][n], ctx.lane);
           }
         }
       }
@@ -243,14 +256,16 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
           bool even = own_slots[column] >= 0, odd = own_slots[column + 1] >= 0;
 #pragma unroll
           for (int m = 0; m < kTiles; ++m) {
-            int upper = place[2 * m], lower = place[2 * m + 1], at = key + column;
+            int upper = low_place + int((16u * uint(m) + g) & (each - 1u));
+            int lower = low_place + int((16u * uint(m) + g + 8u) & (each - 1u));
+            int at = key + column;
             int upper_begin = paged_begin(upper, p), lower_begin = paged_begin(lower, p);
             float4 all = score[m][n];
-            score[m][n] = float4(
-                even && at <= upper && at >= upper_begin ? all.x : -INFINITY,
-                odd && at + 1 <= upper && at + 1 >= upper_begin ? all.y : -INFINITY,
-                even && at <= lower && at >= lower_begin ? all.z : -INFINITY,
-                odd && at + 1 <= lower && at + 1 >= lower_begin ? all.w : -INFINITY);
+            score[m][n] =
+                float4(even && at <= upper && at >= upper_begin ? all.x : -INFINITY,
+                       odd && at + 1 <= upper && at + 1 >= upper_begin ? all.y : -INFINITY,
+                       even && at <= lower && at >= lower_begin ? all.z : -INFINITY,
+                       odd && at + 1 <= lower && at + 1 >= lower_begin ? all.w : -INFINITY);
           }
         }
       }
@@ -298,22 +313,26 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
           score[m][n] = all;
         }
       }
+      // Of values: lane 8 m + i has key 8 (m % 2) + i and vector m / 2 of each pair of vectors.
+      uint pair_place[4];
+#pragma unroll
+      for (uint j = 0u; j < 4u; ++j) {
+        pair_place[j] = (turn * 2u + 1u) * kStage + (ctx.lane & 15u) * kPitch +
+                        vector_place(ctx.lane & 7u, 2u * j + (ctx.lane >> 4));
+      }
 #pragma unroll
       for (uint n = 0u; n < uint(kKeyTiles); n += 2u) {
         uint4 weights[kTiles];
 #pragma unroll
         for (int m = 0; m < kTiles; ++m) {
           float4 near = score[m][n], far = score[m][n + 1u];
-          weights[m] =
-              uint4(rounded_halves<D>(near.x, near.y), rounded_halves<D>(near.z, near.w),
-                    rounded_halves<D>(far.x, far.y), rounded_halves<D>(far.z, far.w));
+          weights[m] = uint4(rounded_halves<D>(near.x, near.y), rounded_halves<D>(near.z, near.w),
+                             rounded_halves<D>(far.x, far.y), rounded_halves<D>(far.z, far.w));
         }
-        // Of tile 8 m + i, key 8 (m % 2) + i and vector m / 2.
-        uint from = kStage + (8u * n + (ctx.lane & 15u)) * kPitch;
 #pragma unroll
         for (uint j = 0u; j < uint(kColumnTiles); j += 2u) {
           uint4 pairs = transposed_tiles(
-              stage, from + vector_place(ctx.lane & 7u, j + (ctx.lane >> 4)), ctx.lane);
+              stages, pair_place[j / 2u % 4u] + (8u * n * kPitch + j / 8u * 8u), ctx.lane);
 #pragma unroll
           for (int m = 0; m < kTiles; ++m) {
             sum[m][j] = tile_product<D>(weights[m], uint2(pairs.x, pairs.y), sum[m][j], ctx.lane);
@@ -322,10 +341,6 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
           }
         }
       }
-    }
-    if (ctx.tid.x < uint(kKeys)) {
-      uint free_turn = slot_turn == 2u ? 0u : slot_turn + 1u;
-      slots[free_turn * uint(kKeys) + ctx.tid.x] = later_slot;
     }
   }
 

@@ -9,7 +9,7 @@
 // Zeros where not `there`; nothing is read then.
 HEARTH_INLINE void begin_copy(threadgroup uint4* to, device const void* from, bool there) {
 #if HEARTH_HAS_ASYNC_COPY
-  metal::begin_copy(to, from, there);
+  metal::start_async_copy(to, from, there);
 #else
   uint4 words = uint4(0u, 0u, 0u, 0u);
   if (there) words = *(device const uint4*)from;
@@ -18,12 +18,12 @@ HEARTH_INLINE void begin_copy(threadgroup uint4* to, device const void* from, bo
 }
 HEARTH_INLINE void commit_copies() {
 #if HEARTH_HAS_ASYNC_COPY
-  metal::commit_copies();
+  metal::commit_async_copies();
 #endif
 }
 // Of all that was committed.
 HEARTH_INLINE void wait_for_copies() {
 #if HEARTH_HAS_ASYNC_COPY
-  metal::wait_for_copies();
+  metal::wait_for_async_copies();
 #endif
 }

@@ -75,8 +75,7 @@ HEARTH_INLINE uint4 transposed_tiles(threadgroup const uint4* from, uint vector,
   for (uint m = 0u; m < 4u; ++m) {
     uint even = simd_shuffle(vector, ushort(8u * m + 2u * (lane & 3u)));
     uint odd = simd_shuffle(vector, ushort(8u * m + 2u * (lane & 3u) + 1u));
-    word[m] =
-        uint(elements[8u * even + lane / 4u]) | (uint(elements[8u * odd + lane / 4u]) << 16);
+    word[m] = uint(elements[8u * even + lane / 4u]) | (uint(elements[8u * odd + lane / 4u]) << 16);
   }
   return uint4(word[0], word[1], word[2], word[3]);
 }

@@ -71,18 +71,17 @@ Prepared prepare_routes(const Signature& signature) {
       .x_column = scores.strides[1],
       .b_base = added.base,
       .b_step = bias.strides[0]};
-  plan->add_step(
-      KernelCall("experts/route.metal", "route_experts",
-                 {dtype_struct(scores.dtype), dtype_struct(bias.dtype), std::to_string(held),
-                  truth(has_bias)})
-          .read(dialect_type(scores.dtype), "scores", from.argument)
-          .read(dialect_type(bias.dtype), "bias", added.argument)
-          .write("float", "weights", output_argument(signature))
-          .write("int", "experts", output_argument(signature, 1))
-          .constants(params)
-          .step(*plan, {static_cast<std::uint32_t>(ceil_div(rows, simdgroups))},
-                {static_cast<std::uint32_t>(simdgroups * kSimdWidth)},
-                kRouteSimdgroups * kSimdWidth));
+  plan->add_step(KernelCall("experts/route.metal", "route_experts",
+                            {dtype_struct(scores.dtype), dtype_struct(bias.dtype),
+                             std::to_string(held), truth(has_bias)})
+                     .read(dialect_type(scores.dtype), "scores", from.argument)
+                     .read(dialect_type(bias.dtype), "bias", added.argument)
+                     .write("float", "weights", output_argument(signature))
+                     .write("int", "experts", output_argument(signature, 1))
+                     .constants(params)
+                     .step(*plan, {static_cast<std::uint32_t>(ceil_div(rows, simdgroups))},
+                           {static_cast<std::uint32_t>(simdgroups * kSimdWidth)},
+                           kRouteSimdgroups * kSimdWidth));
   return prepared_steps(std::move(plan));
 }
 

@@ -33,7 +33,8 @@ HEARTH_INLINE float gate_of_score(float x, float top, float share, constant Rout
   return formula::sqrt(x == x ? linear : x);
 }
 
-// The largest of all orders and its lowest place, of places from `least` on below `end` but `other`.
+// The largest of all orders and its lowest place, of places from `least` on below `end` but
+// `other`.
 struct BestPlace {
   uint order, place;
 };
@@ -67,8 +68,8 @@ HEARTH_INLINE void choose_groups(thread uint* orders, constant RouteParams& p, u
     BestPlace best = best_place<kHold>(orders, begin, begin + size, 0xffffffffu, lane);
     float score = choice_of_order(best.order);
     if (p.best_two != 0) {
-      score += choice_of_order(
-          best_place<kHold>(orders, begin, begin + size, best.place, lane).order);
+      score +=
+          choice_of_order(best_place<kHold>(orders, begin, begin + size, best.place, lane).order);
     }
     if (lane == group) own = order_of_choice(score);
   }

@@ -64,7 +64,7 @@ struct RowParams {
 template <int kRank>
 struct AssignRowParams {
   long rows;
-  long extent;  // of the output's axis
+  long extent;   // of the output's axis
   long vectors;  // of a row
   long index_base, index_stride;
   long value_row, output_row;

@@ -200,13 +200,13 @@ HEARTH_INLINE int4 byte_tile_product(uint2 a, uint b, int4 sum) {
 // kernels/blocks/async_copy.h.
 #if __CUDA_ARCH__ >= 800
 #define HEARTH_HAS_ASYNC_COPY 1
-HEARTH_INLINE void begin_copy(uint4* to, const void* from, bool there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                   uint(__cvta_generic_to_shared(to))),
-               "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0));
+HEARTH_INLINE void start_async_copy(uint4* to, const void* from, bool there) {
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(uint(__cvta_generic_to_shared(to))),
+      "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0));
 }
-HEARTH_INLINE void commit_copies() { asm volatile("cp.async.commit_group;"); }
-HEARTH_INLINE void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+HEARTH_INLINE void commit_async_copies() { asm volatile("cp.async.commit_group;"); }
+HEARTH_INLINE void wait_for_async_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #endif
 
 // The lanes where the condition holds, lane 0 in the lowest bit.

@@ -38,8 +38,8 @@ Value loop_attribute(Context& context, const Value& value, std::string_view name
   if (name == "first") return index == 0;
   if (name == "last") return index + 1 == count;
   if (name == "length") return count;
-  if (name == "depth") return std::int64_t{1};
-  if (name == "depth0") return std::int64_t{0};
+  if (name == "depth") return loop.depth + 1;
+  if (name == "depth0") return loop.depth;
   if (name == "previtem") return item_at(index - 1, "there is no previous item");
   if (name == "nextitem") return item_at(index + 1, "there is no next item");
   if (name == "cycle") return make_method(context, "cycle", value, loop_cycle);

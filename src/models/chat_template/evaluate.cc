@@ -215,6 +215,13 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments) {
     context_.fail("what is called is not there; " +
                   (undefined->what == nullptr ? std::string("it is undefined") : *undefined->what));
   }
+  if (callee.loop() != nullptr) {
+    const auto loop = std::get<std::shared_ptr<Loop>>(callee);
+    if (!loop->descend) {
+      context_.fail("a loop is called that is not recursive; expected {% for ... recursive %}");
+    }
+    return loop->descend(*this, Bound(context_, "loop", arguments, {"iterable"}, 1).value(0));
+  }
   const auto* held = std::get_if<std::shared_ptr<const Callable>>(&callee);
   if (held == nullptr) {
     context_.fail(std::string("what is called is no function; got ") + type_name(callee));

@@ -112,6 +112,15 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, const ScopePt
     }
     case StatementKind::generation:
       return execute(statement.body, inner_scope(scope), out);
+    case StatementKind::with_block: {
+      const Values values = evaluate_all(statement.expressions, scope);
+      const ScopePtr inner = inner_scope(scope);
+      context_.set_line(statement.line);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        assign(statement.target.parts[i], values[i], *inner);
+      }
+      return execute(statement.body, inner, out);
+    }
     case StatementKind::loop_break:
       return Flow::breaks;
     case StatementKind::loop_continue:
@@ -134,7 +143,21 @@ Interpreter::Flow Interpreter::execute_for(const Statement& statement, const Sco
                                            MarkedText& out) {
   const Value iterable = evaluate(*statement.expressions[0], scope);
   context_.set_line(statement.line);
+  return execute_loop(statement, scope, iterable, 0, out);
+}
+
+Interpreter::Flow Interpreter::execute_loop(const Statement& statement, const ScopePtr& scope,
+                                            const Value& iterable, std::int64_t depth,
+                                            MarkedText& out) {
   auto loop = std::make_shared<Loop>();
+  loop->depth = depth;
+  if (statement.is_recursive) {
+    loop->descend = [&statement, scope, depth](Interpreter& interpreter, const Value& children) {
+      MarkedText text;
+      interpreter.execute_loop(statement, scope, children, depth + 1, text);
+      return make_text(interpreter.context(), std::move(text));
+    };
+  }
   loop->items = elements(context_, iterable);
   if (const ExpressionPtr& filter = statement.expressions[1]) {
     Values kept;

@@ -62,6 +62,9 @@ class Interpreter {
   Flow execute(const Statement& statement, const ScopePtr& scope, MarkedText& out);
   Flow execute_if(const Statement& statement, const ScopePtr& scope, MarkedText& out);
   Flow execute_for(const Statement& statement, const ScopePtr& scope, MarkedText& out);
+  // The loop over these elements; `depth` loops of the same statement are around it.
+  Flow execute_loop(const Statement& statement, const ScopePtr& scope, const Value& iterable,
+                    std::int64_t depth, MarkedText& out);
   void execute_call_block(const Statement& statement, const ScopePtr& scope, MarkedText& out);
   void print(const Value& value, MarkedText& out);
   // The text that statements print.

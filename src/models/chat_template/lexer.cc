@@ -98,6 +98,9 @@ class Lexer {
     put_data(kept_data(mark, kind, sign));
     advance(mark - at_ + (sign == ' ' ? 2 : 3));
     if (kind == '#') return skip_comment();
+    if (const std::size_t opening = raw_mark(at_, "raw", "-"); kind == '%' && opening != 0) {
+      return read_raw(opening);
+    }
     put(kind == '{' ? TokenKind::variable_begin : TokenKind::block_begin, "");
     const int line = line_;
     while (!read_end(kind)) {
@@ -107,6 +110,40 @@ class Lexer {
       }
       read_token();
     }
+  }
+
+  // The bytes of what stands at `at` if it is the rest of a block of one word, 0 else. `signs`:
+  // those that its end may have.
+  std::size_t raw_mark(std::size_t at, std::string_view word, std::string_view signs) const {
+    const std::size_t begin = at;
+    const auto skip_space = [&] { at += leading_space(source_.substr(at)); };
+    skip_space();
+    if (!source_.substr(at).starts_with(word)) return 0;
+    at += word.size();
+    skip_space();
+    if (at < source_.size() && signs.find(source_[at]) != std::string_view::npos) ++at;
+    return source_.substr(at).starts_with("%}") ? at + 2 - begin : 0;
+  }
+
+  // What stands between {% raw %} and {% endraw %} is data, marks too. The line break behind the
+  // first stays, as in jinja2.
+  void read_raw(std::size_t opening) {
+    const int line = line_;
+    advance(opening);
+    after_end(source_[at_ - 3], false);
+    if (at_ == source_.size()) return;  // jinja2 does not miss the end of nothing
+    for (std::size_t mark = at_; (mark = source_.find("{%", mark)) != std::string_view::npos;
+         ++mark) {
+      const char after = mark + 2 < source_.size() ? source_[mark + 2] : ' ';
+      const char sign = after == '-' || after == '+' ? after : ' ';
+      const std::size_t word = mark + (sign == ' ' ? 2 : 3);
+      const std::size_t closing = raw_mark(word, "endraw", "-+");
+      if (closing == 0) continue;
+      put_data(kept_data(mark, '%', sign));
+      advance(word + closing - at_);
+      return after_end(source_[at_ - 3], true);
+    }
+    fail_at(line, "a block has no end; got raw, expected endraw");
   }
 
   // What follows a mark: white space that it takes.

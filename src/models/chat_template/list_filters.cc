@@ -289,6 +289,31 @@ Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments
   return make_list(context, std::move(out), ListKind::generator);
 }
 
+// So many lists of about the same size, the first longer, the others filled up where a filling is
+// given.
+Value slice_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "slice", arguments, {"slices", "fill_with"}, 1);
+  const std::int64_t slices = bound.integer(0, 1);
+  if (slices == 0) context.fail("slice: no slices; expected at least one");
+  const auto list = elements(context, value);
+  const auto size = static_cast<std::int64_t>(list->items.size());
+  const bool fills = bound.has(1) && !bound.value(1).is_none();
+  Values out;
+  auto next = list->items.begin();
+  for (std::int64_t i = 0; i < slices; ++i) {
+    context.charge_steps(1);
+    context.charge_bytes(sizeof(Value));
+    const bool is_longer = i < size % slices;
+    const auto end = next + (size / slices + (is_longer ? 1 : 0));
+    Values part(next, end);
+    if (fills && !is_longer) part.push_back(bound.value(1));
+    out.push_back(make_list(context, std::move(part)));
+    next = end;
+  }
+  return make_list(context, std::move(out), ListKind::generator);
+}
+
 // Pairs of what items have in common and the list of those items, in order.
 Value groupby_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
@@ -348,6 +373,7 @@ constexpr NamedListFilter kListFilters[] = {
     {"selectattr", select_filter<true, true>},
     {"rejectattr", select_filter<false, true>},
     {"batch", batch_filter},
+    {"slice", slice_filter},
     {"groupby", groupby_filter},
 };
 

@@ -95,13 +95,15 @@ class StatementParser {
     } else if (name == "generation") {
       made.kind = StatementKind::generation;
       parse_rest(made, "generation", "endgeneration");
+    } else if (name == "with") {
+      parse_with(made);
     } else if (name == "break" || name == "continue") {
       if (loops_ == 0) fail_at(made.line, "a block outside of a loop; got " + name);
       made.kind = name == "break" ? StatementKind::loop_break : StatementKind::loop_continue;
     } else {
       fail_at(made.line, "an unknown block; got " + hearth::quoted(name, 40) +
-                             ", expected if, for, set, macro, call, filter, generation, break or "
-                             "continue");
+                             ", expected if, for, set, with, macro, call, filter, generation, raw, "
+                             "break or continue");
     }
     body.push_back(std::move(made));
   }
@@ -141,7 +143,7 @@ class StatementParser {
     tokens_.expect_name("in");
     made.expressions.push_back(expressions_.parse_tuple(false));
     made.expressions.push_back(tokens_.skip_name("if") ? expressions_.parse() : nullptr);
-    if (tokens_.is_name("recursive")) fail_at(made.line, "a loop cannot be recursive");
+    made.is_recursive = tokens_.skip_name("recursive");
     tokens_.expect(TokenKind::block_end, "the end of the block");
     ++loops_;
     made.body = parse_body({"else", "endfor"}, "for", made.line);
@@ -152,6 +154,20 @@ class StatementParser {
       made.other = parse_body({"endfor"}, "for", made.line);
       tokens_.take();
     }
+  }
+
+  // Values are those around the block, whatever the names before them.
+  void parse_with(Statement& made) {
+    made.kind = StatementKind::with_block;
+    while (!tokens_.is(TokenKind::block_end)) {
+      if (!made.target.parts.empty()) tokens_.expect_symbol(",");
+      made.target.parts.push_back(parse_target(false));
+      tokens_.expect_symbol("=");
+      made.expressions.push_back(expressions_.parse());
+    }
+    tokens_.expect(TokenKind::block_end, "the end of the block");
+    made.body = parse_body({"endwith"}, "with", made.line);
+    tokens_.take();
   }
 
   void parse_set(Statement& made) {

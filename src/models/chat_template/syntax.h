@@ -64,6 +64,7 @@ enum class StatementKind {
   call_block,    // expressions: [the call], parameters, body
   filter_block,  // expressions: [filters], body
   generation,    // body: what the assistant said
+  with_block,    // target: parts that are the names, expressions: their values, body
   loop_break,
   loop_continue,
 };
@@ -97,6 +98,7 @@ struct Statement {
   std::vector<Parameter> parameters;
   std::vector<Branch> branches;
   Statements body, other;
+  bool is_recursive = false;                                                // of loops
   bool takes_rest = false, takes_named_rest = false, takes_caller = false;  // of macros
 };
 

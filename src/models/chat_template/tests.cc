@@ -83,7 +83,7 @@ constexpr NamedTest kTests[] = {
     {"mapping", HEARTH_KIND_TEST(value.dict() != nullptr)},
     {"sequence", HEARTH_KIND_TEST(is_sequence(value))},
     {"iterable", HEARTH_KIND_TEST(is_iterable(value))},
-    {"callable", HEARTH_KIND_TEST(value.callable() != nullptr)},
+    {"callable", HEARTH_KIND_TEST(value.callable() != nullptr || value.loop() != nullptr)},
     {"escaped", HEARTH_KIND_TEST(value.text() != nullptr && value.text()->is_markup)},
     {"lower", HEARTH_KIND_TEST(is_all_of_case(value, is_lower, is_upper))},
     {"upper", HEARTH_KIND_TEST(is_all_of_case(value, is_upper, is_lower))},

@@ -1,6 +1,9 @@
 // Filters of texts.
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
+#include "core/quoted.h"
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/formats.h"
 #include "models/chat_template/html.h"
@@ -8,6 +11,7 @@
 #include "models/chat_template/text_edits.h"
 #include "models/chat_template/unicode.h"
 #include "models/chat_template/value_text.h"
+#include "models/tokenizer/unicode.h"
 
 namespace hearth::models::chat_template {
 namespace {
@@ -151,6 +155,139 @@ Value escape_filter(Interpreter& interpreter, const Value& value, const Argument
   return make_text(context, std::move(out));
 }
 
+// Percent signs for all but letters, digits, _.-~ and, in paths, /; in queries + for a space.
+MarkedText url_quoted(Context& context, const MarkedText& text, bool is_query) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  context.charge_bytes(text.size() * 3);
+  MarkedText out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text.view()[at];
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (byte < 0x80 && (is_letter(byte) || is_digit(byte))) ||
+                          std::string_view("_.-~").find(c) != std::string_view::npos ||
+                          (c == '/' && !is_query);
+    if (is_plain) {
+      out.append(text.view().substr(at, 1), text.is_input_at(at));
+    } else if (c == ' ' && is_query) {
+      out.append("+", text.is_input_at(at));
+    } else {
+      const char quoted[] = {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+      out.append({quoted, 3}, text.is_input_at(at));
+    }
+  }
+  return out;
+}
+
+// A text or a number as a part of a path; a dict or pairs as a query.
+Value urlencode_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "urlencode", arguments, {});
+  if (value.dict() == nullptr && value.list() == nullptr) {
+    return make_text(context, url_quoted(context, *printed_text(context, value), false));
+  }
+  MarkedText out;
+  const auto add = [&](const Value& key, const Value& member) {
+    if (!out.empty()) out.append("&", false);
+    out.append(url_quoted(context, *printed_text(context, key), true));
+    out.append("=", false);
+    out.append(url_quoted(context, *printed_text(context, member), true));
+  };
+  if (const Dict* dict = value.dict()) {
+    for (const auto& [key, member] : dict->entries()) add(key, member);
+  } else {
+    const auto pairs = elements(context, value);
+    for (const Value& each : pairs->items) {
+      const auto pair = elements(context, each);
+      if (pair->items.size() != 2) {
+        context.fail("urlencode: values that are no pairs; got " +
+                     std::to_string(pair->items.size()) + " of them, expected 2");
+      }
+      add(pair->items[0], pair->items[1]);
+    }
+  }
+  return make_text(context, std::move(out));
+}
+
+Value wordcount_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "wordcount", arguments, {});
+  const Text text = printed_text(context, value);
+  context.charge_steps(text->size() / 32);
+  std::int64_t words = 0;
+  bool is_within = false;
+  for (std::size_t at = 0; at < text->size();) {
+    const Character each = character_at(text->view(), at);
+    const bool is_part =
+        tokens::is_letter(each.code) || tokens::is_number(each.code) || each.code == '_';
+    if (is_part && !is_within) ++words;
+    is_within = is_part;
+    at += each.size;
+  }
+  return words;
+}
+
+// A dict as attributes of an element: those that are none or undefined are left out.
+Value xmlattr_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "xmlattr", arguments, {"autospace"});
+  const Dict* dict = value.dict();
+  if (dict == nullptr) {
+    context.fail(std::string("xmlattr: a value is no dict; got ") + type_name(value));
+  }
+  const auto escaped = [&](const Value& each) {
+    const Text text = printed_text(context, each);
+    context.charge_bytes(text->size() * 6);
+    return text->is_markup ? *text : html_escaped(*text);
+  };
+  MarkedText out;
+  for (const auto& [key, member] : dict->entries()) {
+    if (member.is_none() || member.is_undefined()) continue;
+    if (key.text() == nullptr) context.fail("xmlattr: a name is no text");
+    const std::string_view name = key.text()->view();
+    for (std::size_t at = 0; at < name.size(); at += character_at(name, at).size) {
+      const char32_t code = character_at(name, at).code;
+      if (is_space(code) || code == '/' || code == '>' || code == '=') {
+        context.fail("xmlattr: a name with a space, /, > or =; got " + hearth::quoted(name, 60));
+      }
+    }
+    if (!out.empty() || bound.truth(0, true)) out.append(" ", false);
+    out.append(escaped(key));
+    out.append("=\"", false);
+    out.append(escaped(member));
+    out.append("\"", false);
+  }
+  return make_text(context, std::move(out));
+}
+
+// Bytes in the largest unit that leaves at least one of it.
+Value filesizeformat_filter(Interpreter& interpreter, const Value& value,
+                            const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "filesizeformat", arguments, {"binary"});
+  const Value number = interpreter.apply_filter("float", value, {});
+  const double bytes = number.number();
+  const bool is_binary = bound.truth(0, false);
+  const double base = is_binary ? 1024 : 1000;
+  if (bytes == 1) return make_text(context, "1 Byte");
+  if (std::isnan(bytes)) context.fail("filesizeformat: a size is no number");
+  if (bytes < base) {
+    if (std::abs(bytes) > 0x1p62) context.fail("filesizeformat: a size is out of range");
+    return make_text(context, std::to_string(static_cast<std::int64_t>(bytes)) + " Bytes");
+  }
+  constexpr std::string_view kUnits = "kMGTPEZY";
+  double unit = base * base;
+  std::size_t at = 0;
+  for (; at + 1 < kUnits.size() && bytes >= unit; ++at) unit *= base;
+  char digits[512];
+  const auto end =
+      std::to_chars(digits, std::end(digits), base * bytes / unit, std::chars_format::fixed, 1);
+  std::string text(digits, end.ptr);
+  text += ' ';
+  text += is_binary && at == 0 ? 'K' : kUnits[at];
+  text += is_binary ? "iB" : "B";
+  return make_text(context, text);
+}
+
 struct NamedTextFilter {
   std::string_view name;
   Filter filter;
@@ -172,6 +309,10 @@ constexpr NamedTextFilter kTextFilters[] = {
     {"escape", escape_filter<false>},
     {"e", escape_filter<false>},
     {"forceescape", escape_filter<true>},
+    {"urlencode", urlencode_filter},
+    {"wordcount", wordcount_filter},
+    {"xmlattr", xmlattr_filter},
+    {"filesizeformat", filesizeformat_filter},
 };
 
 }  // namespace

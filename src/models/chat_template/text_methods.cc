@@ -241,6 +241,13 @@ Value is_case_method(Interpreter& interpreter, const Value& value, const Argumen
   return is_any;
 }
 
+Value isascii_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  const Bound bound(interpreter.context(), "isascii", arguments, {});
+  const std::string_view view = value.text()->view();
+  return std::all_of(view.begin(), view.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 struct Named {
   std::string_view name;
   Filter method;
@@ -267,6 +274,7 @@ constexpr Named kTextMethods[] = {
     {"count", count_method},
     {"upper", change_method<upper>},
     {"lower", change_method<lower>},
+    {"swapcase", change_method<swap_case>},
     {"casefold", change_method<lower>},
     {"capitalize", capitalize_method},
     {"title", title_method},
@@ -282,6 +290,7 @@ constexpr Named kTextMethods[] = {
     {"isalpha", is_method<is_letter>},
     {"isalnum", is_method<is_letter_or_digit>},
     {"isspace", is_method<is_space>},
+    {"isascii", isascii_method},
     {"isupper", is_case_method<is_upper, is_lower>},
     {"islower", is_case_method<is_lower, is_upper>},
 };

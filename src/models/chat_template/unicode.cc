@@ -150,6 +150,17 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+std::string swap_case(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character each = character_at(text, at);
+    const std::string_view letter = text.substr(at, each.size);
+    out += is_upper(each.code) ? lower(letter) : upper(letter);
+    at += each.size;
+  }
+  return out;
+}
+
 std::size_t leading_space(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {

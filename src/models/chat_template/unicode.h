@@ -36,6 +36,7 @@ char32_t to_upper(char32_t code);
 char32_t to_lower(char32_t code);
 std::string upper(std::string_view text);
 std::string lower(std::string_view text);
+std::string swap_case(std::string_view text);
 
 // The bytes of white space at the beginning and at the end.
 std::size_t leading_space(std::string_view text);

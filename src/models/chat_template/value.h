@@ -124,6 +124,9 @@ struct Loop {
   std::shared_ptr<const List> items;
   std::size_t index = 0;
   Value last_changed;  // a list of the arguments of the last changed()
+  std::int64_t depth = 0;
+  // Of a recursive loop: the text that its body makes of these, one level deeper.
+  std::function<Value(Interpreter&, const Value& iterable)> descend = {};
 };
 
 // ---- Making values; each counts what it takes

@@ -2,15 +2,18 @@
 
 #include <utility>
 
+#include "core/compute_class.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "hearth/quantization/packed.h"
+#include "ops/linalg/half_linear.h"
 
 namespace hearth::models {
 
 Array Projection::product(const Array& x) const {
   if (is_packed(weight.dtype()) || weight.dtype() == x.dtype()) return linear(x, weight, bias);
+  if (is_half(weight.dtype()) && x.dtype() == DType::f32) return half_linear(x, weight, bias);
   const Array y = cast(linear(cast(x, weight.dtype()), weight), x.dtype());
   return bias.defined() ? y + bias : y;
 }
@@ -22,8 +25,7 @@ Array Projection::forward(const Array& x) const {
 }
 
 Array Projection::wide(const Array& x) const {
-  const bool is_wider =
-      !is_packed(weight.dtype()) && size_of(weight.dtype()) > size_of(x.dtype());
+  const bool is_wider = !is_packed(weight.dtype()) && size_of(weight.dtype()) > size_of(x.dtype());
   if (!is_wider) return forward(x);
   Projection same = *this;
   if (bias.defined()) same.bias = cast(bias, weight.dtype());

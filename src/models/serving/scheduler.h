@@ -1,10 +1,9 @@
 // Many texts of one model at once, on a thread that owns the device's work.
 //
 // A step runs one row of each text that is being written and parts of the prompts that wait beside
-// them. A text is the same beside others, bit for bit on the CPU where weights are packed and its
-// prompt is cut into the same steps. Products with plain weights and attention over pages add up in
-// another order for few rows than for many, so that otherwise texts may part where two tokens are
-// all but equally likely.
+// them. On the CPU a text is the same beside others, bit for bit, however its prompt is cut into
+// steps (docs/architecture.md says where not). Elsewhere scores may differ in their last bits, so
+// that texts may part where two tokens are all but equally likely.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace hearth::models {
 
 Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
-                        const GenerateOptions& options,
+                        const TextGenerationOptions& options,
                         const std::function<bool(std::string_view)>& write) {
   const EncodeOptions encoding{.add_special = true, .parse_special = options.parse_special};
   GenerationRequest request;

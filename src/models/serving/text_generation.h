@@ -16,7 +16,7 @@
 
 namespace hearth::models {
 
-struct GenerateOptions {
+struct TextGenerationOptions {
   std::int64_t tokens = 256;  // to write at most
   SamplingOptions sampling = {};
   std::shared_ptr<grammar::Constraint> constraint = nullptr;  // what the text may be
@@ -43,7 +43,7 @@ struct Generated {
 // is written are at most the context of the model unless options.goes_on. Throws what
 // Scheduler::submit() throws, and what ended the text where it failed.
 Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
-                        const GenerateOptions& options,
+                        const TextGenerationOptions& options,
                         const std::function<bool(std::string_view)>& write);
 
 }  // namespace hearth::models

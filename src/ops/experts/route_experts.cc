@@ -239,8 +239,8 @@ inline namespace v0 {
 std::pair<Array, Array> route_experts(const Array& scores, std::int64_t used,
                                       const RouteOptions& options) try {
   const Array bias = options.choice_bias.defined() ? options.choice_bias.detach() : Array();
-  const std::vector<Array> both = call_outputs(
-      defs::expert_routes_op, route_params(used, options), {&scores, optional_input(bias)});
+  const std::vector<Array> both = call_outputs(defs::expert_routes_op, route_params(used, options),
+                                               {&scores, optional_input(bias)});
   return {both[1], both[0]};
 } catch (const Error& error) {
   throw_as("route_experts", error);

@@ -12,6 +12,7 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "io/file.h"
+#include "models/grammar/token_constraints.h"
 #include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_fields.h"
 
@@ -58,14 +59,6 @@ void add_field_option(Command& command, SamplingArguments& arguments,
 std::string grammar_text(const std::string& path) {
   const auto bytes = io::read_file(path, kMaxGrammarBytes);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-models::grammar::Grammar read_grammar(const SamplingArguments& arguments,
-                                      const models::grammar::FindToken& find) {
-  if (!arguments.json_schema.empty()) {
-    return models::grammar::Grammar::from_schema_text(grammar_text(arguments.json_schema));
-  }
-  return models::grammar::Grammar::from_gbnf(grammar_text(arguments.grammar), "root", find);
 }
 
 bool wants_grammar(const SamplingArguments& arguments) {
@@ -133,13 +126,12 @@ std::string seed_text(const SamplingArguments& arguments, const models::Sampling
 std::shared_ptr<models::grammar::Constraint> sampling_constraint(
     const SamplingArguments& arguments, const models::Tokenizer& tokenizer) {
   if (!wants_grammar(arguments)) return nullptr;
-  const std::string& path =
-      arguments.json_schema.empty() ? arguments.grammar : arguments.json_schema;
-  const auto find = [&](std::string_view text) { return tokenizer.find(text); };
+  const bool is_schema = !arguments.json_schema.empty();
+  const std::string& path = is_schema ? arguments.json_schema : arguments.grammar;
   try {
-    return std::make_shared<models::grammar::Constraint>(
-        std::make_shared<const models::grammar::Grammar>(read_grammar(arguments, find)),
-        std::make_shared<const models::grammar::TokenTrie>(tokenizer));
+    const std::string text = grammar_text(path);
+    const models::grammar::TokenConstraints constraints(tokenizer);
+    return is_schema ? constraints.from_schema_text(text) : constraints.from_gbnf(text);
   } catch (const Error& error) {
     throw Error(error.code(), path + ": " + error.what());
   }

@@ -20,7 +20,8 @@ LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
                              std::unique_ptr<const models::LoadedModel> draft_model)
     : loaded_(std::move(loaded)),
       draft_model_(std::move(draft_model)),
-      constraints_(kMostConstraintBytes) {
+      constraints_(loaded_.tokenizer),
+      known_(kMostConstraintBytes) {
   const models::LanguageConfig& config = loaded_.model.config;
   card_ = {.id = id,
            .created = seconds_now(),
@@ -44,35 +45,15 @@ const models::ChatFormat& LoadedService::chat() const {
   return *chat_;
 }
 
-template <class Make>
-std::shared_ptr<models::grammar::Constraint> LoadedService::constraint(const std::string& key,
-                                                                       Make make) {
-  return constraints_.find_or_make(key, [&] {
-    return std::make_shared<models::grammar::Constraint>(
-        std::make_shared<const models::grammar::Grammar>(make()), trie());
-  });
-}
-
-std::shared_ptr<const models::grammar::TokenTrie> LoadedService::trie() {
-  const std::lock_guard lock(mutex_);
-  if (trie_ == nullptr) {
-    trie_ = std::make_shared<const models::grammar::TokenTrie>(loaded_.tokenizer);
-  }
-  return trie_;
-}
-
 std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_gbnf(
     const std::string& source) {
-  return constraint("gbnf " + source, [&] {
-    return models::grammar::Grammar::from_gbnf(
-        source, "root", [&](std::string_view text) { return loaded_.tokenizer.find(text); });
-  });
+  return known_.find_or_make("gbnf " + source, [&] { return constraints_.from_gbnf(source); });
 }
 
 std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_schema(
     const JsonValue& schema) {
-  return constraint("schema " + json_text(schema),
-                    [&] { return models::grammar::Grammar::from_schema(schema); });
+  return known_.find_or_make("schema " + json_text(schema),
+                             [&] { return constraints_.from_schema(schema); });
 }
 
 std::shared_ptr<models::GenerationStream> LoadedService::submit(models::GenerationRequest request) {

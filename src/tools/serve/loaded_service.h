@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/grammar/token_constraints.h"
 #include "models/language/load_model.h"
 #include "tools/serve/constraint_cache.h"
 #include "tools/serve/served_model.h"
@@ -36,18 +37,13 @@ class LoadedService final : public ServedModel {
   models::SchedulerStats stats() const override;
 
  private:
-  template <class Make>
-  std::shared_ptr<models::grammar::Constraint> constraint(const std::string& key, Make make);
-  std::shared_ptr<const models::grammar::TokenTrie> trie();
-
   models::LoadedModel loaded_;
   std::unique_ptr<const models::LoadedModel> draft_model_;
   ModelCard card_;
   std::optional<models::ChatFormat> chat_;
   std::string no_chat_;  // why there is none
-  std::mutex mutex_;     // of what follows
-  std::shared_ptr<const models::grammar::TokenTrie> trie_;
-  ConstraintCache constraints_;
+  models::grammar::TokenConstraints constraints_;
+  ConstraintCache known_;
   std::mutex embed_mutex_;                        // a device does one thing at a time
   std::unique_ptr<models::Scheduler> scheduler_;  // last, so that it goes first
 };

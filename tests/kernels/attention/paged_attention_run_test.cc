@@ -95,13 +95,42 @@ TEST(PagedAttentionRun, Mixtures) {
   }
 }
 
+// Rows of prompts by tensor cores: columns of all sizes, groups that fill a tile and that do not.
+TEST(PagedAttentionRun, Prompts) {
+  struct Case {
+    std::int64_t heads, kv_heads, d, dv;
+    std::int64_t window = 0;
+    double softcap = 0;
+    bool has_sinks = false;
+  };
+  const Case cases[] = {{3, 3, 80, 80, 70},
+                        {6, 2, 96, 96, 0, 2, true},
+                        {16, 1, 128, 128, 33},
+                        {5, 1, 192, 128},
+                        {4, 1, 256, 256, 64, 0, true}};
+  for (const Device& device : kernel_devices()) {
+    for (const Case& c : cases) {
+      const Mixture m{.heads = c.heads,
+                      .kv_heads = c.kv_heads,
+                      .d = c.d,
+                      .dv = c.dv,
+                      .dtype = DType::bf16,
+                      .cache = c.d == 96 ? DType::f16 : DType::bf16,
+                      .softcap = c.softcap,
+                      .window = c.window,
+                      .has_sinks = c.has_sinks};
+      expect_matches(device, m, "prompts, columns " + std::to_string(c.d));
+    }
+  }
+}
+
 TEST(PagedAttentionRun, KernelsServeIt) {
   const Device sim = Device::named("sim");
   hearth::testing::expect_ran({"paged_plan", "paged_pieces", "paged_combine", "paged_tiles"},
                               [&] { expect_matches(sim, {}, "tiles"); });
-  hearth::testing::expect_ran({"paged_plan", "paged_matrix", "paged_combine", "paged_tiles"}, [&] {
-    expect_matches(sim, {.dtype = DType::bf16, .cache = DType::f16}, "matrix");
-  });
+  hearth::testing::expect_ran(
+      {"paged_plan", "paged_matrix", "paged_combine", "paged_prompts"},
+      [&] { expect_matches(sim, {.dtype = DType::bf16, .cache = DType::f16}, "matrix"); });
   hearth::testing::expect_ran({"paged_plan", "paged_pieces", "paged_combine"}, [&] {
     expect_matches(sim, {.dtype = DType::f64, .cache = DType::f64}, "pieces");
   });

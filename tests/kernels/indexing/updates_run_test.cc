@@ -123,6 +123,22 @@ TEST_F(UpdatesRun, ElementsInShortLines) {
   }
 }
 
+// Of rows that go to one place the last one stays.
+TEST_F(UpdatesRun, RowsThatReplaceOthers) {
+  constexpr IndexingUpdateOp kAssign = IndexingUpdateOp::assign;
+  expect_ran("assign_rows_uint4_int_1", [&] { check({40, 16}, 0, 64, DType::f32, kAssign, true); });
+  expect_ran("assign_rows_ushort_long_1",
+             [&] { check({9, 3, 5}, 0, 70, DType::bf16, kAssign, true, true); });
+  for (const DType dtype : kDTypes) {
+    for (const std::int64_t count : {1, 2, 33, 300}) {
+      check({17, 2, 24}, 0, count, dtype, kAssign, true, count > 2);
+    }
+  }
+  check({5}, 0, 40, DType::f64, kAssign, true, true);
+  expect_ran("segmented_sum_F32_float_UpdateAssign_4",
+             [&] { check({600, 4}, 0, 2049, DType::f32, kAssign, true); });
+}
+
 TEST_F(UpdatesRun, ElementsByShares) {
   expect_ran("scatter_privatized_F32_float_UpdateMul",
              [&] { check({3, 700}, 1, 2300, DType::f32, IndexingUpdateOp::mul, false); });

@@ -48,7 +48,7 @@ inline void pack_tiles(const bfloat16* src, std::int64_t row_stride, std::int64_
 
 inline void pack_panels(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
                         std::int64_t rows, std::int64_t n, std::int64_t height, std::int64_t,
-                        std::int64_t first, std::uint32_t* dst) {
+                        std::int64_t first, std::int64_t, std::uint32_t* dst) {
   for (std::int64_t j = 0; j < n;) {
     const std::int64_t left = ceil_div(n - j, kTileCols);
     const std::int64_t width = panel_vectors(left, kTilesAcross) * kTileCols;

@@ -2,6 +2,7 @@
 // instruction in all versions that Hearth builds with, so this file names it itself.
 #include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/order.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HEARTH_BF16_X86 1
@@ -202,10 +203,10 @@ HEARTH_TARGET void weave(const bfloat16* low, const bfloat16* high, std::int64_t
   }
 }
 
-// 16 columns of B whose values lie together in k: dst[p * width + j] is pair p of column j. `pairs`
+// 16 columns of B whose values lie together in k: dst[p * step + j] is pair p of column j. `pairs`
 // up to 16 are read, those after the last as zero.
 HEARTH_TARGET void transpose_pairs(const bfloat16* src, std::int64_t col_stride, std::int64_t rows,
-                                   std::int64_t cols, std::int64_t width, std::uint32_t* dst) {
+                                   std::int64_t cols, std::int64_t step, std::uint32_t* dst) {
   const auto mask = static_cast<__mmask32>(rows >= 32 ? 0xffffffffu : (1u << rows) - 1);
   __m512i r[16];
   HEARTH_UNROLL
@@ -240,7 +241,7 @@ HEARTH_TARGET void transpose_pairs(const bfloat16* src, std::int64_t col_stride,
   const std::int64_t pairs = (rows + 1) / 2;
   HEARTH_UNROLL
   for (int p = 0; p < 16; ++p) {
-    if (p < pairs) _mm512_storeu_si512(dst + p * width, s[p]);
+    if (p < pairs) _mm512_storeu_si512(dst + p * step, s[p]);
   }
 }
 
@@ -261,24 +262,25 @@ HEARTH_TARGET void weave_rows(const bfloat16* src, std::int64_t row_stride, std:
   }
 }
 
-// One panel; rows is at most 32.
+// One panel, whose rows of pairs lie `step` apart; rows is at most 32.
 void pack_panel(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
-                std::int64_t rows, std::int64_t cols, std::int64_t width, std::uint32_t* panel) {
+                std::int64_t rows, std::int64_t cols, std::int64_t width, std::int64_t step,
+                std::uint32_t* panel) {
   if (row_stride == 1 && width % kLanes == 0) {
     for (std::int64_t x = 0; x < width; x += kLanes) {
-      transpose_pairs(src + x * col_stride, col_stride, rows, cols - x, width, panel + x);
+      transpose_pairs(src + x * col_stride, col_stride, rows, cols - x, step, panel + x);
     }
     return;
   }
   std::int64_t p = 0;
-  if (col_stride == 1 && cols == kRowPanel && width == kRowPanel) {
+  if (col_stride == 1 && cols == kRowPanel && step == kRowPanel) {
     weave_rows(src, row_stride, rows / 2, panel);
     p = rows / 2 * 2;
   }
   for (; p < rows; p += 2) {
     const bfloat16* low = src + p * row_stride;
     const bfloat16* high = p + 1 < rows ? low + row_stride : nullptr;
-    std::uint32_t* out = panel + p / 2 * width;
+    std::uint32_t* out = panel + p / 2 * step;
     if (col_stride == 1) {
       weave(low, high, cols, width, out);
       continue;
@@ -294,9 +296,9 @@ void pack_panel(const bfloat16* src, std::int64_t row_stride, std::int64_t col_s
 template <int kMost>  // vectors in a panel
 void pack(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows,
           std::int64_t n, std::int64_t height, std::int64_t fixed_width, std::int64_t first,
-          std::uint32_t* dst) {
+          std::int64_t class_rows, std::uint32_t* dst) {
   // A few rows at a time, so that the lines two panels share are read once.
-  constexpr std::int64_t kRows = 32;
+  constexpr std::int64_t kRows = 2 * kSumClasses;
   for (std::int64_t p = 0; p < rows; p += kRows) {
     const std::int64_t some = std::min(kRows, rows - p);
     prefetch_rows(src + (p + some) * row_stride, row_stride, col_stride,
@@ -305,8 +307,10 @@ void pack(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
       const std::int64_t left = (n - j + kLanes - 1) / kLanes;
       const std::int64_t width =
           fixed_width != 0 ? fixed_width : panel_vectors(left, kMost) * kLanes;
+      const std::int64_t row = first + (class_rows > 0 ? p / kRows : p / 2);
       pack_panel(src + p * row_stride + j * col_stride, row_stride, col_stride, some,
-                 std::min(width, n - j), width, dst + j * height + (first + p / 2) * width);
+                 std::min(width, n - j), width, std::max<std::int64_t>(class_rows, 1) * width,
+                 dst + j * height + row * width);
       j += width;
     }
   }
@@ -330,7 +334,7 @@ HEARTH_TARGET void pack_tile_rows(const bfloat16* src, std::int64_t row_stride,
     }
     // Pairs as in a panel of B, rows taken for columns; then pairs and rows change places.
     alignas(64) std::uint32_t pairs[kTilePairs * kTileRows] = {};
-    pack_panel(from, col_stride, row_stride, some, rows, kTileRows, pairs);
+    pack_panel(from, col_stride, row_stride, some, rows, kTileRows, kTileRows, pairs);
     transpose_pairs(reinterpret_cast<const bfloat16*>(pairs), kTileDepth, kTileDepth, kTileRows,
                     kTileRows, reinterpret_cast<std::uint32_t*>(dst));
   }
@@ -347,8 +351,8 @@ void pack_tiles(const bfloat16* src, std::int64_t row_stride, std::int64_t col_s
 
 void pack_tile_panels(const bfloat16* src, std::int64_t row_stride, std::int64_t col_stride,
                       std::int64_t rows, std::int64_t n, std::int64_t height, std::int64_t width,
-                      std::int64_t first, std::uint32_t* dst) {
-  pack<kTilesAcross>(src, row_stride, col_stride, rows, n, height, width, first, dst);
+                      std::int64_t first, std::int64_t, std::uint32_t* dst) {
+  pack<kTilesAcross>(src, row_stride, col_stride, rows, n, height, width, first, 0, dst);
   end_tile_panels(rows, n, height, first, dst);
 }
 
@@ -366,8 +370,9 @@ const Bf16Gemm* bf16_gemm() {
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
       return nullptr;
     }
-    static const Bf16Gemm gemm = {
-        {kLanes, kVectors, false, run_block}, {pack<kVectors>, cpu_gemm().copy_bf16}, nullptr};
+    static const Bf16Gemm gemm = {{kLanes, kVectors, false, run_block, cpu_gemm().f32.deal},
+                                  {pack<kVectors>, cpu_gemm().copy_bf16},
+                                  nullptr};
     return &gemm;
   }();
   return kernels;

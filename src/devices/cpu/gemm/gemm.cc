@@ -9,6 +9,7 @@
 #include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/integer.h"
 #include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/order.h"
 #include "devices/cpu/gemm/scratch.h"
 #include "runtime/device/worker_pool.h"
 
@@ -24,6 +25,7 @@ struct ProductScratch {
   GemmScratch panels;  // packed B, filled for all tasks of a product
   GemmScratch tiles;   // packed A, likewise, in tiles
   GemmScratch rows;    // packed A of a task
+  GemmScratch row;     // of A, before it is dealt out
   GemmScratch tile;    // sums, where C is narrower
 };
 ProductScratch& product_scratch() { return ThreadOwned<ProductScratch>::get(); }
@@ -92,15 +94,17 @@ class Product {
         batch_(batch),
         kernels_(how_.kernels()),
         blocking_(kernels_.blocking),
-        depth_(blocking_.depth_bytes / static_cast<std::int64_t>(sizeof(X))) {
+        by_class_(kernels_.deal != nullptr && sums_by_class(g_)),
+        depth_(by_class_ ? kBlockWords * kGroup
+                         : blocking_.depth_bytes / static_cast<std::int64_t>(sizeof(X))) {
     const std::int64_t lanes = kernels_.lanes;
-    direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 &&
+    direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 && !by_class_ &&
                 (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
     local_rows_ = blocking_.local_rows;
     local_b_ = !direct_b_ && g_.m <= local_rows_;
-    direct_a_ = std::is_same_v<S, X> && a_reads_well();
+    direct_a_ = std::is_same_v<S, X> && !by_class_ && a_reads_well();
     panel_ = kernels_.vectors * lanes;
-    height_ = groups_of(g_.k);
+    height_ = first_row(g_.k);
   }
 
   void run() {
@@ -130,6 +134,10 @@ class Product {
         padded_rows() * height_ <= kPanelBytes / 4) {
       tiles_ = product_scratch().tiles.take<X>(padded_rows() * height_ * kGroup);
     }
+    const std::int64_t dealt = ceil_div(g_.k, depth_) * g_.m * dealt_at(0).stride;
+    if (by_class_ && groups > 1 && dealt * static_cast<std::int64_t>(sizeof(X)) <= kPanelBytes) {
+      dealt_ = product_scratch().tiles.take<X>(dealt);
+    }
     for (std::int64_t first = 0; first < groups; first += at_once) {
       const std::int64_t some = std::min(at_once, groups - first);
       pack(threads, panels, first, some);
@@ -151,6 +159,21 @@ class Product {
   std::int64_t groups_of(std::int64_t k) const {
     const std::int64_t values = kGroup * blocking_.group_unit;
     return ceil_div(k, values) * blocking_.group_unit;
+  }
+
+  // Rows from a class to the next in the packed panels of the block of k that begins at p.
+  std::int64_t class_rows_at(std::int64_t p) const {
+    return by_class_ ? class_rows(ceil_div(std::min(depth_, g_.k - p), kGroup)) : 0;
+  }
+
+  // The row of packed panels where value p of k, which begins a slice, lies, and their height at
+  // the end of k.
+  std::int64_t first_row(std::int64_t p) const {
+    if (!by_class_) return p == g_.k ? groups_of(p) : p / kGroup;
+    const std::int64_t block = p / depth_ * kSumClasses * class_rows(kBlockWords);
+    const std::int64_t within = p % depth_;
+    if (p == g_.k) return block + kSumClasses * class_rows(ceil_div(within, kGroup));
+    return block + within / kGroup / kSumClasses;
   }
 
   bool a_reads_well() const {
@@ -209,7 +232,8 @@ class Product {
   void pack(int threads, P* panels, std::int64_t first, std::int64_t groups) {
     const std::int64_t slices = ceil_div(g_.k, kSlice);
     const auto* b = static_cast<const S*>(g_.b);
-    const std::int64_t bands = tiles_ != nullptr && first == 0 ? ceil_div(g_.m, kBand) : 0;
+    const bool packs_a = (tiles_ != nullptr || dealt_ != nullptr) && first == 0;
+    const std::int64_t bands = packs_a ? ceil_div(g_.m, kBand) : 0;
     loop(threads, groups * slices + bands, [&](std::int64_t chunk) {
       if (chunk >= groups * slices) return pack_band((chunk - groups * slices) * kBand);
       const std::int64_t group = chunk / slices;
@@ -217,13 +241,19 @@ class Product {
       const std::int64_t j = (first + group) * cols_;
       how_.copies().pack(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
                          g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
-                         height_, 0, p / kGroup, panels + group * height_ * cols_);
+                         height_, 0, first_row(p), class_rows_at(p / depth_ * depth_),
+                         panels + group * height_ * cols_);
     });
   }
 
-  // Rows from i of A, into tiles: for each part of k all rows.
+  // Rows from i of A, into tiles or dealt out: for each part of k all rows.
   void pack_band(std::int64_t i) {
+    for (std::int64_t p = 0; dealt_ != nullptr && p < g_.k; p += depth_) {
+      deal_rows(i, std::min(kBand, g_.m - i), p,
+                dealt_ + p / depth_ * g_.m * dealt_at(0).stride + i * dealt_at(p).stride);
+    }
     if constexpr (std::is_same_v<S, bfloat16> && std::is_same_v<X, bfloat16>) {
+      if (tiles_ == nullptr) return;
       const S* a = static_cast<const S*>(g_.a) + i * g_.a_row_stride;
       for (std::int64_t p = 0; p < g_.k; p += depth_) {
         const std::int64_t some = std::min(depth_, g_.k - p);
@@ -284,7 +314,7 @@ class Product {
       const S* b = static_cast<const S*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
       if (panels != nullptr) {
         block.b = panels;
-        block.b_first = p / kGroup;
+        block.b_first = first_row(p);
         block.b_packed = true;
         block.b_panel_stride = height_;
       } else if (direct_b_) {
@@ -295,7 +325,7 @@ class Product {
         pack_and_multiply(b, n, block);
         continue;
       }
-      kernels_.block(block);
+      multiply(block);
     }
     if (g_.epilogue.apply != nullptr) {
       g_.epilogue.apply(g_.epilogue.context, sums, sums_stride, batch_, i, j, m, n);
@@ -305,17 +335,43 @@ class Product {
 
   // All columns of a task, a few panels at a time, which stay cached while all rows go by.
   void pack_and_multiply(const S* b, std::int64_t n, GemmBlock<X, P, T> block) {
-    const std::int64_t height = groups_of(block.k);
-    const std::int64_t most = kLocalPanels * panel_;
+    const std::int64_t rows = class_rows(ceil_div(block.k, kGroup));
+    const std::int64_t height = by_class_ ? kSumClasses * rows : groups_of(block.k);
+    const std::int64_t most = (by_class_ ? 1 : kLocalPanels) * panel_;
     block.b = product_scratch().panels.take<P>(height * most);
     block.b_packed = true;
     block.b_panel_stride = height;
     for (std::int64_t j = 0; j < n; j += most) {
       block.n = std::min(most, n - j);
       how_.copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
-                         block.n, height, 0, 0, const_cast<P*>(block.b));
-      kernels_.block(block);
+                         block.n, height, 0, 0, by_class_ ? rows : 0, const_cast<P*>(block.b));
+      multiply(block);
       block.c += most;
+    }
+  }
+
+  // The block's part of C. Where k is dealt out, class by class, either of all columns, so that a
+  // long class's part of A stays cached, or panel by panel, so that sums do.
+  void multiply(const GemmBlock<X, P, T>& block) {
+    if (!by_class_) return kernels_.block(block);
+    const std::int64_t words = ceil_div(block.k, kGroup), step = words_of_class(words, 0);
+    const std::int64_t rows = class_rows(words), lanes = kernels_.lanes;
+    for (std::int64_t j = 0; j < block.n;) {
+      GemmBlock<X, P, T> part = block;
+      if (step < kLongClass) {
+        part.n = std::min(block.n - j,
+                          panel_vectors(ceil_div(block.n - j, lanes), kernels_.vectors) * lanes);
+      }
+      part.b += j * block.b_panel_stride;
+      part.c += j;
+      for (std::int64_t which = 0; which < std::min(kSumClasses, words); ++which) {
+        part.k = kGroup * words_of_class(words, which);
+        kernels_.block(part);
+        part.a += step * kGroup;
+        part.b_first += rows;
+        part.accumulate = true;
+      }
+      j += part.n;
     }
   }
 
@@ -333,6 +389,8 @@ class Product {
       } else {
         place_tiles(a, block);
       }
+    } else if (by_class_) {
+      place_dealt(i, p, block);
     } else if (g_.a_col_stride == 1) {
       const std::int64_t stride = depth_ + 16;  // keeps rows off the same cache sets
       X* rows = product_scratch().rows.take<X>(rows_ * stride);
@@ -345,13 +403,54 @@ class Product {
       const std::int64_t height = ceil_div(block.k, kGroup);
       P* rows = product_scratch().rows.take<P>(rows_ * height);
       how_.copies().pack(a, g_.a_col_stride, g_.a_row_stride, block.k, block.m, height, kRowPanel,
-                         0, rows);
+                         0, 0, rows);
       block.a = reinterpret_cast<const X*>(rows);
       block.a_packed = true;
       block.a_row_stride = kGroup;
       block.a_panel_stride = kGroup * kRowPanel * height;
       block.a_step = kGroup * kRowPanel;
     }
+  }
+
+  // What dealing k out makes of values [p, p + depth_) of A: each class of a row, one after the
+  // other. Rows are kept off the same cache sets.
+  struct DealtRows {
+    std::int64_t values, step, stride;  // `step`: from a class to the next
+  };
+  DealtRows dealt_at(std::int64_t p) const {
+    const std::int64_t values = std::min(depth_, g_.k - p);
+    const std::int64_t step = words_of_class(ceil_div(values, kGroup), 0) * kGroup;
+    return {values, step, kSumClasses * step + 16 * kGroup};
+  }
+
+  void deal_rows(std::int64_t i, std::int64_t m, std::int64_t p, X* to) {
+    const DealtRows dealt = dealt_at(p);
+    const std::int64_t words = ceil_div(dealt.values, kGroup);
+    const bool in_place =
+        std::is_same_v<S, X> && g_.a_col_stride == 1 && dealt.values % kGroup == 0;
+    X* const copy = in_place ? nullptr : product_scratch().row.take<X>(words * kGroup);
+    if (!in_place) copy[words * kGroup - 1] = X{};
+    for (; m > 0; --m, ++i, to += dealt.stride) {
+      const S* const from = static_cast<const S*>(g_.a) + i * g_.a_row_stride + p * g_.a_col_stride;
+      if (!in_place) how_.copies().copy(from, 0, g_.a_col_stride, 1, dealt.values, copy, 0);
+      kernels_.deal(in_place ? static_cast<const void*>(from) : copy, words, to,
+                    dealt.step / kGroup);
+    }
+  }
+
+  void place_dealt(std::int64_t i, std::int64_t p, GemmBlock<X, P, T>& block) {
+    const std::int64_t stride = dealt_at(p).stride;
+    if (dealt_ != nullptr) {
+      block.a = dealt_ + p / depth_ * g_.m * dealt_at(0).stride + i * stride;
+    } else {
+      X* const rows = product_scratch().rows.take<X>(rows_ * stride);
+      deal_rows(i, block.m, p, rows);
+      block.a = rows;
+    }
+    block.a_packed = true;
+    block.a_row_stride = stride;
+    block.a_panel_stride = kRowPanel * stride;
+    block.a_step = kGroup;
   }
 
   bool by_amx() const { return kernels_.pack_tiles != nullptr; }
@@ -376,6 +475,7 @@ class Product {
   }
 
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
+  static constexpr std::int64_t kLongClass = 48;                 // words
   static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
   static constexpr std::int64_t kBand = 32;   // rows of A, likewise
   // By AMX. Up to so many threads A is packed once: most of what a thread reads of it is in its own
@@ -390,8 +490,10 @@ class Product {
   std::int64_t batch_;
   const Kernels& kernels_;
   const GemmBlocking& blocking_;
+  bool by_class_;       // how sums are added up, see order.h
   std::int64_t depth_;  // values of k that are multiplied before the sums go back to C
   X* tiles_ = nullptr;  // all of A, where it is packed once
+  X* dealt_ = nullptr;  // likewise
   bool direct_a_ = false;
   bool direct_b_ = false;
   bool local_b_ = false;         // each task packs the part of B that it needs

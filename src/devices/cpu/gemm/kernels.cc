@@ -2,8 +2,11 @@
 #include "devices/cpu/gemm/kernels.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 #include <utility>
+
+#include "devices/cpu/gemm/order.h"
 
 // The baseline, AVX2 and AVX3 or NEON: what lies between is rare and would cost build time.
 #undef HWY_TARGET_INCLUDE
@@ -13,6 +16,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "devices/cpu/gemm/load-inl.h"
+#include "devices/cpu/gemm/turn-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
@@ -207,63 +211,6 @@ T load_one(const S* src) {
   return static_cast<T>(*src);
 }
 
-#if HWY_TARGET == HWY_SCALAR
-constexpr std::int64_t kTurn = 0;
-template <class T>
-void transpose(const T*, std::int64_t, T*, std::int64_t) {}
-#else
-// Rows that transpose() takes at a time.
-constexpr std::int64_t kTurn = HWY_MAX_BYTES / 4 < 16 ? HWY_MAX_BYTES / 4 : 16;
-
-// Four values from each of the rows 0, 4, 8 ... of the source, one after the other.
-template <class D>
-HWY_INLINE hn::Vec<D> gather_rows(D d, const hn::TFromD<D>* src, std::int64_t stride) {
-  if constexpr (hn::MaxLanes(D()) <= 4) {
-    return hn::LoadU(d, src);
-  } else {
-    const hn::Half<D> dh;
-    constexpr auto kHalf = static_cast<std::int64_t>(hn::MaxLanes(hn::Half<D>()));
-    return hn::Combine(d, gather_rows(dh, src + kHalf * stride, stride),
-                       gather_rows(dh, src, stride));
-  }
-}
-
-// dst[i * dst_stride + j] = src[i + j * stride] for i < 4 and j < kTurn.
-template <class T>
-HWY_INLINE void transpose(const T* src, std::int64_t stride, T* dst, std::int64_t dst_stride) {
-  if constexpr (std::is_same_v<T, float>) {
-    const hn::CappedTag<float, kTurn> d;
-    const hn::RepartitionToWide<decltype(d)> dw;
-    const auto r0 = gather_rows(d, src, stride);
-    const auto r1 = gather_rows(d, src + stride, stride);
-    const auto r2 = gather_rows(d, src + 2 * stride, stride);
-    const auto r3 = gather_rows(d, src + 3 * stride, stride);
-    const auto a = hn::BitCast(dw, hn::InterleaveLower(d, r0, r1));
-    const auto b = hn::BitCast(dw, hn::InterleaveLower(d, r2, r3));
-    const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, r0, r1));
-    const auto f = hn::BitCast(dw, hn::InterleaveUpper(d, r2, r3));
-    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, a, b)), d, dst);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, a, b)), d, dst + dst_stride);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dw, e, f)), d, dst + 2 * dst_stride);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dw, e, f)), d, dst + 3 * dst_stride);
-  } else if constexpr (std::is_same_v<T, double>) {
-    const hn::FixedTag<double, 2> d;
-    for (int i = 0; i < 4; i += 2) {
-      for (std::int64_t j = 0; j < kTurn; j += 2) {
-        const auto r0 = hn::LoadU(d, src + j * stride + i);
-        const auto r1 = hn::LoadU(d, src + (j + 1) * stride + i);
-        hn::StoreU(hn::InterleaveLower(d, r0, r1), d, dst + i * dst_stride + j);
-        hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, dst + (i + 1) * dst_stride + j);
-      }
-    }
-  } else {
-    for (int i = 0; i < 4; ++i) {
-      for (std::int64_t j = 0; j < kTurn; ++j) dst[i * dst_stride + j] = src[i + j * stride];
-    }
-  }
-}
-#endif
-
 // dst[j] = src[j].
 template <class S, class T>
 HWY_INLINE void copy_row(const S* src, std::int64_t cols, T* dst) {
@@ -337,10 +284,11 @@ HWY_INLINE void pack_rows(const S* src, std::int64_t row_stride, std::int64_t ro
 template <class S, class T>
 void pack_panels(const S* src, std::int64_t row_stride, std::int64_t col_stride, std::int64_t rows,
                  std::int64_t n, std::int64_t height, std::int64_t fixed_width, std::int64_t first,
-                 T* dst) {
+                 std::int64_t class_rows, T* dst) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Full<T>()));
   // A few rows at a time, so that the lines two panels share are read once.
-  constexpr std::int64_t kRows = 16;
+  constexpr std::int64_t kRows = kSumClasses;
+  const std::int64_t step = class_rows > 0 ? class_rows : 1;
   for (std::int64_t p = 0; p < rows; p += kRows) {
     const std::int64_t some = std::min(kRows, rows - p);
     prefetch_rows(src + (p + some) * row_stride, row_stride, col_stride,
@@ -350,19 +298,42 @@ void pack_panels(const S* src, std::int64_t row_stride, std::int64_t col_stride,
       const std::int64_t width =
           fixed_width != 0 ? fixed_width : panel_vectors(left, kVectors) * lanes;
       const std::int64_t cols = std::min(width, n - j);
-      T* panel = dst + j * height + (first + p) * width;
-      if (cols == kRowPanel && width == kRowPanel && col_stride == 1) {
+      T* panel = dst + j * height + (first + (class_rows > 0 ? p / kRows : p)) * width;
+      if (cols == kRowPanel && width == kRowPanel && col_stride == 1 && step == 1) {
         pack_rows(src + p * row_stride + j, row_stride, some, panel);
         j += width;
         continue;
       }
       copy_matrix(src + p * row_stride + j * col_stride, row_stride, col_stride, some, cols, panel,
-                  width);
+                  step * width);
       for (std::int64_t i = 0; cols < width && i < some; ++i) {
-        std::fill(panel + i * width + cols, panel + (i + 1) * width, T{0});
+        T* const row = panel + i * step * width;
+        std::fill(row + cols, row + width, T{0});
       }
       j += width;
     }
+  }
+}
+
+template <class T>
+void deal_words(const void* src, std::int64_t words, void* dst, std::int64_t class_step) {
+  const T* const from = static_cast<const T*>(src);
+  T* const to = static_cast<T*>(dst);
+  const std::int64_t whole = words / kSumClasses;
+  if (kTurn == 0 || whole < kTurn) {
+    copy_matrix<T, T>(from, 1, kSumClasses, kSumClasses, whole, to, class_step);
+  } else {
+    // The last turn takes again what the one before it left whole.
+    for (std::int64_t t = 0; t < whole; t += kTurn) {
+      t = std::min(t, whole - kTurn);
+      for (std::int64_t which = 0; which < kSumClasses; which += 4) {
+        transpose(from + t * kSumClasses + which, kSumClasses, to + which * class_step + t,
+                  class_step);
+      }
+    }
+  }
+  for (std::int64_t p = whole * kSumClasses; p < words; ++p) {
+    std::memcpy(to + p % kSumClasses * class_step + whole, from + p, sizeof(T));
   }
 }
 
@@ -403,7 +374,8 @@ void narrow_rows(const float* src, std::int64_t row_stride, std::int64_t col_str
 
 template <class T>
 GemmKernels<T, T, T> kernels_of() {
-  return {static_cast<std::int64_t>(hn::Lanes(Full<T>())), kVectors, kPartial, run_block<T>};
+  return {static_cast<std::int64_t>(hn::Lanes(Full<T>())), kVectors, kPartial, run_block<T>,
+          deal_words<T>};
 }
 
 CpuGemm make_cpu_gemm() {

@@ -71,11 +71,17 @@ constexpr std::int64_t panel_vectors(std::int64_t left, std::int64_t most) {
 
 // Copies `rows` rows and n columns of B, the first at `src`, into panels `height` rows high. Panels
 // are `width` columns wide, or as panel_vectors says if it is 0; the first row goes to row `first`
-// of them. A is packed like this too, its rows taken for columns.
+// of them. Where `class_rows` is above 0 rows are dealt out to classes, the first to class 0, whose
+// rows begin so many apart. A is packed like this too, its rows taken for columns.
 template <class S, class P>
 using PackPanels = void (*)(const S* src, std::int64_t row_stride, std::int64_t col_stride,
                             std::int64_t rows, std::int64_t n, std::int64_t height,
-                            std::int64_t width, std::int64_t first, P* dst);
+                            std::int64_t width, std::int64_t first, std::int64_t class_rows,
+                            P* dst);
+
+// Deals words out to classes: word p goes to class p modulo kSumClasses, one after the other; the
+// classes lie `class_step` words apart.
+using DealWords = void (*)(const void* src, std::int64_t words, void* dst, std::int64_t class_step);
 
 // Copies m rows and k columns of A into tiles of 16 rows of 32 values, filled with zeros; those of
 // the same rows follow one another.
@@ -114,6 +120,7 @@ struct GemmKernels {
   std::int64_t vectors;  // most vectors in a panel
   bool partial_vectors;  // panels that are not packed may end in a partial vector
   void (*block)(const GemmBlock<X, P, T>&);
+  DealWords deal;                  // words of the size of P
   PackTiles pack_tiles = nullptr;  // how A is packed where it is multiplied in tiles
   GemmBlocking blocking = {};
 };

@@ -29,7 +29,7 @@ class PackedPairs {
     panels_ = panels;
     height_ = height(k);
     n_ = n;
-    how_.copies.pack(b, row_stride, col_stride, k, n, height_, 0, 0, panels);
+    how_.copies.pack(b, row_stride, col_stride, k, n, height_, 0, 0, 0, panels);
   }
 
   // The least number of columns, `cols` or more, that can be multiplied alone.

@@ -8,6 +8,7 @@
 #include "core/thread_owned.h"
 #include "devices/cpu/gemm/batch.h"
 #include "devices/cpu/gemm/kernels.h"
+#include "devices/cpu/gemm/order.h"
 #include "devices/cpu/gemm/scratch.h"
 #include "runtime/device/worker_pool.h"
 
@@ -33,31 +34,52 @@ struct SkinnyScratch {
 };
 SkinnyScratch& skinny_scratch() { return ThreadOwned<SkinnyScratch>::get(); }
 
+// How values of type S are multiplied: x as type X, sums as T.
 template <class S>
-struct Kernels;
+struct Few;
 template <>
-struct Kernels<float> {
+struct Few<float> {
+  using Source = float;
+  using X = float;
   using T = float;
-  static const auto& skinny() { return cpu_skinny().f32; }
-  static const auto& copies() { return cpu_gemm().from_f32; }
+  static auto copy() { return cpu_gemm().from_f32.copy; }
+  static auto rows() { return cpu_skinny().f32.rows; }
+  static auto cols() { return cpu_skinny().f32.cols; }
 };
 template <>
-struct Kernels<double> {
+struct Few<double> {
+  using Source = double;
+  using X = double;
   using T = double;
-  static const auto& skinny() { return cpu_skinny().f64; }
-  static const auto& copies() { return cpu_gemm().from_f64; }
+  static auto copy() { return cpu_gemm().from_f64.copy; }
+  static auto rows() { return cpu_skinny().f64.rows; }
+  static auto cols() { return cpu_skinny().f64.cols; }
 };
 template <>
-struct Kernels<float16> {
+struct Few<float16> {
+  using Source = float16;
+  using X = float;
   using T = float;
-  static const auto& skinny() { return cpu_skinny().f16; }
-  static const auto& copies() { return cpu_gemm().from_f16; }
+  static auto copy() { return cpu_gemm().from_f16.copy; }
+  static auto rows() { return cpu_skinny().f16.rows; }
+  static auto cols() { return cpu_skinny().f16.cols; }
 };
 template <>
-struct Kernels<bfloat16> {
+struct Few<bfloat16> {
+  using Source = bfloat16;
+  using X = float;
   using T = float;
-  static const auto& skinny() { return cpu_skinny().bf16; }
-  static const auto& copies() { return cpu_gemm().from_bf16; }
+  static auto copy() { return cpu_gemm().from_bf16.copy; }
+  static auto rows() { return cpu_skinny().bf16.rows; }
+  static auto cols() { return cpu_skinny().bf16.cols; }
+};
+struct FewPairs {  // by columns alone
+  using Source = bfloat16;
+  using X = bfloat16;
+  using T = float;
+  static auto copy() { return cpu_gemm().copy_bf16; }
+  static SkinnyProduct<X, Source, T> rows() { return nullptr; }
+  static auto cols() { return bf16_columns(); }
 };
 
 // The product seen so that `x` is the small matrix and has few rows: C' = x * B. When C itself has
@@ -82,11 +104,11 @@ View view_of(const GemmArgs& g) {
 }
 
 // Columns [j, j + n) of the result of a view.
-template <class S, class R>
-void run_columns(const GemmArgs& g, std::int64_t batch, const View& v,
-                 const typename Kernels<S>::T* x, std::int64_t x_stride, std::int64_t j,
-                 std::int64_t n) {
-  using T = typename Kernels<S>::T;
+template <class How, class R>
+void run_columns(const GemmArgs& g, std::int64_t batch, const View& v, const typename How::X* x,
+                 std::int64_t x_stride, std::int64_t j, std::int64_t n) {
+  using S = typename How::Source;
+  using T = typename How::T;
   R* c = static_cast<R*>(g.c);
   T* sums = nullptr;
   std::int64_t stride = g.c_row_stride;
@@ -98,13 +120,14 @@ void run_columns(const GemmArgs& g, std::int64_t batch, const View& v,
     sums = skinny_scratch().sums.take<T>(v.m * n);
   }
   if (!in_place || !g.accumulate) {
-    for (std::int64_t i = 0; i < v.m; ++i) std::fill_n(sums + i * stride, n, T{0});
+    // What adds nothing, not even its sign.
+    for (std::int64_t i = 0; i < v.m; ++i) std::fill_n(sums + i * stride, n, -T{0});
   }
   const S* b = static_cast<const S*>(v.b) + j * v.b_col_stride;
   if (v.b_col_stride == 1) {
-    Kernels<S>::skinny().rows(v.m, n, v.k, x, x_stride, b, v.b_row_stride, sums, stride);
+    How::rows()(v.m, n, v.k, x, x_stride, b, v.b_row_stride, sums, stride);
   } else {
-    Kernels<S>::skinny().cols(v.m, n, v.k, x, x_stride, b, v.b_col_stride, sums, stride);
+    How::cols()(v.m, n, v.k, x, x_stride, b, v.b_col_stride, sums, stride);
   }
 
   // The tile as it lies in C.
@@ -142,18 +165,19 @@ void run_columns(const GemmArgs& g, std::int64_t batch, const View& v,
   }
 }
 
-template <class S, class R>
+template <class How, class R>
 void run(const GemmArgs& g, std::int64_t batch, const View& v) {
-  using T = typename Kernels<S>::T;
-  const T* x = nullptr;
+  using S = typename How::Source;
+  using X = typename How::X;
+  const X* x = nullptr;
   std::int64_t x_stride = v.x_row_stride;
-  if (std::is_same_v<S, T> && v.x_col_stride == 1) {
-    x = static_cast<const T*>(v.x);
+  if (std::is_same_v<S, X> && v.x_col_stride == 1) {
+    x = static_cast<const X*>(v.x);
   } else {
-    T* copy = skinny_scratch().x.take<T>(v.m * v.k);
+    X* copy = skinny_scratch().x.take<X>(v.m * v.k);
     x_stride = v.k;
-    Kernels<S>::copies().copy(static_cast<const S*>(v.x), v.x_row_stride, v.x_col_stride, v.m, v.k,
-                              copy, x_stride);
+    How::copy()(static_cast<const S*>(v.x), v.x_row_stride, v.x_col_stride, v.m, v.k, copy,
+                x_stride);
     x = copy;
   }
   const std::int64_t column_bytes = v.k * static_cast<std::int64_t>(sizeof(S));
@@ -166,7 +190,7 @@ void run(const GemmArgs& g, std::int64_t batch, const View& v) {
     columns = round_up(columns, kColumnUnit);
   }
   const auto body = [&](std::int64_t begin, std::int64_t end) {
-    run_columns<S, R>(g, batch, v, x, x_stride, begin, end - begin);
+    run_columns<How, R>(g, batch, v, x, x_stride, begin, end - begin);
   };
   if (!parallel) {
     for (std::int64_t j = 0; j < v.n; j += columns) body(j, std::min(j + columns, v.n));
@@ -178,19 +202,24 @@ void run(const GemmArgs& g, std::int64_t batch, const View& v) {
   WorkerPool::global().parallel_for_range(v.n, columns, body, wake);
 }
 
+template <class How>
+void run_half(const GemmArgs& g, std::int64_t batch, const View& v) {
+  g.c_dtype == DType::f32 ? run<How, float>(g, batch, v)
+                          : run<How, typename How::Source>(g, batch, v);
+}
+
 void run_one(const GemmArgs& g, std::int64_t batch) {
   const View v = view_of(g);
   switch (g.dtype) {
     case DType::f32:
-      return run<float, float>(g, batch, v);
+      return run<Few<float>, float>(g, batch, v);
     case DType::f64:
-      return run<double, double>(g, batch, v);
+      return run<Few<double>, double>(g, batch, v);
     case DType::f16:
-      return g.c_dtype == DType::f32 ? run<float16, float>(g, batch, v)
-                                     : run<float16, float16>(g, batch, v);
+      return run_half<Few<float16>>(g, batch, v);
     default:
-      return g.c_dtype == DType::f32 ? run<bfloat16, float>(g, batch, v)
-                                     : run<bfloat16, bfloat16>(g, batch, v);
+      if (v.b_col_stride != 1 && bf16_columns() != nullptr) return run_half<FewPairs>(g, batch, v);
+      return run_half<Few<bfloat16>>(g, batch, v);
   }
 }
 
@@ -210,6 +239,7 @@ bool is_skinny(const GemmArgs& g) {
                                                 : kSkinnyDotRows;
   if (v.m > most || v.n < kSkinnyLength) return false;
   if (v.b_col_stride != 1 && v.b_row_stride != 1) return false;
+  if (v.b_col_stride == 1 && sums_by_class(g)) return false;  // kernels of rows have chains
   // The tiles of the general product do as well with a few rows of f32 that lie in a cache.
   return v.b_col_stride != 1 || v.m == 1 || v.transposed || v.n * v.k >= 64 * 1024 ||
          (g.dtype != DType::f32 && g.dtype != DType::f64);

@@ -17,16 +17,17 @@ bool is_skinny(const GemmArgs& args);
 // As gemm(), of products that are skinny.
 void gemm_skinny(const GemmArgs& args, const GemmBatch& batch = {});
 
-// The kernels. x holds m rows of k values, already of type T, `x_stride` apart; row i of the result
-// goes to y + i * y_stride and adds to what is there.
+// The kernels. x holds m rows of k values of type X, `x_stride` apart; row i of the result goes to
+// y + i * y_stride and adds to what is there.
+template <class X, class S, class T>
+using SkinnyProduct = void (*)(std::int64_t m, std::int64_t n, std::int64_t k, const X* x,
+                               std::int64_t x_stride, const S* b, std::int64_t b_stride, T* y,
+                               std::int64_t y_stride);
+
 template <class S, class T>
 struct SkinnyKernels {
-  // B has contiguous rows: y += x * B.
-  void (*rows)(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64_t x_stride,
-               const S* b, std::int64_t b_row_stride, T* y, std::int64_t y_stride);
-  // B has contiguous columns.
-  void (*cols)(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64_t x_stride,
-               const S* b, std::int64_t b_col_stride, T* y, std::int64_t y_stride);
+  SkinnyProduct<T, S, T> rows;  // B has contiguous rows: chains over k
+  SkinnyProduct<T, S, T> cols;  // B has contiguous columns: sums by class, see order.h
 };
 
 struct CpuSkinny {
@@ -34,7 +35,12 @@ struct CpuSkinny {
   SkinnyKernels<double, double> f64;
   SkinnyKernels<float16, float> f16;
   SkinnyKernels<bfloat16, float> bf16;
+  // y[j] += sums[j][0] + ... in this order, of n columns of kSumClasses sums.
+  void (*add_classes)(const float* sums, std::int64_t n, float* y);
 };
 const CpuSkinny& cpu_skinny();
+
+// `cols` in pairs of bf16, in the order of bf16_gemm(). Null where the processor lacks them.
+SkinnyProduct<bfloat16, bfloat16, float> bf16_columns();
 
 }  // namespace hearth::cpu

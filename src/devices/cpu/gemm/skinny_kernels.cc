@@ -2,7 +2,9 @@
 // order in which it lies in memory.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "devices/cpu/gemm/order.h"
 #include "devices/cpu/gemm/skinny.h"
 
 // The baseline, AVX2 and AVX3 or NEON: what lies between is rare and would cost build time.
@@ -13,6 +15,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "devices/cpu/gemm/load-inl.h"
+#include "devices/cpu/gemm/turn-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
@@ -99,51 +102,80 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64
   }
 }
 
-// How far ahead of what is read, in bytes, memory is asked for: of one column, whose next ones
-// mostly follow it, and of each of several.
-inline constexpr std::int64_t kColumnAhead = 12288, kColumnsAhead = 2048;
+// Vectors that hold one word of each class, and sums of such words in registers at a time.
+template <class T>
+constexpr int kClassVectors =
+    static_cast<int>(kSumClasses / std::min<std::int64_t>(hn::MaxLanes(Full<T>()), kSumClasses));
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+constexpr int kMostSums = 16;
+#else
+constexpr int kMostSums = 8;
+#endif
+constexpr int fitting(int most, int vectors) { return std::clamp(kMostSums / vectors, 1, most); }
 
-// y[i][j] += row i of x times column j of B, for MR rows and NC columns. How many columns are taken
-// together does not change a sum.
+// Vector v of the words at `src`, of which `left` are there; the others are anything.
+template <class D, class S>
+HWY_INLINE hn::Vec<D> load_words(D d, const S* src, std::int64_t v, std::int64_t left) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (left >= (v + 1) * lanes) return load_as(d, src + v * lanes);
+  S some[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)] = {};
+  std::copy(src + std::min(v * lanes, left), src + left, some);
+  return load_as(d, some);
+}
+
+// Sums by class of row i of x times column c of B, of k values, go to sums + i * row_step +
+// c * kSumClasses. A column has `left` values from b on.
 template <int MR, int NC, class S, class T>
-void dot_columns(std::int64_t k, const T* x, std::int64_t x_stride, const S* b, std::int64_t stride,
-                 T* y, std::int64_t y_stride) {
+void sum_classes(std::int64_t k, std::int64_t left, const T* x, std::int64_t x_stride, const S* b,
+                 std::int64_t stride, T* sums, std::int64_t row_step) {
   const Full<T> d;
   using V = hn::Vec<Full<T>>;
+  constexpr int kVectors = kClassVectors<T>;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  constexpr int kParts = MR == 1 ? 4 : 1;
-  V sum[MR][NC][kParts];
+  V sum[MR][NC][kVectors];
   HEARTH_UNROLL
   for (int i = 0; i < MR; ++i) {
     HEARTH_UNROLL
     for (int c = 0; c < NC; ++c) {
       HEARTH_UNROLL
-      for (int u = 0; u < kParts; ++u) sum[i][c][u] = hn::Zero(d);
+      for (int v = 0; v < kVectors; ++v) sum[i][c][v] = hn::Zero(d);
     }
   }
-  constexpr auto kSize = static_cast<std::int64_t>(sizeof(S));
-  const std::int64_t ahead = std::min(k, kColumnsAhead / kSize);
+  // How far ahead of what is read memory is asked for; behind the end lie the next columns.
+  constexpr std::int64_t kFar = 12288 / sizeof(S), kNear = 2048 / sizeof(S);
+  constexpr std::int64_t kLine = 64 / sizeof(S);
+  const std::int64_t ahead = NC <= 2 ? kFar : std::min(kNear, left);
+  const std::int64_t ends = NC <= 2 ? k : left - ahead;
   std::int64_t p = 0;
-  for (; p + kParts * lanes <= k; p += kParts * lanes) {
-    const S* coming = b + p + kColumnAhead / kSize;
-    // Behind the end of several columns lie the next ones.
-    if (NC > 1) coming = b + p + ahead + (p + ahead < k ? 0 : NC * stride - k);
-    HEARTH_UNROLL
-    for (int c = 0; c < NC; ++c) {
-      for (std::int64_t q = 0; q < kParts * lanes; q += 64 / kSize) {
-        hwy::Prefetch(coming + c * stride + q);
-      }
+  for (; p + kSumClasses <= k; p += kSumClasses) {
+    if (p % kLine == 0) {
+      const S* const coming = b + p + ahead + (p < ends ? 0 : NC * stride - left);
+      HEARTH_UNROLL
+      for (int c = 0; c < NC; ++c) hwy::Prefetch(coming + c * stride);
     }
     HEARTH_UNROLL
-    for (int u = 0; u < kParts; ++u) {
+    for (int v = 0; v < kVectors; ++v) {
       V column[NC];
       HEARTH_UNROLL
-      for (int c = 0; c < NC; ++c) column[c] = load_as(d, b + c * stride + p + u * lanes);
+      for (int c = 0; c < NC; ++c) column[c] = load_as(d, b + c * stride + p + v * lanes);
       HEARTH_UNROLL
       for (int i = 0; i < MR; ++i) {
-        const V row = hn::LoadU(d, x + i * x_stride + p + u * lanes);
+        const V row = hn::LoadU(d, x + i * x_stride + p + v * lanes);
         HEARTH_UNROLL
-        for (int c = 0; c < NC; ++c) sum[i][c][u] = hn::MulAdd(row, column[c], sum[i][c][u]);
+        for (int c = 0; c < NC; ++c) sum[i][c][v] = hn::MulAdd(row, column[c], sum[i][c][v]);
+      }
+    }
+  }
+  for (int v = 0; p < k && v < kVectors; ++v) {
+    const std::int64_t rest = k - p;
+    const auto there = std::clamp<std::int64_t>(rest - v * lanes, 0, lanes);
+    const auto mask = hn::FirstN(d, static_cast<size_t>(there));
+    for (int i = 0; i < MR; ++i) {
+      const V row = load_words(d, x + i * x_stride + p, v, rest);
+      for (int c = 0; c < NC; ++c) {
+        V& to = sum[i][c][v];
+        to = hn::IfThenElse(mask, hn::MulAdd(row, load_words(d, b + c * stride + p, v, rest), to),
+                            to);
       }
     }
   }
@@ -151,50 +183,95 @@ void dot_columns(std::int64_t k, const T* x, std::int64_t x_stride, const S* b, 
   for (int i = 0; i < MR; ++i) {
     HEARTH_UNROLL
     for (int c = 0; c < NC; ++c) {
-      V all = sum[i][c][0];
-      if constexpr (kParts == 4) {
-        all = hn::Add(hn::Add(all, sum[i][c][1]), hn::Add(sum[i][c][2], sum[i][c][3]));
+      HEARTH_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        hn::StoreU(sum[i][c][v], d, sums + i * row_step + c * kSumClasses + v * lanes);
       }
-      T total = hn::GetLane(hn::SumOfLanes(d, all));
-      for (std::int64_t q = p; q < k; ++q) {
-        total = std::fma(x[i * x_stride + q], static_cast<T>(b[c * stride + q]), total);
-      }
-      y[i * y_stride + c] += total;
     }
   }
 }
 
 template <int NC, class S, class T>
-void dot_rows(std::int64_t m, std::int64_t k, const T* x, std::int64_t x_stride, const S* b,
-              std::int64_t stride, T* y, std::int64_t y_stride) {
-  for (; m >= 4; m -= 4) {
-    dot_columns<4, NC>(k, x, x_stride, b, stride, y, y_stride);
-    x += 4 * x_stride;
-    y += 4 * y_stride;
+void sum_rows(std::int64_t m, std::int64_t k, std::int64_t left, const T* x, std::int64_t x_stride,
+              const S* b, std::int64_t stride, T* sums, std::int64_t row_step) {
+  constexpr int kRows = fitting(4, NC * kClassVectors<T>);
+  for (; m >= kRows; m -= kRows) {
+    sum_classes<kRows, NC>(k, left, x, x_stride, b, stride, sums, row_step);
+    x += kRows * x_stride;
+    sums += kRows * row_step;
   }
-  switch (m) {
-    case 3:
-      return dot_columns<3, NC>(k, x, x_stride, b, stride, y, y_stride);
-    case 2:
-      return dot_columns<2, NC>(k, x, x_stride, b, stride, y, y_stride);
-    case 1:
-      return dot_columns<1, NC>(k, x, x_stride, b, stride, y, y_stride);
-    default:
-      return;
+  for (; m > 0; --m) {
+    sum_classes<1, NC>(k, left, x, x_stride, b, stride, sums, row_step);
+    x += x_stride;
+    sums += row_step;
+  }
+}
+
+// y[j] += the sums of column j's classes, in order.
+template <class T>
+void add_classes(const T* sums, std::int64_t n, T* y) {
+  std::int64_t j = 0;
+  if constexpr (kTurn != 0 && std::is_same_v<T, float>) {
+    const hn::CappedTag<T, kTurn> d;
+    for (; j + kTurn <= n; j += kTurn) {
+      HWY_ALIGN T turned[kSumClasses * std::max<std::int64_t>(kTurn, 1)];
+      for (std::int64_t which = 0; which < kSumClasses; which += 4) {
+        transpose(sums + j * kSumClasses + which, kSumClasses, turned + which * kTurn, kTurn);
+      }
+      auto total = hn::LoadU(d, y + j);
+      HEARTH_UNROLL
+      for (std::int64_t which = 0; which < kSumClasses; ++which) {
+        total = hn::Add(total, hn::Load(d, turned + which * kTurn));
+      }
+      hn::StoreU(total, d, y + j);
+    }
+  }
+  for (; j < n; ++j) {
+    for (std::int64_t which = 0; which < kSumClasses; ++which) {
+      y[j] += sums[j * kSumClasses + which];
+    }
   }
 }
 
 template <class S, class T>
 void cols(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64_t x_stride,
           const S* b, std::int64_t b_col_stride, T* y, std::int64_t y_stride) {
-  constexpr int kColumns = 4;
-  std::int64_t j = 0;
-  // With one row memory is all the work, and fastest in one stream.
-  for (; m > 1 && j + kColumns <= n; j += kColumns) {
-    dot_rows<kColumns>(m, k, x, x_stride, b + j * b_col_stride, b_col_stride, y + j, y_stride);
-  }
-  for (; j < n; ++j) {
-    dot_rows<1>(m, k, x, x_stride, b + j * b_col_stride, b_col_stride, y + j, y_stride);
+  constexpr std::int64_t kColumns = 16, kStep = kColumns * kSumClasses;
+  constexpr std::int64_t kLines = 8;  // of sums: rows, times blocks of k
+  // One row of f32 is fastest in few streams.
+  constexpr int kTogether = fitting(4, kClassVectors<T>);
+  constexpr int kAlone = sizeof(S) < 4 ? kTogether : std::min(kTogether, 2);
+  HWY_ALIGN T sums[kLines * kStep];
+  for (std::int64_t j = 0; j < n; j += kColumns) {
+    const std::int64_t count = std::min(kColumns, n - j);
+    for (std::int64_t i = 0; i < m; i += kLines) {
+      const std::int64_t rows = std::min(kLines, m - i), most = kLines / rows * kBlockWords;
+      for (std::int64_t first = 0; first < k; first += most) {
+        const std::int64_t end = std::min(first + most, k);
+        const auto sum = [&]<int NC>(std::integral_constant<int, NC>, std::int64_t c) {
+          const S* const column = b + (j + c) * b_col_stride;
+          T* to = sums + c * kSumClasses;
+          for (std::int64_t p = first; p < end; p += kBlockWords, to += rows * kStep) {
+            sum_rows<NC>(rows, std::min(kBlockWords, end - p), k - p, x + i * x_stride + p,
+                         x_stride, column + p, b_col_stride, to, kStep);
+          }
+        };
+        std::int64_t c = 0;
+        for (; m == 1 && c + kAlone <= count; c += kAlone) {
+          sum(std::integral_constant<int, kAlone>(), c);
+        }
+        for (; c + kTogether <= count; c += kTogether) {
+          sum(std::integral_constant<int, kTogether>(), c);
+        }
+        for (; c < count; ++c) sum(std::integral_constant<int, 1>(), c);
+        const T* line = sums;
+        for (std::int64_t p = first; p < end; p += kBlockWords) {
+          for (std::int64_t r = 0; r < rows; ++r, line += kStep) {
+            add_classes(line, count, y + (i + r) * y_stride + j);
+          }
+        }
+      }
+    }
   }
 }
 
@@ -202,7 +279,8 @@ CpuSkinny make_cpu_skinny() {
   return {{rows<float, float>, cols<float, float>},
           {rows<double, double>, cols<double, double>},
           {rows<float16, float>, cols<float16, float>},
-          {rows<bfloat16, float>, cols<bfloat16, float>}};
+          {rows<bfloat16, float>, cols<bfloat16, float>},
+          add_classes<float>};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -384,6 +384,12 @@ HWY_INLINE void add_block(int64_t b, int64_t count, const float* weights, int64_
   }
 }
 
+// Rounds as a lane does.
+HWY_INLINE float mul_add(float a, float b, float c) {
+  const hn::CappedTag<float, 1> one;
+  return hn::GetLane(hn::MulAdd(hn::Set(one, a), hn::Set(one, b), hn::Set(one, c)));
+}
+
 template <class R>
 void sums(int64_t m, int64_t d, int64_t count, const float* weights, int64_t weight_stride,
           const std::byte* rows, int64_t stride, float* to) {
@@ -408,7 +414,8 @@ void sums(int64_t m, int64_t d, int64_t count, const float* weights, int64_t wei
   for (int64_t column = blocks * kBlockCodes; column < d; ++column) {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t r = 0; r < count; ++r) {
-        to[i * d + column] += weights[i * weight_stride + r] * one_of<R>(rows + r * stride, column);
+        float& sum = to[i * d + column];
+        sum = mul_add(weights[i * weight_stride + r], one_of<R>(rows + r * stride, column), sum);
       }
     }
   }

@@ -1,11 +1,12 @@
 // paged_attention: attention of ragged sequences over caches in pages.
 //
-// Lines are the heads of a group, row by row: all of them read the same keys. A sequence of few
-// rows is cut into pieces of keys, each of which a task reads once for all lines; the results of
-// pieces are combined in order. Bound by memory. Of a sequence of more rows a task owns a chunk of
-// lines and walks over blocks of keys, which are gathered for the products of attention(). Bound by
-// gemm. Pieces and blocks begin at fixed positions, and chunks follow from the sequence alone: what
-// else is in the batch, where pages lie and how many threads there are changes no bit.
+// Lines are the heads of a group, row by row: all of them read the same keys. Keys are cut into
+// pieces, which begin at fixed positions; a line's result of each piece is summed up alone, and
+// they are joined in order. Of a sequence of few rows a task owns a piece, which it reads once for
+// all lines: bound by memory. Of a sequence of more rows a task owns a chunk of lines and walks
+// over the pieces, whose values are gathered for gemm(): bound by multiplying. So a row's sums
+// follow from its own position: the rows beside it, what else is in the batch, where pages lie and
+// how many threads there are change no bit.
 #include "devices/cpu/ops/attention/paged.h"
 
 #include <cstring>
@@ -122,8 +123,6 @@ void attend_pages(const PagedArgs& a, const Operand& output) {
   const PagedWork work(a);
   T* const results = scratch<T>(9, work.line_results * a.dv);
   Running<T>* const running = scratch<Running<T>>(10, work.line_results);
-  auto* run = attend_paged_chunk<PlainProducts<T>>;
-  if (PairProducts::fit(a.q, a.keys, a.values)) run = attend_paged_chunk<PairProducts>;
   const auto chunks = std::ssize(work.chunks), pieces = std::ssize(work.pieces);
   const std::int64_t lines = work.lines.empty() ? 1 : work.lines.front().count;
   const std::int64_t heads = pieces > 0 ? work.pieces.front().piece.heads : 1;
@@ -132,7 +131,7 @@ void attend_pages(const PagedArgs& a, const Operand& output) {
   for_chunks(chunks + pieces, cost, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       if (i < chunks) {
-        run(a, output, work.chunks[static_cast<std::size_t>(i)]);
+        attend_paged_chunk<T>(a, output, work.chunks[static_cast<std::size_t>(i)]);
         continue;
       }
       const auto& [at, piece] = work.pieces[static_cast<std::size_t>(i - chunks)];

@@ -219,24 +219,16 @@ template <class T>
 void combine_pieces(const PagedArgs& a, const Operand& output, const PagedLines& lines,
                     std::int64_t head, std::int64_t i, const Running<T>* running,
                     const T* results) {
-  constexpr T kNone = -std::numeric_limits<T>::infinity();
   const RowMath<T>& math = row_math<T>();
   const std::int64_t dv = a.dv;
-  const Running<T> sink = Running<T>::of_sink(a.sink(head * a.group() + i % a.group()));
-  const auto line = [&](std::int64_t p) { return (p * a.kv_heads + head) * lines.count + i; };
-  T max = sink.max, total = 0;
-  for (std::int64_t p = 0; p < lines.pieces; ++p) max = std::max(max, running[line(p)].max);
-  if (sink.sum != T(0)) total = std::exp(sink.max - max);
+  Running<T> all = Running<T>::of_sink(a.sink(head * a.group() + i % a.group()));
   T* const sum = scratch<T>(0, dv);
   std::fill_n(sum, dv, T(0));
   for (std::int64_t p = 0; p < lines.pieces; ++p) {
-    const Running<T>& part = running[line(p)];
-    if (part.sum == T(0)) continue;
-    const T share = part.max == kNone ? T(1) : std::exp(part.max - max);
-    total += part.sum * share;
-    math.axpy(sum, share, results + line(p) * dv, dv);
+    const std::int64_t line = (p * a.kv_heads + head) * lines.count + i;
+    all.join(math, running[line], results + line * dv, sum, dv);
   }
-  math.scale(sum, Running<T>{max, total}.inverse(), sum, dv, false);
+  math.scale(sum, all.inverse(), sum, dv, false);
   store_row(output.dtype(), sum, dv, output.at(a.out_at(*lines.sequence, head, i)));
 }
 

@@ -26,13 +26,6 @@ struct ProductSizes {
   double scale;
 };
 
-// Rows of a cache, by their offsets in it; kNoRow: a row of zeros, of which nothing is read.
-inline constexpr std::int64_t kNoRow = std::numeric_limits<std::int64_t>::min();
-struct CacheRows {
-  const Operand* cache;
-  const std::int64_t* offsets;
-};
-
 // As load_row(), of any float dtype for either T.
 template <class T>
 void load_cache_row(DType dtype, const void* from, std::int64_t stride, std::int64_t n, T* out) {
@@ -84,35 +77,6 @@ class PlainProducts {
     values_ = read_matrix(args.v, AttentionArgs::at(args.v, item, head, key), width,
                           scratch<T>(2, most * sizes_.dv));
   }
-  void set_keys(const CacheRows& keys, const CacheRows& values, std::int64_t width,
-                std::int64_t most) {
-    constexpr std::int64_t kBlock = 16;
-    const std::int64_t d = sizes_.d, dv = sizes_.dv;
-    keys_ = scratch<T>(1, most * d);
-    width_ = width;
-    T* const copy = scratch<T>(6, kBlock * d);
-    for (std::int64_t begin = 0; begin < width; begin += kBlock) {
-      const std::int64_t count = std::min(kBlock, width - begin);
-      const T* lines[kBlock];
-      for (std::int64_t r = 0; r < count; ++r) {
-        lines[r] = row_of(keys, begin + r, d, copy + r * d);
-      }
-      if (count == kBlock) {
-        row_math<T>().transpose16(lines, d, keys_ + begin, width);
-        continue;
-      }
-      for (std::int64_t i = 0; i < d; ++i) {
-        for (std::int64_t r = 0; r < count; ++r) keys_[i * width + begin + r] = lines[r][i];
-      }
-    }
-    T* const to = scratch<T>(2, most * dv);
-    for (std::int64_t i = 0; i < width; ++i) {
-      const T* const row = row_of(values, i, dv, to + i * dv);
-      if (row != to + i * dv) std::copy_n(row, dv, to + i * dv);
-    }
-    values_ = {to, dv};
-  }
-
   // Keys that scores() multiplies where `seen` are needed.
   std::int64_t whole(std::int64_t seen) const { return seen; }
 
@@ -131,20 +95,6 @@ class PlainProducts {
   }
 
  private:
-  // Row i, in place where it can be read as it is, else in `copy`.
-  static const T* row_of(const CacheRows& rows, std::int64_t i, std::int64_t n, T* copy) {
-    const std::int64_t offset = rows.offsets[i];
-    const Operand& cache = *rows.cache;
-    if (offset == kNoRow) {
-      std::fill_n(copy, n, T(0));
-    } else if (cache.stride(2) == 1 && cache.dtype() == dtype_of_v<T>) {
-      return reinterpret_cast<const T*>(cache.at(offset));
-    } else {
-      load_cache_row(cache.dtype(), cache.at(offset), cache.stride(2), n, copy);
-    }
-    return copy;
-  }
-
   ProductSizes sizes_;
   T* q_;
   T* keys_ = nullptr;
@@ -182,15 +132,6 @@ class PairProducts {
           return AttentionArgs::at(args.q, rows.item, rows.head, rows.first + r);
         }) {}
 
-  void set_keys(const CacheRows& keys, const CacheRows& values, std::int64_t width,
-                std::int64_t most) {
-    const std::int64_t d = sizes_.d, dv = sizes_.dv;
-    bfloat16* const rows = scratch<bfloat16>(5, most * std::max(d, dv));
-    copy_rows(keys, width, d, rows);
-    keys_.pack(rows, 1, d, d, width, scratch<std::uint32_t>(1, keys_.size(d, most)));
-    copy_rows(values, width, dv, rows);
-    values_.pack(rows, dv, 1, width, dv, scratch<std::uint32_t>(2, values_.size(most, dv)));
-  }
   void set_keys(const AttentionArgs& args, std::int64_t item, std::int64_t head, std::int64_t key,
                 std::int64_t width, std::int64_t most) {
     const Operand &k = args.k, &v = args.v;
@@ -232,18 +173,6 @@ class PairProducts {
     }
     for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
   }
-  static void copy_rows(const CacheRows& rows, std::int64_t count, std::int64_t n, bfloat16* to) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t offset = rows.offsets[i];
-      if (offset == kNoRow) {
-        std::fill_n(to + i * n, n, bfloat16());
-        continue;
-      }
-      copy_row(reinterpret_cast<const bfloat16*>(rows.cache->at(offset)), rows.cache->stride(2), n,
-               to + i * n);
-    }
-  }
-
   ProductSizes sizes_;
   std::int64_t q_stride_;
   bfloat16* q_ = nullptr;

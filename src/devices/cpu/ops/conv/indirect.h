@@ -143,13 +143,13 @@ class IndirectConv {
       if (!flipped) {
         const std::int64_t some = std::min(step * kGroup, from_inner - k * kGroup);
         pack(from + (g * p_.out + col) * from_inner + k * kGroup, 1, from_inner, some, n, depth_, 0,
-             k, to);
+             k, 0, to);
         return;
       }
       const std::int64_t c = k / p_.taps * kGroup;
       for (std::int64_t tap = 0; tap < p_.taps; ++tap) {
         pack(from + ((g * p_.in + c) * p_.out + col + 1) * p_.taps - 1 - tap, p_.out * p_.taps,
-             p_.taps, std::min(kGroup, p_.in - c), n, depth_, 0, k + tap, to);
+             p_.taps, std::min(kGroup, p_.in - c), n, depth_, 0, k + tap, 0, to);
       }
     });
   }

@@ -63,7 +63,7 @@ class IndirectWeight {
         if (n <= 0) return;
         How::copies().pack(
             reinterpret_cast<const X*>(grad.at(((done + image) * p_.out + col) * p_.positions)), 1,
-            p_.positions, p_.positions, n, some * depth_, 0, image * depth_,
+            p_.positions, p_.positions, n, some * depth_, 0, image * depth_, 0,
             panels + col * some * depth_);
       });
       const std::int64_t parts = ceil_div(rows_, kRows);

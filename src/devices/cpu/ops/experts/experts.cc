@@ -36,16 +36,8 @@ void multiply_many(const GemmArgs& args) {
   }
   gemm(args);
 }
-// Row by row: several at a time would be summed up in another order. A task's weights stay cached.
-void multiply_few(const GemmArgs& args) {
-  GemmArgs row = args;
-  row.m = 1;
-  for (std::int64_t i = 0; i < args.m; ++i) {
-    row.a = static_cast<const std::byte*>(args.a) + i * args.a_row_stride * size_of(args.dtype);
-    row.c = static_cast<std::byte*>(args.c) + i * args.c_row_stride * size_of(args.c_dtype);
-    gemm_skinny(row);
-  }
-}
+// Any number of rows has the order of one.
+void multiply_few(const GemmArgs& args) { gemm_skinny(args); }
 
 struct ExpertPlan {
   explicit ExpertPlan(const Signature& signature, std::int64_t count, std::int64_t second)

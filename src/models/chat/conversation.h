@@ -13,7 +13,7 @@
 
 namespace hearth::models {
 
-struct ChatSessionOptions {
+struct ConversationOptions {
   std::string system;               // the first message; empty: none
   std::int64_t most_tokens = 2048;  // of an answer
   SamplingOptions sampling;         // the seed of the n-th answer is n above it
@@ -32,9 +32,9 @@ struct AnswerWriter {
 };
 
 // Not for several threads at once. The scheduler must outlive this.
-class ChatSession {
+class Conversation {
  public:
-  ChatSession(Scheduler& scheduler, ChatFormat format, ChatSessionOptions options);
+  Conversation(Scheduler& scheduler, ChatFormat format, ConversationOptions options);
 
   // Says a line as the user and shows the answer; both stay part of the conversation, of an answer
   // that was stopped what was shown. Throws what rendering and Scheduler::submit() throw, and what
@@ -54,7 +54,7 @@ class ChatSession {
 
   Scheduler& scheduler_;
   ChatFormat format_;
-  ChatSessionOptions options_;
+  ConversationOptions options_;
   std::vector<ChatMessage> messages_;
   std::uint64_t answers_ = 0;
 };

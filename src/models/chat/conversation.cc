@@ -1,4 +1,4 @@
-#include "models/chat/chat_session.h"
+#include "models/chat/conversation.h"
 
 #include <chrono>
 #include <iterator>
@@ -14,26 +14,26 @@ constexpr std::chrono::milliseconds kPause{20};  // between looks at whether it 
 
 }  // namespace
 
-ChatSession::ChatSession(Scheduler& scheduler, ChatFormat format, ChatSessionOptions options)
+Conversation::Conversation(Scheduler& scheduler, ChatFormat format, ConversationOptions options)
     : scheduler_(scheduler), format_(std::move(format)), options_(std::move(options)) {
   reset();
 }
 
-void ChatSession::reset() {
+void Conversation::reset() {
   messages_.clear();
   if (!options_.system.empty()) messages_.push_back({"system", options_.system});
 }
 
-void ChatSession::set_system(std::string system) {
+void Conversation::set_system(std::string system) {
   options_.system = std::move(system);
   reset();
 }
 
-GenerationPiece ChatSession::say(const std::string& line, const AnswerWriter& writer) {
+GenerationPiece Conversation::say(const std::string& line, const AnswerWriter& writer) {
   return answer({{"user", line}}, writer);
 }
 
-GenerationPiece ChatSession::answer(std::vector<ChatMessage> said, const AnswerWriter& writer) {
+GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const AnswerWriter& writer) {
   const auto before = static_cast<std::ptrdiff_t>(messages_.size());
   messages_.insert(messages_.end(), std::make_move_iterator(said.begin()),
                    std::make_move_iterator(said.end()));
@@ -50,8 +50,8 @@ GenerationPiece ChatSession::answer(std::vector<ChatMessage> said, const AnswerW
   }
 }
 
-GenerationPiece ChatSession::write(const ChatPrompt& prompt, const AnswerWriter& writer,
-                                   ChatMessage* message) {
+GenerationPiece Conversation::write(const ChatPrompt& prompt, const AnswerWriter& writer,
+                                    ChatMessage* message) {
   GenerationRequest request;
   request.tokens = prompt.tokens;
   request.most_tokens = options_.most_tokens;

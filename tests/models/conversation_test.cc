@@ -1,5 +1,5 @@
 // Conversations that go on: what was said stays in the caches.
-#include "models/chat/chat_session.h"
+#include "models/chat/conversation.h"
 
 #include <gtest/gtest.h>
 
@@ -65,13 +65,13 @@ class ChatSessions : public ::testing::TestWithParam<std::string> {
   ChatFormat format() const { return {loaded_.tokenizer, chat_of_letters()}; }
 
   LoadedModel loaded_;
-  ChatSessionOptions options_;
+  ConversationOptions options_;
   AnswerWriter silent_{.content = [](std::string_view) {}, .reasoning = {}, .is_stopped = {}};
 };
 
 TEST_P(ChatSessions, EachTurnGoesOnFromTheLast) {
   Scheduler scheduler(loaded_, {.pages = 40, .page_size = 8, .most_running = 1});
-  ChatSession session(scheduler, format(), options_);
+  Conversation session(scheduler, format(), options_);
   std::int64_t known = 0;
   for (int turn = 0; turn < 3; ++turn) {
     std::string shown;
@@ -87,7 +87,7 @@ TEST_P(ChatSessions, EachTurnGoesOnFromTheLast) {
   EXPECT_EQ(session.messages().size(), 7u);
   // Without what was known the same is said.
   Scheduler other(loaded_, {.pages = 40, .page_size = 8, .shares_prefixes = false});
-  ChatSession fresh(other, format(), options_);
+  Conversation fresh(other, format(), options_);
   for (int turn = 0; turn < 3; ++turn) {
     EXPECT_EQ(fresh.say(letters({30, 31 + turn, 5}), silent_).cached_tokens, 0);
   }
@@ -101,13 +101,13 @@ TEST_P(ChatSessions, EachTurnGoesOnFromTheLast) {
 INSTANTIATE_TEST_SUITE_P(Some, ChatSessions, ::testing::Values("llama", "mamba2", "qwen3_5"),
                          [](const auto& each) { return each.param; });
 
-TEST(ChatSession, StopsAndRefusals) {
+TEST(Conversation, StopsAndRefusals) {
   const LoadedModel loaded = loaded_letters("llama");
   const ChatFormat format(loaded.tokenizer, chat_of_letters());
   Scheduler scheduler(loaded, {.pages = 8, .page_size = 8, .most_running = 1});
-  ChatSessionOptions options;
+  ConversationOptions options;
   options.sampling.suppressed = {0, 1, 2};
-  ChatSession session(scheduler, format, options);
+  Conversation session(scheduler, format, options);
   std::string shown;
   AnswerWriter writer{.content = [&](std::string_view text) { shown += text; },
                       .reasoning = {},
