@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles and runs the C++ of README.md and docs/: `check_snippets.py --work DIR COMMAND...`.
+"""Compiles and runs the C++ of README.md and docs/: `check_snippets.py --work DIR COMMAND...`. Of
+Python it checks excerpts.
 
 COMMAND compiles one source: {source} and {program} in it are replaced. What the words behind ```cpp say:
 
@@ -20,7 +21,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^( *)```cpp *([^\n]*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^( *)```(?:cpp|python(?= excerpt=)) *([^\n]*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 PUBLIC = '#include "hearth/hearth.h"\nusing namespace hearth;\n'
 
 

@@ -262,7 +262,7 @@ def main():
             step(arguments.hearth, model)
         say(f"ok, {time.monotonic() - start:.0f} s of writing, talking and serving; "
             f"go on with: hearth chat --model {os.path.relpath(model)} "
-            f"--chat-template {os.path.relpath(TEMPLATE)}")  # fmt: skip
+            f"--chat-template {os.path.relpath(TEMPLATE)} --stop '\\n'")  # fmt: skip
     except (Failed, OSError, subprocess.TimeoutExpired, zipfile.BadZipFile, KeyError) as error:
         print(f"demo-model: failed: {error}", file=sys.stderr)
         return 1

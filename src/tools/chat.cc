@@ -1,25 +1,25 @@
 // `hearth chat`: a conversation with a language model, line by line.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "hearth/device.h"
 #include "models/chat/chat_format.h"
 #include "models/chat/conversation.h"
 #include "models/language/cache.h"
 #include "models/language/load_model.h"
+#include "models/language/require_causal.h"
 #include "models/serving/scheduler.h"
 #include "tools/commands.h"
-#include "tools/lm/adapter_options.h"
-#include "tools/lm/chat_template_option.h"
-#include "tools/lm/draft_options.h"
-#include "tools/lm/load_with_progress.h"
-#include "tools/lm/sampling_options.h"
+#include "tools/lm/context_note.h"
+#include "tools/lm/text_options.h"
+#include "tools/lm/writer_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -28,18 +28,15 @@ namespace {
 constexpr std::string_view kDim = "\033[2m", kUndim = "\033[0m";
 constexpr std::string_view kResetHint = " (/reset begins the conversation anew)";
 
+constexpr std::string_view kHelp =
+    "/reset          begins the conversation anew\n"
+    "/system TEXT    begins it anew, with TEXT told to the model before all else; none: nothing\n"
+    "/exit or /bye   ends, as Ctrl-D does; Ctrl-C ends an answer\n";
+
 struct ChatArguments {
-  std::string model;
+  WriterArguments writer;
+  TextArguments text;
   std::string system;
-  std::string chat_template;
-  std::int64_t tokens = 2048;
-  std::int64_t context = 0;
-  std::string dtype = "f32";
-  std::string device;
-  std::vector<std::string> adapters;
-  std::vector<std::string> stops;
-  SamplingArguments sampling;
-  DraftArguments drafts;
 };
 
 volatile std::sig_atomic_t is_interrupted = 0;
@@ -59,38 +56,77 @@ class AnswerInterrupts {
 };
 
 // The caches of one conversation that fills the context.
-models::SchedulerOptions options_for(const models::LoadedModel& loaded, std::int64_t context) {
+models::SchedulerOptions options_for(const ChatArguments& arguments,
+                                     const models::LanguageConfig& config) {
   constexpr std::int64_t kMostRows = 8192;
+  const std::int64_t asked = arguments.writer.model.context;
+  const std::int64_t rows = std::min(asked > 0 ? asked : kMostRows, config.context);
+  if (rows < asked) {
+    report_context("chat", asked, rows, true, "the model has no more positions");
+  } else if (rows < config.context) {
+    report_context("chat", config.context, rows, false, "--context has more");
+  }
   models::SchedulerOptions options{.most_running = 1};
-  const std::int64_t longest = loaded.model.config.context;
-  const std::int64_t rows = context > 0 ? std::min(context, longest) : std::min(kMostRows, longest);
   options.pages = models::pages_of(rows, options.page_size);
+  apply(arguments.writer, options);
   return options;
 }
 
+models::ChatFormat format_of(const models::LoadedModel& loaded) {
+  try {
+    return models::ChatFormat(loaded);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    throw Error(error.code(), error.what() + std::string("; --chat-template FILE gives it one, and "
+                                                         "`hearth generate` goes on with texts"));
+  }
+}
+
+// What a line that begins with a slash asks for: nothing is said to the model then.
+enum class Asked : std::uint8_t { nothing, done, end };
+
+Asked obey(const std::string& line, models::Conversation& session) {
+  if (line == "/exit" || line == "/bye") return Asked::end;
+  if (line == "/reset") {
+    session.reset();
+  } else if (line == "/system" || line.starts_with("/system ")) {
+    session.set_system(line.substr(std::min(line.size(), std::string_view("/system ").size())));
+  } else if (line == "/help") {
+    write_note(kHelp);
+  } else {
+    return Asked::nothing;
+  }
+  return Asked::done;
+}
+
+// What people at a terminal are told first.
+void greet(const ChatArguments& arguments, std::int64_t context) {
+  std::filesystem::path path = arguments.writer.model.path;
+  if (!path.has_filename()) path = path.parent_path();
+  write_note("chat: " + path.filename().string() + ", " + std::to_string(context) +
+             " tokens of context; /help says what there is beside talking\n");
+}
+
 void run_chat(const ChatArguments& arguments) {
-  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
-  Device::set_default(device);
-  const models::LoadOptions load{.device = device,
-                                 .compute = dtype_from_name(arguments.dtype),
-                                 .context = arguments.context,
-                                 .adapters = adapter_files(arguments.adapters)};
-  models::LoadedModel loaded = load_with_progress(arguments.model, load);
-  set_chat_template(loaded, arguments.chat_template);
-  const auto draft_model = load_draft_model(arguments.drafts, load);
-  models::ChatFormat format(loaded);
-  models::SchedulerOptions options = options_for(loaded, arguments.context);
-  options.drafts = arguments.drafts.count();
-  options.draft_model = draft_model.get();
+  const LoadedWriter writer_model = load_writer(arguments.writer);
+  const models::LoadedModel& loaded = writer_model.loaded;
+  models::require_causal(loaded.model.config, "chat: conversations", kEncodersEmbed);
+  models::ChatFormat format = format_of(loaded);
+  models::SchedulerOptions options = options_for(arguments, loaded.model.config);
+  options.draft_model = writer_model.draft_model.get();
   models::Scheduler scheduler(loaded, options);
+  const models::SamplingOptions sampling = sampling_options(arguments.text.sampling, loaded);
   models::Conversation session(
       scheduler, std::move(format),
       {.system = arguments.system,
-       .most_tokens = arguments.tokens,
-       .sampling = sampling_options(arguments.sampling, loaded),
-       .stops = arguments.stops,
-       .constraint = sampling_constraint(arguments.sampling, loaded.tokenizer)});
+       .most_tokens = most_tokens(arguments.text),
+       .sampling = sampling,
+       .stops = stop_texts(arguments.text),
+       .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer)});
   const bool is_asking = isatty(STDIN_FILENO) != 0, is_shown = isatty(STDOUT_FILENO) != 0;
+  if (is_asking) greet(arguments, scheduler.longest_text());
+  const std::string seed = seed_text(arguments.text.sampling, sampling);
+  if (!seed.empty()) write_note("chat: " + seed + "\n");
   models::AnswerWriter writer;
   writer.content = [](std::string_view text) { write_out(text); };
   writer.is_stopped = [] { return is_interrupted != 0; };
@@ -104,13 +140,12 @@ void run_chat(const ChatArguments& arguments) {
   std::int64_t lines = 0, unanswered = 0;
   while (true) {
     if (is_asking) write_out("> ");
-    if (!std::getline(std::cin, line) || line == "/exit") break;
+    if (!std::getline(std::cin, line)) break;
     ++lines;
     if (line.empty()) continue;
-    if (line == "/reset") {
-      session.reset();
-      continue;
-    }
+    const Asked asked = obey(line, session);
+    if (asked == Asked::end) break;
+    if (asked == Asked::done) continue;
     try {
       const AnswerInterrupts interrupts;
       session.say(line, writer);
@@ -142,32 +177,22 @@ void run_chat(const ChatArguments& arguments) {
 
 void add_chat(CommandLine& line) {
   auto arguments = std::make_shared<ChatArguments>();
-  arguments->sampling.values.temperature = 0.8;
-  arguments->sampling.values.top_k = 40;
-  arguments->sampling.values.top_p = 0.95;
-  arguments->sampling.values.min_p = 0.05;
+  arguments->text.tokens = 2048;
+  models::SamplingOptions& sampling = arguments->text.sampling.values;
+  sampling.temperature = 0.8;
+  sampling.top_k = 40;
+  sampling.top_p = 0.95;
+  sampling.min_p = 0.05;
   Command command = line.add_command(
-      "chat", "Talk with a language model, a line at a time; /reset begins anew, /exit ends");
-  command.option("--model,model", arguments->model, "GGUF file or folder of Hugging Face or MLX")
+      "chat", "Talk with a language model, a line at a time; /help lists what else it does");
+  add_model_option(command, arguments->writer.model, "GGUF file or folder of Hugging Face or MLX")
       .required();
-  command.option("--system", arguments->system, "What the model is told before all else");
-  add_chat_template_option(command, arguments->chat_template);
-  command.option("--tokens", arguments->tokens, "Of an answer at most")
-      .range(1, std::int64_t{1} << 40)
-      .show_default();
-  command
-      .option("--context", arguments->context,
-              "Tokens of the conversation at most [the model's, 8192 at most]")
-      .range(0, std::int64_t{1} << 30);
-  add_adapter_option(command, arguments->adapters);
-  command.option("--stop", arguments->stops,
-                 "An answer ends before this; may be given several times");
-  add_sampling_options(command, arguments->sampling);
-  add_draft_options(command, arguments->drafts);
-  command.option("--dtype", arguments->dtype, "What activations are computed in")
-      .one_of({"f32", "bf16"})
-      .show_default();
-  command.option("--device", arguments->device, "See `hearth devices`");
+  command.option("--system,--system-prompt", arguments->system,
+                 "What the model is told before all else");
+  add_text_options(command, arguments->text, "Tokens of an answer at most");
+  add_context_option(command, arguments->writer.model,
+                     "Tokens of the conversation at most [the model's, 8192 at most]");
+  add_writer_options(command, arguments->writer, true);
   command.action([arguments] { run_chat(*arguments); });
 }
 

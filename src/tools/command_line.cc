@@ -77,11 +77,14 @@ std::string in_house_form(const CLI::ParseError& error, const CLI::App& command)
   for (std::string word; words >> word && !got.starts_with('-');) {
     if (got.empty() || word.starts_with('-')) got = word;
   }
+  if (!got.starts_with('-')) return "an argument too many; got " + got + ", expected options";
   std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) names.push_back(option->get_name());
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
   const std::string meant = closest(got, names);
-  return "no such option; got " + got + ", expected " +
-         (meant.empty() ? "one of " + listed(names, ", ") : "perhaps " + meant);
+  return "no such option; got " + got +
+         (meant.empty() ? ", expected one of those there are" : ", expected perhaps " + meant);
 }
 
 }  // namespace
@@ -103,6 +106,28 @@ Option& Option::range(std::int64_t low, std::int64_t high) {
 
 Option& Option::range(double low, double high) {
   option_->check(range_of(low, high, "a number"));
+  return *this;
+}
+
+Option& Option::accept(std::function<bool(double)> allows, const std::string& range) {
+  const auto refused = [allows = std::move(allows), range](const std::string& text) {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && allows(value)) return std::string();
+    return "out of range; got " + text + ", expected a number of " + range;
+  };
+  option_->check(refused, "in " + range);
+  return *this;
+}
+
+Option& Option::lower_case() {
+  option_->transform(
+      [](std::string text) {
+        for (char& c : text) {
+          if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        }
+        return text;
+      },
+      "");
   return *this;
 }
 

@@ -26,6 +26,10 @@ class Option {
   // Refuses values outside of [low, high].
   Option& range(std::int64_t low, std::int64_t high);
   Option& range(double low, double high);
+  // Refuses numbers that `allows` does not, which `range` says: "(0, 1]".
+  Option& accept(std::function<bool(double)> allows, const std::string& range);
+  // Capital letters mean small ones, for one_of() too.
+  Option& lower_case();
   Option& one_of(std::vector<std::string> values);
   // What --help calls the value.
   Option& value_name(const std::string& name);

@@ -10,6 +10,7 @@
 #include "models/language/load_model.h"
 #include "models/language/text_encoder.h"
 #include "tools/commands.h"
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -19,7 +20,7 @@ constexpr std::uint64_t kMaxTexts = std::uint64_t{1} << 30;  // bytes of standar
 constexpr std::size_t kTextsAtOnce = 256;  // of which those of about equal lengths run together
 
 struct EmbedArguments {
-  std::string model, device;
+  ModelArguments model;
   std::vector<std::string> texts;
 };
 
@@ -56,10 +57,9 @@ void write_vectors(const models::LanguageModel& model, const models::TokenLists&
 }
 
 void run_embed(const EmbedArguments& arguments) {
-  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
-  Device::set_default(device);
+  const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
-      models::load_language_model(arguments.model, {.device = device});
+      models::load_language_model(arguments.model.path, load_options(arguments.model, device));
   std::vector<std::string> texts = arguments.texts;
   if (texts.empty()) {
     const auto bytes = io::read_file("/dev/stdin", kMaxTexts);
@@ -95,13 +95,13 @@ void run_embed(const EmbedArguments& arguments) {
 void add_embed(CommandLine& line) {
   auto arguments = std::make_shared<EmbedArguments>();
   Command command = line.add_command("embed", "Texts as vectors, one JSON array a line");
-  command
-      .option("--model", arguments->model,
-              "GGUF file or folder of an encoder, or of a model that says how")
+  add_model_option(command, arguments->model,
+                   "GGUF file or folder of an encoder, or of a model that says how")
       .required();
-  command.option("--text", arguments->texts,
+  command.option("-p,--text,--prompt", arguments->texts,
                  "A text; may be given again [lines of standard input]");
-  command.option("--device", arguments->device, "See `hearth devices`");
+  add_context_option(command, arguments->model, "Tokens of a text at most [the model's]");
+  add_compute_options(command, arguments->model);
   command.action([arguments] { run_embed(*arguments); });
 }
 

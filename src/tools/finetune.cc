@@ -6,8 +6,9 @@
 
 #include "core/quoted.h"
 #include "tools/commands.h"
-#include "tools/lm/adapter_options.h"
 #include "tools/lm/adapter_trainer.h"
+#include "tools/lm/chat_template_option.h"
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 #include "tools/training/run_command.h"
 
@@ -51,10 +52,11 @@ void add_finetune(CommandLine& line) {
       "Train a low-rank adapter of a language model on a text; goes on where a run "
       "of the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 20;
-  command.option("--model", options.model, "GGUF file, or folder of Hugging Face or MLX")
+  command.option("-m,--model,model", options.model, "GGUF file, or folder of Hugging Face or MLX")
+      .value_name("FILE")
       .required();
   command
-      .option("--text", options.text,
+      .option("-f,--text,--file", options.text,
               "A text, or x.jsonl of conversations, {\"messages\": [...]} a line, of whose answers "
               "is learned")
       .value_name("FILE")
@@ -72,7 +74,10 @@ void add_finetune(CommandLine& line) {
       .option("--base-lora", flags->adapters,
               "An adapter that the model has already, which stays; may be given again")
       .value_name("FILE[:SCALE]");
-  command.option("--context", options.context, "Tokens of a text that the model sees at once")
+  add_chat_template_option(command, options.chat_template);
+  command
+      .option("-c,--context,--ctx-size", options.context,
+              "Tokens of a text that the model sees at once")
       .range(2, most)
       .show_default();
   command.option("--weight-decay", options.weight_decay, "Of the adapter's matrices")

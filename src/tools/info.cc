@@ -19,19 +19,22 @@ void add_info(CommandLine& line) {
     InfoOptions options;
     MemoryPlanOptions memory;
     std::string cache = "f32";
+    std::string keys, values;  // empty: as `cache`
   };
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   Command command = line.add_command(
       "info", "Show what is in a file of GGUF or safetensors, or a folder of a model");
   const auto arguments = std::make_shared<Arguments>();
-  command.option("file", arguments->file, "Of a split model any of its files, or its folder")
+  command
+      .option("-m,--model,file", arguments->file,
+              "Of a split model any of its files, or its folder")
       .required();
   command.flag("--tensors", arguments->options.tensors, "List the tensors");
   command.flag("--all", arguments->options.all,
                "Print long arrays and texts of the metadata whole");
   const Option context =
       command
-          .option("--context", arguments->memory.context,
+          .option("-c,--context,--ctx-size", arguments->memory.context,
                   "Show what a language model takes in memory with sequences of so many tokens; "
                   "0: as many as it was made for")
           .range(0, kMost);
@@ -41,18 +44,30 @@ void add_info(CommandLine& line) {
           .show_default();
   const Option cache =
       command.option("--cache-type", arguments->cache, "The same, with keys and values in it")
+          .lower_case()
           .one_of(models::cache_type_names())
           .show_default();
+  const Option keys = command.option("--cache-type-k", arguments->keys, "The same, of keys alone")
+                          .lower_case()
+                          .one_of(models::cache_type_names());
+  const Option values =
+      command.option("--cache-type-v", arguments->values, "The same, of values alone")
+          .lower_case()
+          .one_of(models::cache_type_names());
   command.flag("--json", arguments->json, "Print all that as JSON");
-  command.action([arguments, context, sequences, cache] {
+  command.action([arguments, context, sequences, cache, keys, values] {
     const ModelFile file = read_model_file(arguments->file);
     std::string text = info_text(file, arguments->options);
     JsonObject document = info_document(file, arguments->options);
-    if (context.given() || sequences.given() || cache.given()) {
-      arguments->memory.keys = arguments->memory.values = arguments->cache;
-      const MemoryPlan plan = memory_plan(arguments->file, arguments->memory);
-      text += "\n" + memory_text(plan, arguments->cache);
-      document.emplace_back("memory", memory_document(plan, arguments->cache));
+    if (context.given() || sequences.given() || cache.given() || keys.given() || values.given()) {
+      MemoryPlanOptions& memory = arguments->memory;
+      memory.keys = keys.given() ? arguments->keys : arguments->cache;
+      memory.values = values.given() ? arguments->values : arguments->cache;
+      const std::string types =
+          memory.keys == memory.values ? memory.keys : memory.keys + "/" + memory.values;
+      const MemoryPlan plan = memory_plan(arguments->file, memory);
+      text += "\n" + memory_text(plan, types);
+      document.emplace_back("memory", memory_document(plan, types));
     }
     write_out(arguments->json ? json_text(document, 2) + "\n" : text);
   });

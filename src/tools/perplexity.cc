@@ -13,9 +13,9 @@
 #include "hearth/ops.h"
 #include "io/file.h"
 #include "models/language/load_model.h"
-#include "runtime/device/worker_pool.h"
+#include "models/language/require_causal.h"
 #include "tools/commands.h"
-#include "tools/lm/adapter_options.h"
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -24,12 +24,9 @@ namespace {
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 30;
 
 struct PerplexityArguments {
-  std::string model, file, save, base, device;
-  std::vector<std::string> adapters;
-  std::string compute = "f32";
-  std::string keys, values;
-  std::int64_t context = 512, windows = 0;
-  int threads = 0;
+  ModelArguments model;
+  std::string file, save, base;
+  std::int64_t windows = 0;
 };
 
 // Log-probabilities of a model, as --save-base writes them: `tokens` i32 [windows, context] and
@@ -84,21 +81,16 @@ void write_divergence(const models::Divergence& divergence) {
 }
 
 void run_perplexity(const PerplexityArguments& arguments) {
-  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
-  Device::set_default(device);
-  if (arguments.threads > 0) WorkerPool::global().set_threads(arguments.threads);
-  const DType compute = dtype_from_name(arguments.compute);
+  const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
-      models::load_language_model(arguments.model, {.device = device,
-                                                    .compute = compute,
-                                                    .context = arguments.context,
-                                                    .adapters = adapter_files(arguments.adapters)});
+      models::load_language_model(arguments.model.path, load_options(arguments.model, device));
+  models::require_causal(loaded.model.config, "perplexity: scores", kEncodersEmbed);
   const auto bytes = io::read_file(arguments.file, kMaxText);
   const std::vector<std::int32_t> tokens =
       loaded.tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const std::int32_t bos = loaded.tokenizer.adds_bos() ? loaded.tokenizer.special().bos : -1;
   const models::TokenWindows windows =
-      models::windows_of(tokens, arguments.context, arguments.windows, bos);
+      models::windows_of(tokens, arguments.model.context, arguments.windows, bos);
   std::optional<BaseScores> base;
   if (!arguments.base.empty()) {
     base = read_base(arguments.base, windows, loaded.model.vocabulary());
@@ -107,27 +99,26 @@ void run_perplexity(const PerplexityArguments& arguments) {
   models::Divergence divergence;
   std::vector<Array> saved;
   std::int64_t done = 0;
-  const auto type_of = [&](const std::string& name) {
-    return name.empty() ? models::CacheType(compute) : models::cache_type_from_name(name);
-  };
-  models::score_windows(loaded.model, windows, type_of(arguments.keys), type_of(arguments.values),
-                        [&](const Array& scores, std::span<const std::int32_t> next) {
-                          perplexity.add(scores, next);
-                          const auto count = static_cast<std::int64_t>(next.size());
-                          if (base) {
-                            divergence.add(to_device(narrow(base->scores, 0, done, count), device),
-                                           scores);
-                          }
-                          if (!arguments.save.empty()) {
-                            saved.push_back(to_device(scores, Device::cpu()));
-                            saved.back().eval();
-                          }
-                          done += count;
-                        });
+  const CacheTypes caches = cache_types(arguments.model);
+  const models::CacheType own = dtype_from_name(arguments.model.dtype);
+  models::score_windows(
+      loaded.model, windows, caches.keys.value_or(own), caches.values.value_or(own),
+      [&](const Array& scores, std::span<const std::int32_t> next) {
+        perplexity.add(scores, next);
+        const auto count = static_cast<std::int64_t>(next.size());
+        if (base) {
+          divergence.add(to_device(narrow(base->scores, 0, done, count), device), scores);
+        }
+        if (!arguments.save.empty()) {
+          saved.push_back(to_device(scores, Device::cpu()));
+          saved.back().eval();
+        }
+        done += count;
+      });
   write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
             decimal(perplexity.error(), 4) + " of " + std::to_string(perplexity.tokens()) +
             " tokens in " + std::to_string(windows.size()) + " windows of " +
-            std::to_string(arguments.context) + "\n");
+            std::to_string(arguments.model.context) + "\n");
   if (base) write_divergence(divergence);
   if (!arguments.save.empty()) save_scores(arguments.save, windows, saved);
 }
@@ -136,15 +127,17 @@ void run_perplexity(const PerplexityArguments& arguments) {
 
 void add_perplexity(CommandLine& line) {
   auto arguments = std::make_shared<PerplexityArguments>();
+  arguments->model.context = 512;
   Command command = line.add_command(
       "perplexity", "How well a language model foresees a text, and how far it is from another");
-  command.option("--model", arguments->model, "GGUF file or folder").required();
-  command.option("--file", arguments->file, "The text").required();
-  add_adapter_option(command, arguments->adapters);
-  command.option("--context", arguments->context, "Tokens of a window, whose second half is scored")
+  add_model_option(command, arguments->model, "GGUF file or folder").required();
+  command.option("-f,--file", arguments->file, "The text").required();
+  add_adapter_option(command, arguments->model.adapters);
+  add_context_option(command, arguments->model, "Tokens of a window, whose second half is scored")
       .range(4, std::int64_t{1} << 24)
       .show_default();
-  command.option("--windows", arguments->windows, "At most so many [all that the text has]")
+  command
+      .option("--windows,--chunks", arguments->windows, "At most so many [all that the text has]")
       .range(1, std::int64_t{1} << 24);
   command
       .option("--save-base", arguments->save,
@@ -155,16 +148,8 @@ void add_perplexity(CommandLine& line) {
       .option("--kl-base", arguments->base,
               "Compare with what --save-base wrote of another model, the base")
       .value_name("FILE");
-  command.option("--dtype", arguments->compute, "What activations are computed in")
-      .one_of({"f32", "bf16", "f16"})
-      .show_default();
-  command.option("--cache-type-k", arguments->keys, "What keys are kept as [the dtype]")
-      .one_of(models::cache_type_names());
-  command.option("--cache-type-v", arguments->values, "And values")
-      .one_of(models::cache_type_names());
-  command.option("--threads", arguments->threads, "Of the CPU [one a core]")
-      .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
-  command.option("--device", arguments->device, "See `hearth devices`");
+  add_cache_options(command, arguments->model);
+  add_compute_options(command, arguments->model);
   command.action([arguments] { run_perplexity(*arguments); });
 }
 

@@ -9,7 +9,7 @@
 #include "core/quoted.h"
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
-#include "tools/lm/adapter_options.h"
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 #include "tools/progress_bar.h"
 
@@ -21,6 +21,23 @@ constexpr double kMiB = 1024.0 * 1024.0;
 std::string mebibytes(std::int64_t bytes) {
   return decimal(static_cast<double>(bytes) / kMiB, 1) + " MiB";
 }
+
+// Says once that weights are rounded that were rounded before.
+class RepackedNote {
+ public:
+  void see(const models::QuantizedTensorReport& tensor) {
+    if (is_said_ || tensor.from == tensor.to || !is_packed(tensor.from) || !is_packed(tensor.to)) {
+      return;
+    }
+    is_said_ = true;
+    write_note("quantize: warning: the weights are packed already, such as " +
+               hearth::quoted(tensor.name) + " in " + std::string(name(tensor.from)) +
+               ", and lose more than those of an f16 or bf16 file would\n");
+  }
+
+ private:
+  bool is_said_ = false;
+};
 
 }  // namespace
 
@@ -40,8 +57,10 @@ void add_quantize(CommandLine& line) {
       .required();
   command.option("out", arguments->out, "The file to write").required();
   command
-      .option("--type", arguments->type, "Of matrices; _m: some of them in q6_k; keep: as they are")
+      .option("--type,type", arguments->type,
+              "Of matrices; _s, _m, _l: some of them with more bits; keep: as they are")
       .show_default()
+      .lower_case()
       .one_of(models::quantize_type_names());
   command
       .option("--imatrix", arguments->importance, "How much inputs count, as llama-imatrix has it")
@@ -59,7 +78,13 @@ void add_quantize(CommandLine& line) {
     if (!arguments->importance.empty()) {
       options.importance = models::read_importance(arguments->importance);
     }
+    if (models::needs_importance(options.type.dtype) && options.importance.empty()) {
+      write_note("quantize: warning: " + arguments->type +
+                 " without an importance matrix leaves little of a model; --imatrix FILE names "
+                 "one\n");
+    }
     options.adapters = adapter_files(arguments->adapters);
+    RepackedNote repacked;
     std::int64_t before = 0, after = 0;
     // Lines and a bar on one terminal would be mixed up.
     const bool has_lines = !arguments->is_quiet;
@@ -67,6 +92,7 @@ void add_quantize(CommandLine& line) {
     if (!has_lines || isatty(STDOUT_FILENO) == 0) bar.emplace("quantizing");
     options.progress = [&](const models::QuantizedTensorReport& tensor, std::size_t done,
                            std::size_t count) {
+      repacked.see(tensor);
       before += tensor.bytes_before;
       after += tensor.bytes_after;
       if (bar) bar->show(static_cast<double>(done) / static_cast<double>(count));

@@ -1,6 +1,7 @@
 // `hearth serve`: a model behind OpenAI's API.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,10 +12,8 @@
 #include "io/file.h"
 #include "models/language/load_model.h"
 #include "tools/commands.h"
-#include "tools/lm/adapter_options.h"
-#include "tools/lm/chat_template_option.h"
-#include "tools/lm/draft_options.h"
-#include "tools/lm/load_with_progress.h"
+#include "tools/lm/context_note.h"
+#include "tools/lm/writer_options.h"
 #include "tools/output.h"
 #include "tools/serve/api.h"
 #include "tools/serve/http_transport.h"
@@ -29,12 +28,11 @@ constexpr std::size_t kSpareThreads = 8;  // for what is answered at once
 constexpr std::chrono::hours kWhile{1};
 
 struct ServeArguments {
-  std::string model, name, device, dtype = "f32", host = "127.0.0.1", key_file;
-  std::vector<std::string> keys, origins, adapters;
-  std::int64_t port = 8080, context = 0, grace = 5, body = 8, memory = 1024;
-  std::string chat_template;
+  WriterArguments writer;
+  std::string name, host = "127.0.0.1", key_file;
+  std::vector<std::string> keys, origins;
+  std::int64_t port = 8080, grace = 5, body = 8, memory = 1024;
   models::SchedulerOptions scheduler;
-  DraftArguments drafts;
 };
 
 std::vector<std::string> keys_of(const ServeArguments& arguments) {
@@ -60,28 +58,42 @@ std::vector<std::string> keys_of(const ServeArguments& arguments) {
 
 std::string name_of(const ServeArguments& arguments) {
   if (!arguments.name.empty()) return arguments.name;
-  std::filesystem::path path = arguments.model;
+  std::filesystem::path path = arguments.writer.model.path;
   if (!path.has_filename()) path = path.parent_path();
   return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
 }
 
-std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, Device device) {
-  const models::LoadOptions load{.device = device,
-                                 .compute = dtype_from_name(arguments.dtype),
-                                 .context = arguments.context,
-                                 .adapters = adapter_files(arguments.adapters)};
-  models::LoadedModel loaded = load_with_progress(arguments.model, load);
-  set_chat_template(loaded, arguments.chat_template);
+// MiB of caches that hold one text of `context` tokens, where `got` tokens take all of --memory.
+std::int64_t memory_for(const ServeArguments& arguments, std::int64_t context, std::int64_t got) {
+  const double all = static_cast<double>(arguments.memory) * static_cast<double>(context);
+  return static_cast<std::int64_t>(std::ceil(all / static_cast<double>(got)));
+}
+
+// Says, or refuses where --context asked for it, that --memory holds less than a whole text.
+void check_context(const ServeArguments& arguments, std::int64_t wanted, std::int64_t got) {
+  const bool is_asked = arguments.writer.model.context > 0;
+  if (got >= std::max(wanted, arguments.writer.model.context)) return;
+  const std::string memory = "--memory " + std::to_string(arguments.memory) + " MiB holds no more";
+  const std::string why = got < wanted ? memory + "; --memory " +
+                                             std::to_string(memory_for(arguments, wanted, got)) +
+                                             " holds a whole text"
+                                       : "the model has no more positions";
+  report_context("serve", is_asked ? arguments.writer.model.context : wanted, got, is_asked, why);
+}
+
+std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments) {
+  LoadedWriter writer = load_writer(arguments.writer);
   models::SchedulerOptions options = arguments.scheduler;
   options.memory = arguments.memory << 20;
-  options.drafts = arguments.drafts.count();
-  return std::make_shared<serve::LoadedService>(std::move(loaded), name_of(arguments), options,
-                                                load_draft_model(arguments.drafts, load));
+  apply(arguments.writer, options);
+  const std::int64_t context = writer.loaded.model.config.context;
+  auto service = std::make_shared<serve::LoadedService>(
+      std::move(writer.loaded), name_of(arguments), options, std::move(writer.draft_model));
+  check_context(arguments, context, service->card().context);
+  return service;
 }
 
 void run_serve(const ServeArguments& arguments) {
-  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
-  Device::set_default(device);
   serve::Api api({.keys = keys_of(arguments), .origins = arguments.origins});
   serve::ShutdownSignal signal;
   const auto threads =
@@ -93,7 +105,7 @@ void run_serve(const ServeArguments& arguments) {
        .most_body_bytes = static_cast<std::size_t>(arguments.body) << 20},
       [&](const serve::ApiRequest& request) { return api.answer(request); });
   const int port = transport.start();
-  const auto model = load_service(arguments, device);
+  const auto model = load_service(arguments);
   api.set_model(model);
   const bool is_v6 = arguments.host.find(':') != std::string::npos;
   // Said now: who waits for it may ask at once.
@@ -116,10 +128,10 @@ void add_serve(CommandLine& line) {
   auto arguments = std::make_shared<ServeArguments>();
   Command command =
       line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
-  command.option("--model,model", arguments->model, "GGUF file, or folder of Hugging Face or MLX")
+  add_model_option(command, arguments->writer.model, "GGUF file, or folder of Hugging Face or MLX")
       .required();
-  add_adapter_option(command, arguments->adapters);
-  command.option("--name", arguments->name, "What clients call the model [that of the file]");
+  command.option("-a,--name,--alias", arguments->name,
+                 "What clients call the model [that of the file]");
   command.option("--host", arguments->host, "Address to listen on; 0.0.0.0: all of the machine")
       .show_default();
   command.option("--port", arguments->port, "Port; 0: one that is free")
@@ -138,8 +150,8 @@ void add_serve(CommandLine& line) {
               "Texts that wait; more are answered by 429")
       .range(std::int64_t{1}, std::int64_t{100'000})
       .show_default();
-  command.option("--context", arguments->context, "Positions of a text [what the model has]")
-      .range(std::int64_t{0}, std::int64_t{1} << 30);
+  add_context_option(command, arguments->writer.model,
+                     "Tokens of a text at most [as many as the model and --memory have]");
   command.option("--memory", arguments->memory, "MiB for keys and values of all texts together")
       .range(std::int64_t{1}, std::int64_t{1} << 30)
       .show_default();
@@ -155,12 +167,7 @@ void add_serve(CommandLine& line) {
       .option("--grace", arguments->grace, "Seconds that answers may go on after SIGTERM or SIGINT")
       .range(std::int64_t{0}, std::int64_t{3600})
       .show_default();
-  add_chat_template_option(command, arguments->chat_template);
-  add_draft_options(command, arguments->drafts);
-  command.option("--dtype", arguments->dtype, "What activations are computed in")
-      .one_of({"f32", "bf16", "f16"})
-      .show_default();
-  command.option("--device", arguments->device, "See `hearth devices`");
+  add_writer_options(command, arguments->writer, true);
   command.action([arguments] { run_serve(*arguments); });
 }
 

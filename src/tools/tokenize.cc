@@ -82,9 +82,10 @@ std::string text_of_line(const std::string& line, bool decode) {
 void add_tokenize(CommandLine& line) {
   const auto arguments = std::make_shared<TokenizeArguments>();
   Command command = line.add_command("tokenize", "Turn texts into tokens, or tokens into texts");
-  command.option("file", arguments->file, "A GGUF file, a tokenizer.json or its folder").required();
+  command.option("-m,--model,file", arguments->file, "A GGUF file, a tokenizer.json or its folder")
+      .required();
   const Option text =
-      command.option("--text", arguments->text, "The text; without it, what stdin has");
+      command.option("-p,--text,--prompt", arguments->text, "The text; without it, what stdin has");
   command.flag("--decode", arguments->decode, "The text is ids of tokens");
   command.flag("--json", arguments->as_json, "Print JSON, with the tokens' texts");
   command.flag("--lines", arguments->lines,

@@ -33,13 +33,14 @@ void add_train(CommandLine& line) {
                                      "Train a transformer on the bytes of a text; goes on where a "
                                      "run of the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 30;
-  command.option("--text", options.text, "Any file; its last 5 % are held out").required();
+  command.option("-f,--text,--file", options.text, "Any file; its last 5 % are held out")
+      .required();
   command.option("--layers", options.model.layers, "Decoder layers").range(1, most).show_default();
   command.option("--dim", options.model.dim, "Width of the model").range(1, most).show_default();
   command.option("--heads", options.model.heads, "Attention heads").range(1, most).show_default();
   command.option("--kv-heads", options.model.kv_heads, "Heads of keys and values [heads]")
       .range(1, most);
-  command.option("--context", options.model.context, "Bytes the model sees at once")
+  command.option("-c,--context,--ctx-size", options.model.context, "Bytes the model sees at once")
       .range(1, most)
       .show_default();
   add_run_options(command, options, flags->run, "Sequences");

@@ -155,5 +155,17 @@ TEST(ChatFormat, ToolsAndReasoningReachTheTemplate) {
   EXPECT_TRUE(hiding.shows_special(hiding.render(messages)));
 }
 
+TEST(ChatFormat, RefusesToolsThatTheTemplateWouldDrop) {
+  const ChatFormat format(bytes_and({}), "tools:{{ 'tools' }}{{ messages[0].content }}");
+  const std::vector<ChatMessage> messages = {{"user", "hi"}};
+  ChatOptions options;
+  options.tools = JsonArray{JsonObject{{"function", JsonObject{{"name", "add"}}}}};
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::invalid_argument, [&] { (void)format.render(messages, options); }),
+      "chat template does not know any; got 1, expected none"));
+  options.tools = JsonArray{};
+  EXPECT_EQ(bytes_and({}).decode(format.render(messages, options).tokens), "tools:toolshi");
+}
+
 }  // namespace
 }  // namespace hearth::models

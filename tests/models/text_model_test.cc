@@ -186,8 +186,9 @@ TEST_F(TextModels, TellsToolsAndReasoningApart) {
   std::filesystem::remove(path);
   hearth::ChatSession session(
       model, {.tools = R"([{"type": "function", "function": {"name": "look", "parameters": {}}}])",
-              .chat_template = "{# <tool_call> #}{% for m in messages %}{{ m.content }}" + sign(9) +
-                               "{% endfor %}",
+              .chat_template = "{# <tool_call> #}{% set known = tools %}{% for m in messages %}"
+                               "{{ m.content }}" +
+                               sign(9) + "{% endfor %}",
               .tokens = 2,
               .grammar = R"(root ::= "<think>hm</think>" "<tool_call>{\"name\": \"look\", )"
                          R"(\"arguments\": {\"at\": \"sky\"}}</tool_call>")"});

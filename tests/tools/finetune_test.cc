@@ -11,9 +11,10 @@
 #include "hearth/models.h"
 #include "models/language/text_loss.h"
 #include "models/texts_alone.h"
-#include "tools/lm/adapter_options.h"
 #include "tools/lm/adapter_trainer.h"
+#include "tools/lm/model_options.h"
 #include "tools/lm/training_texts.h"
+#include "tools/signs_model.h"
 #include "tools/tool_folder.h"
 
 namespace hearth::tools {
@@ -22,42 +23,26 @@ namespace {
 using check::error_of;
 using models::kNoTarget;
 
-constexpr const char* kTemplate =
-    "{{ '<s>' }}{% for m in messages %}{{ m['content'] }}{{ '</s>' if m['role'] == 'assistant' "
-    "else "
-    "'\xe4\xb8\x89' }}{% endfor %}";
+class AdapterOptions : public ToolFolder {};
 
-// The sign of a token from 3 on: U+4E00 and what follows, in UTF-8.
-std::string sign(std::int32_t token) {
-  return {'\xe4', static_cast<char>(0xb8 + token / 64), static_cast<char>(0x80 + token % 64)};
-}
-
-GgufMetadata signs_metadata(std::int32_t vocabulary) {
-  std::vector<std::string> texts = {"<unk>", "<s>", "</s>"};
-  std::vector<std::int32_t> types = {2, 3, 3};
-  for (std::int32_t token = 3; token < vocabulary; ++token) {
-    texts.push_back(sign(token));
-    types.push_back(1);
-  }
-  return {{"tokenizer.ggml.model", "llama"},
-          {"tokenizer.ggml.tokens", texts},
-          {"tokenizer.ggml.token_type", types},
-          {"tokenizer.ggml.scores", std::vector<float>(texts.size(), 0)}};
-}
-
-TEST(AdapterOptions, ReadsPathsAndScales) {
-  const auto files = adapter_files({"a.gguf", "b:0.5", "c:x", "d:-2", "e:", "f:1:0.25"});
+TEST_F(AdapterOptions, ReadsPathsAndScales) {
+  for (const char* name : {"a.gguf", "b", "c:x", "d", "e:", "f:1"})
+    std::ofstream(path(name)) << name;
+  const auto files = adapter_files(
+      {path("a.gguf"), path("b:0.5"), path("c:x"), path("d:-2"), path("e:"), path("f:1:0.25")});
   ASSERT_EQ(files.size(), 6u);
-  EXPECT_EQ(files[0].path, "a.gguf");
+  EXPECT_EQ(files[0].path, path("a.gguf"));
   EXPECT_EQ(files[0].scale, 1);
-  EXPECT_EQ(files[1].path, "b");
+  EXPECT_EQ(files[1].path, path("b"));
   EXPECT_EQ(files[1].scale, 0.5);
-  EXPECT_EQ(files[2].path, "c:x");
+  EXPECT_EQ(files[2].path, path("c:x"));
   EXPECT_EQ(files[3].scale, -2);
-  EXPECT_EQ(files[4].path, "e:");
-  EXPECT_EQ(files[5].path, "f:1");
+  EXPECT_EQ(files[4].path, path("e:"));
+  EXPECT_EQ(files[5].path, path("f:1"));
   EXPECT_EQ(files[5].scale, 0.25);
   EXPECT_NE(error_of([] { adapter_files({":2"}); }), "");
+  EXPECT_NE(error_of([&] { adapter_files({path("none")}); }).find("--lora: no such file; got"),
+            std::string::npos);
 }
 
 TrainingTexts::Text counting(int count, std::int32_t first) {
@@ -108,14 +93,7 @@ class Finetune : public ToolFolder {
  protected:
   void SetUp() override {
     ToolFolder::SetUp();
-    const testing::GoldenModel golden = testing::read_golden_model("qwen3");
-    GgufContents contents = models::gguf_of_folder(golden.config, testing::golden_weights(golden));
-    for (const GgufEntry& entry : signs_metadata(96)) {
-      contents.metadata.set(entry.key, entry.value);
-    }
-    contents.metadata.set("tokenizer.ggml.add_space_prefix", false);
-    contents.metadata.set("tokenizer.chat_template", kTemplate);
-    save_gguf(path("model.gguf"), contents.arrays, contents.metadata);
+    write_signs_model(path("model.gguf"), "qwen3", kSignsTemplate);
     std::ofstream text(path("text"));
     for (int i = 0; i < 40; ++i) text << sign(5) << sign(17) << sign(30) << sign(40 + i % 3);
   }
@@ -181,6 +159,51 @@ TEST_F(Finetune, GoesOnWhereItStopped) {
   other.rank = 5;
   EXPECT_NE(error_of([&] { AdapterTrainer again(other); }).find("checkpoint of another run"),
             std::string::npos);
+}
+
+TEST_F(Finetune, ResumesWithMoreStepsOnlyWhereAsked) {
+  FinetuneOptions more = options("out");
+  more.resume = true;
+  EXPECT_NE(error_of([&] { AdapterTrainer none(more); }).find("nothing to resume"),
+            std::string::npos);
+  AdapterTrainer(options("out")).run();
+  more.resume = false;
+  more.steps = 30;
+  EXPECT_NE(error_of([&] { AdapterTrainer other(more); }).find("--resume"), std::string::npos);
+  more.resume = true;
+  std::int64_t steps = 0;
+  struct Counted : AdapterTrainer {
+    Counted(const FinetuneOptions& options, std::int64_t& steps)
+        : AdapterTrainer(options), steps_(steps) {}
+    Array loss(std::int64_t step) override {
+      ++steps_;
+      return AdapterTrainer::loss(step);
+    }
+    std::int64_t& steps_;
+  };
+  EXPECT_EQ(Counted(more, steps).run().steps, 30);
+  EXPECT_EQ(steps, 6);
+  more.rank = 5;
+  EXPECT_NE(error_of([&] { AdapterTrainer other(more); }).find("got rank 4, expected rank 5"),
+            std::string::npos);
+  more.fresh = true;
+  EXPECT_NE(error_of([&] { AdapterTrainer other(more); }).find("got --fresh too"),
+            std::string::npos);
+}
+
+TEST_F(Finetune, AnotherTemplateWritesTheConversations) {
+  std::ofstream(path("chats.jsonl"))
+      << "{\"messages\": [{\"role\": \"user\", \"content\": \"" << sign(5)
+      << "\"}, {\"role\": \"assistant\", \"content\": \"" << sign(7) << "\"}]}\n";
+  write_signs_model(path("plain.gguf"), "qwen3", "");
+  FinetuneOptions plain = options("out");
+  plain.model = path("plain.gguf");
+  plain.text = path("chats.jsonl");
+  plain.steps = 1;
+  EXPECT_NE(error_of([&] { AdapterTrainer without(plain); }), "");
+  std::ofstream(path("template")) << kSignsTemplate;
+  plain.chat_template = path("template");
+  EXPECT_EQ(AdapterTrainer(plain).run().steps, 1);
 }
 
 TEST_F(Finetune, LearnsWhatAssistantsSay) {

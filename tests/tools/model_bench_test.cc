@@ -109,6 +109,21 @@ TEST(ModelBench, PrintsATableAndJson) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(check::text(rows[1], "test"), "tg128");
   EXPECT_EQ(check::list(rows[0], "samples").size(), 2u);
+  report.model = "a \"b\"";
+  report.options.values = DType::q8_0;
+  EXPECT_EQ(model_bench_csv(report),
+            "\"model_filename\",\"model_size\",\"model_n_params\",\"device\",\"n_threads\","
+            "\"type_k\",\"type_v\",\"n_batch\",\"n_depth\",\"test\",\"avg_ts\",\"stddev_ts\","
+            "\"best_ts\"\n"
+            "\"a \"\"b\"\"\",\"3145728\",\"1500000\",\"cpu:0\",\"2\",\"f32\",\"q8_0\",\"512\","
+            "\"0\",\"pp512\",\"20.000000\",\"14.142136\",\"30.000000\"\n"
+            "\"a \"\"b\"\"\",\"3145728\",\"1500000\",\"cpu:0\",\"2\",\"f32\",\"q8_0\",\"512\","
+            "\"0\",\"tg128\",\"5.000000\",\"0.000000\",\"5.000000\"\n");
+  report.bytes = std::int64_t{3} << 30;
+  report.parameters = 7'500'000'000;
+  const std::string large = model_bench_table(report);
+  EXPECT_NE(large.find(" 3.00 GiB |"), std::string::npos) << large;
+  EXPECT_NE(large.find(" 7.50 B |"), std::string::npos) << large;
 }
 
 #if defined(HEARTH_TOOL) && !defined(_WIN32)
@@ -122,6 +137,11 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
                              "0", "--repeat", "1", "--threads", "1", "--json"});
   ASSERT_EQ(again.status, 0) << again.err;
   const JsonValue document = *parse_json(again.out);
+  const Outcome brief = run({"bench-model", path("m.gguf"), "-p", "8", "-n", "2", "-d", "3", "-b",
+                             "4", "-r", "1", "-t", "1", "--cache-type-v", "F16", "-o", "csv"});
+  EXPECT_EQ(brief.status, 0) << brief.err;
+  EXPECT_NE(brief.out.find("\"f32\",\"f16\",\"4\",\"3\",\"pp8 @ d3\""), std::string::npos)
+      << brief.out;
   EXPECT_EQ(check::text(document, "model"), "m.gguf");
   EXPECT_EQ(*check::member(document, "threads"), JsonValue(std::int64_t{1}));
   EXPECT_EQ(*check::member(document, "parameters"), JsonValue(parameters_of(model_shape("tiny"))));

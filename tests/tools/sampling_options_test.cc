@@ -6,12 +6,16 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <sstream>
+#include <variant>
 
 #include "hearth/error.h"
 #include "models/grammar/grammar.h"
+#include "models/sampling/sampling_fields.h"
 #include "models/tokenizer/byte_tokenizer.h"
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/from_json.h"
+#include "source_dir.h"
 #include "tool_folder.h"
 #include "tools/command_line.h"
 
@@ -176,6 +180,48 @@ TEST(SamplingArguments, RefuseWhatCannotBeRead) {
   EXPECT_THROW(options_of({"--samplers", "top_k;heat"}), Error);
   EXPECT_THROW(options_of({"--mirostat", "3"}), std::exception);
   EXPECT_THROW(options_of({"--top-p", "0"}), std::exception);
+}
+
+// The table of docs/inference.md is that of the fields.
+TEST(SamplingFields, AreInTheDocs) {
+  std::ifstream file(check::source_dir() / "docs/inference.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  std::string table =
+      "| option | field | default | range | what it does |\n| --- | --- | --- | --- | --- |\n";
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    std::string flags(field.flags);
+    for (std::size_t at = flags.find(','); at != std::string::npos; at = flags.find(',', at + 4)) {
+      flags.replace(at, 1, "`, `");
+    }
+    table += "| `" + flags + "` | `" + std::string(field.request) + "` | " +
+             models::default_text(field) + " | " + models::range_text(field) + " | " +
+             std::string(field.summary) + " |\n";
+  }
+  EXPECT_NE(page.str().find(table), std::string::npos) << "docs/inference.md needs\n" << table;
+}
+
+TEST(SamplingFields, HaveDefaultsThatTheyAllow) {
+  const models::SamplingOptions plain;
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    const auto value = [&](auto member) { return static_cast<double>(plain.*member); };
+    EXPECT_TRUE(models::allows(field, std::visit(value, field.member))) << field.name;
+    EXPECT_FALSE(models::allows(field, field.high * 2)) << field.name;
+    EXPECT_FALSE(models::allows(field, std::nan(""))) << field.name;
+    EXPECT_EQ(models::allows(field, field.low), !field.excludes_low) << field.name;
+  }
+}
+
+TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
+  const auto given = parsed({"--seed", "7"});
+  EXPECT_EQ(sampling_options(given->arguments, {{}, bytes()}).seed, 7u);
+  EXPECT_EQ(seed_text(given->arguments, sampling_options(given->arguments, {{}, bytes()})), "");
+  const auto drawn = parsed({});
+  models::SamplingOptions options = sampling_options(drawn->arguments, {{}, bytes()});
+  EXPECT_EQ(seed_text(drawn->arguments, options),
+            "--seed " + std::to_string(options.seed) + " draws the same again");
+  options.temperature = 0;
+  EXPECT_EQ(seed_text(drawn->arguments, options), "");
 }
 
 class SamplingFiles : public ToolFolder {};

@@ -6,9 +6,11 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/json.h"
+#include "models/sampling/sampling_fields.h"
 #include "tools/json_check.h"
 #include "tools/scripted_model.h"
 #include "tools/serve/api.h"
@@ -148,6 +150,20 @@ TEST_F(ServeApi, OptionsReachTheModel) {
   EXPECT_EQ(request.sampling.logit_bias[0].value, 2);
   EXPECT_EQ(request.sampling.logit_bias[1].value, -std::numeric_limits<float>::infinity());
   EXPECT_EQ(request.sampling.logit_bias[2].value, -std::numeric_limits<float>::infinity());
+}
+
+TEST_F(ServeApi, EveryFieldOfSamplingIsAFieldOfRequests) {
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    const double value = field.high - field.low > 2 ? field.low + 2 : 0.75;
+    const std::string member(field.request);
+    document("/v1/chat/completions", chat(json_text(member) + ": " + json_text(JsonValue(value))));
+    const models::SamplingOptions sampling = model_->requests().back().sampling;
+    std::visit([&](auto at) { EXPECT_EQ(static_cast<double>(sampling.*at), value) << member; },
+               field.member);
+    const JsonValue refused =
+        refusal("/v1/chat/completions", chat(json_text(member) + ": " + json_text(field.high + 1)));
+    EXPECT_EQ(text(refused, "param"), member);
+  }
 }
 
 TEST_F(ServeApi, SeveralAnswersHaveSeedsOfTheirOwn) {

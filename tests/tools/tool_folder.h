@@ -60,7 +60,9 @@ class ToolFolder : public ::testing::Test {
   }
 
 #if defined(HEARTH_TOOL) && !defined(_WIN32)
-  pid_t start(const std::vector<std::string>& arguments, const std::string& out) const {
+  // `in`: the file that it reads as standard input; empty: that of the test.
+  pid_t start(const std::vector<std::string>& arguments, const std::string& out,
+              const std::string& in = "") const {
     const pid_t child = fork();
     if (child != 0) return child;
     std::vector<char*> argv = {const_cast<char*>(HEARTH_TOOL)};
@@ -68,6 +70,7 @@ class ToolFolder : public ::testing::Test {
       argv.push_back(const_cast<char*>(argument.c_str()));
     }
     argv.push_back(nullptr);
+    if (!in.empty()) dup2(open(in.c_str(), O_RDONLY), 0);
     dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
     dup2(open(path("stderr").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
     execv(HEARTH_TOOL, argv.data());
@@ -86,6 +89,11 @@ class ToolFolder : public ::testing::Test {
 
   Outcome run(const std::vector<std::string>& arguments) const {
     return finish(start(arguments, path("stdout")));
+  }
+
+  Outcome run(const std::vector<std::string>& arguments, const std::string& input) const {
+    std::ofstream(path("stdin")) << input;
+    return finish(start(arguments, path("stdout"), path("stdin")));
   }
 
   static void expect_refused(const Outcome& outcome) {

@@ -83,8 +83,9 @@ class HEARTH_API ChatSession {
 
   // Says a line as the user, and gives the answer; both join the conversation. `write` gets the
   // answer as it comes, on the caller's thread; false from it ends it there. Throws
-  // Error{invalid_argument} where the conversation is longer than the context, and what fails while
-  // it is written; the conversation is then as it was.
+  // Error{invalid_argument} where the conversation is longer than the context, or its template does
+  // not look at tools that there are, and what fails while it is written; the conversation is then
+  // as it was.
   ChatAnswer say(std::string_view line, const Write& write = {});
   // The same, of any messages: what tools answered, say.
   ChatAnswer answer(std::vector<ChatMessage> messages, const Write& write = {});

@@ -1,9 +1,11 @@
 #include "models/chat/chat_format.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "hearth/error.h"
+#include "models/chat_template/lexer.h"
 
 namespace hearth::models {
 namespace {
@@ -78,6 +80,13 @@ std::vector<std::int32_t> tokens_of(const Tokenizer& tokenizer, const RenderedPr
   return tokens;
 }
 
+bool mentions_tools(const std::string& source) {
+  const auto tokens = chat_template::tokenize(source);
+  return std::any_of(tokens.begin(), tokens.end(), [](const chat_template::Token& token) {
+    return token.kind == chat_template::TokenKind::name && token.text == "tools";
+  });
+}
+
 bool any_tools(const JsonValue& tools) {
   const auto* list = std::get_if<JsonArray>(&tools);
   return list != nullptr && !list->empty();
@@ -98,10 +107,17 @@ ChatFormat::ChatFormat(Tokenizer tokenizer, const std::string& source)
     : tokenizer_(std::move(tokenizer)),
       template_(source),
       answers_(&answer_format_of(source)),
-      reasoning_(&reasoning_marks_of(source)) {}
+      reasoning_(&reasoning_marks_of(source)),
+      knows_tools_(mentions_tools(source)) {}
 
 ChatPrompt ChatFormat::render(std::span<const ChatMessage> messages,
                               const ChatOptions& options) const {
+  if (any_tools(options.tools) && !knows_tools_) {
+    throw Error(ErrorCode::invalid_argument,
+                "chat: tools of a model whose chat template does not know any; got " +
+                    std::to_string(std::get<JsonArray>(options.tools).size()) +
+                    ", expected none, or another template");
+  }
   const RenderedPrompt prompt = rendered(tokenizer_, template_, messages, options);
   ChatPrompt made;
   made.tokens = tokens_of(tokenizer_, prompt);

@@ -46,6 +46,8 @@ class ChatFormat {
   explicit ChatFormat(const LoadedModel& loaded);
   ChatFormat(Tokenizer tokenizer, const std::string& source);
 
+  // Throws Error{invalid_argument} for tools, too, where the template does not look at any: the
+  // model would never hear of them.
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
 
   // Of the answer to a prompt, whose text has those of control tokens where shows_special().
@@ -58,6 +60,7 @@ class ChatFormat {
   ChatTemplate template_;
   const AnswerFormat* answers_;
   const ReasoningMarks* reasoning_;
+  bool knows_tools_;
 };
 
 }  // namespace hearth::models

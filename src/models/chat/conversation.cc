@@ -24,6 +24,11 @@ void Conversation::reset() {
   if (!options_.system.empty()) messages_.push_back({"system", options_.system});
 }
 
+void Conversation::set_system(std::string system) {
+  options_.system = std::move(system);
+  reset();
+}
+
 GenerationPiece Conversation::say(const std::string& line, const AnswerWriter& writer) {
   return answer({{"user", line}}, writer);
 }

@@ -44,6 +44,8 @@ class Conversation {
   GenerationPiece answer(std::vector<ChatMessage> said, const AnswerWriter& writer);
   // Forgets all but the system's message.
   void reset();
+  // Forgets that, too: the conversation begins with this one; empty: with none.
+  void set_system(std::string system);
 
   const std::vector<ChatMessage>& messages() const noexcept { return messages_; }
 

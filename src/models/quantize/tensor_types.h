@@ -11,19 +11,25 @@
 
 namespace hearth::models {
 
+// Which matrices get more bits than others, as llama.cpp has it: "q4_k_s", "q4_k_m", "q3_k_l".
+enum class QuantizeMix : std::uint8_t { none, small, medium, large };
+
 // What is asked for: a dtype for matrices, and where some get more bits than others.
 struct QuantizeType {
   DType dtype = DType::q4_k;
-  // Values and down projections of some layers in q6_k: "q4_k_m" and its like.
-  bool is_mixed = false;
+  QuantizeMix mix = QuantizeMix::none;
   // Every matrix in `dtype`: also those of the output, which otherwise get q6_k at least.
   bool is_pure = false;
   bool is_kept = false;  // every matrix as it is: "keep"
 };
 
-// "q4_k", "q4_k_m", "mxfp4", "f16". Throws Error{invalid_argument} with the names that there are.
+// "q4_k", "q4_k_m", "mxfp4", "f16"; capital letters are as good. Throws Error{invalid_argument}
+// with the names that there are.
 QuantizeType quantize_type_from_name(std::string_view name);
 std::vector<std::string> quantize_type_names();
+
+// Whether the dtype holds so few bits that without an importance matrix little is left of a model.
+bool needs_importance(DType dtype);
 
 // The number of GGUF's "general.file_type" that names the type best; -1 for none.
 std::int64_t file_type_of(const QuantizeType& type);

@@ -1,11 +1,11 @@
 #include "models/sampling/sampling_options.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
+#include <variant>
 
 #include "core/number_text.h"
-#include "models/sampling/candidate_spread.h"
+#include "models/sampling/sampling_fields.h"
 
 namespace hearth::models {
 namespace {
@@ -15,16 +15,6 @@ namespace {
   throw Error(ErrorCode::invalid_argument, "sampling: " + std::string(option) +
                                                " out of range; got " + got + ", expected " +
                                                std::string(expected));
-}
-
-// False for NaN and infinities.
-void require(bool holds, std::string_view option, double value, std::string_view expected) {
-  if (!holds || !std::isfinite(value)) refuse(option, number_text(value), expected);
-}
-void require_at_least(std::int64_t least, std::string_view option, std::int64_t value) {
-  if (value < least) {
-    refuse(option, std::to_string(value), "at least " + std::to_string(least));
-  }
 }
 
 void check_order(const std::vector<SamplingStep>& steps) {
@@ -49,31 +39,15 @@ void check_order(const std::vector<SamplingStep>& steps) {
 
 void check_sampling_options(const SamplingOptions& options, std::int64_t vocabulary) {
   const SamplingOptions& o = options;
-  require(o.temperature >= 0, "temperature", o.temperature, "a number of at least 0");
-  require(o.temperature_range >= 0 && o.temperature_range <= kMostTemperature, "temperature_range",
-          o.temperature_range, "[0, 1024]");
-  require(o.temperature_range == 0 || o.temperature <= kMostTemperature, "temperature",
-          o.temperature, "[0, 1024] beside a temperature_range");
-  require(o.temperature_exponent > 0 && o.temperature_exponent <= kMostExponent,
-          "temperature_exponent", o.temperature_exponent, "(0, 1024]");
-  require_at_least(0, "top_k", o.top_k);
-  require(o.top_p > 0 && o.top_p <= 1, "top_p", o.top_p, "(0, 1]");
-  require(o.min_p >= 0 && o.min_p <= 1, "min_p", o.min_p, "[0, 1]");
-  require(o.typical_p > 0 && o.typical_p <= 1, "typical_p", o.typical_p, "(0, 1]");
-  require(o.top_n_sigma >= 0, "top_n_sigma", o.top_n_sigma, "a number of at least 0");
-  require(o.xtc_probability >= 0 && o.xtc_probability <= 1, "xtc_probability", o.xtc_probability,
-          "[0, 1]");
-  require(o.xtc_threshold > 0 && o.xtc_threshold <= 1, "xtc_threshold", o.xtc_threshold, "(0, 1]");
-  require(o.repetition_penalty > 0, "repetition_penalty", o.repetition_penalty, "a number above 0");
-  require(true, "presence_penalty", o.presence_penalty, "a number");
-  require(true, "frequency_penalty", o.frequency_penalty, "a number");
-  require_at_least(-1, "penalty_last", o.penalty_last);
-  require(o.dry_multiplier >= 0, "dry_multiplier", o.dry_multiplier, "a number of at least 0");
-  require(o.dry_base >= 1, "dry_base", o.dry_base, "a number of at least 1");
-  require_at_least(1, "dry_allowed_length", o.dry_allowed_length);
-  require_at_least(-1, "dry_last", o.dry_last);
-  require(o.mirostat_tau >= 0, "mirostat_tau", o.mirostat_tau, "a number of at least 0");
-  require(o.mirostat_eta >= 0, "mirostat_eta", o.mirostat_eta, "a number of at least 0");
+  for (const SamplingField& field : sampling_fields()) {
+    const auto check = [&](auto member) {
+      const auto value = o.*member;
+      if (!allows(field, static_cast<double>(value))) {
+        refuse(field.name, number_text(value), range_text(field));
+      }
+    };
+    std::visit(check, field.member);
+  }
   const auto check_token = [&](std::string_view option, std::int32_t token) {
     if (token < 0 || token >= vocabulary) {
       refuse(option, "token " + std::to_string(token),

@@ -7,6 +7,8 @@
 #include "hearth/grad.h"
 #include "models/language/require_causal.h"
 #include "models/language/text_loss.h"
+#include "tools/lm/chat_template_option.h"
+#include "tools/lm/model_options.h"
 
 namespace hearth::tools {
 namespace {
@@ -43,7 +45,8 @@ models::LoadedModel load_trained(const FinetuneOptions& options, const models::M
                                                                  .adapters = options.adapters,
                                                                  .low_rank = adapter.finder()}),
                              models::read_tokenizer(files.tokenizer), files.chat_template};
-  models::require_causal(loaded.model.config, options.model + ": finetune: adapters");
+  models::require_causal(loaded.model.config, "finetune: adapters", kEncodersEmbed);
+  set_chat_template(loaded, options.chat_template);
   static_cast<void>(adapter.adapter());  // throws where nothing is trained
   return loaded;
 }

@@ -16,6 +16,7 @@ namespace hearth::tools {
 struct FinetuneOptions : RunOptions {
   std::string model;
   std::string text;
+  std::string chat_template;          // a file in place of the model's own; empty: that
   std::vector<AdapterFile> adapters;  // below the one that is trained
   std::int64_t rank = 8;
   double alpha = 16;

@@ -2,9 +2,11 @@
 
 #include <charconv>
 #include <optional>
+#include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include "core/json.h"
 #include "core/quoted.h"
@@ -12,6 +14,7 @@
 #include "io/file.h"
 #include "models/grammar/token_constraints.h"
 #include "models/sampling/dry_penalty.h"
+#include "models/sampling/sampling_fields.h"
 
 namespace hearth::tools {
 namespace {
@@ -37,15 +40,20 @@ models::LogitBias read_bias(const std::string& text) {
   return bias;
 }
 
-// The option of a field that models' makers may have a say in.
-template <class T>
-Option field_option(Command& command, SamplingArguments& arguments, const char* flag,
-                    T models::SamplingOptions::* field, const char* summary) {
-  const Option option = command.option(flag, arguments.values.*field, summary);
-  arguments.given.push_back([&arguments, option, field](models::SamplingOptions& to) {
-    if (option.given()) to.*field = arguments.values.*field;
-  });
-  return option;
+// The option of a field, whose value counts only where it was given.
+void add_field_option(Command& command, SamplingArguments& arguments,
+                      const models::SamplingField& field) {
+  const auto add = [&](auto member) {
+    Option option = command.option(std::string(field.flags), arguments.values.*member,
+                                   std::string(field.summary));
+    option.accept([&field](double value) { return models::allows(field, value); },
+                  models::range_text(field));
+    option.show_default();
+    arguments.given.push_back([&arguments, option, member](models::SamplingOptions& to) {
+      if (option.given()) to.*member = arguments.values.*member;
+    });
+  };
+  std::visit(add, field.member);
 }
 
 std::string grammar_text(const std::string& path) {
@@ -64,74 +72,10 @@ bool wants_grammar(const SamplingArguments& arguments) {
 }  // namespace
 
 void add_sampling_options(Command& command, SamplingArguments& arguments) {
-  models::SamplingOptions& values = arguments.values;
   using Values = models::SamplingOptions;
-  const auto option = [&](const char* flag, auto field, const char* summary) {
-    return field_option(command, arguments, flag, field, summary);
-  };
-  option("--temperature", &Values::temperature, "0: the likeliest token always")
-      .range(0.0, 100.0)
-      .show_default();
-  command
-      .option("--dynatemp-range", values.temperature_range,
-              "Temperatures within this of --temperature, higher for undecided scores [0: off]")
-      .range(0.0, 1024.0);
-  command.option("--dynatemp-exp", values.temperature_exponent, "Exponent of --dynatemp-range")
-      .range(1e-9, 1024.0)
-      .show_default();
-  option("--top-k", &Values::top_k, "Of the k likeliest only; 0: of all")
-      .range(0, std::int64_t{1} << 30)
-      .show_default();
-  option("--top-p", &Values::top_p, "Of the likeliest that have this probability together")
-      .range(1e-9, 1.0)
-      .show_default();
-  option("--min-p", &Values::min_p, "Of those at least this times as likely as the likeliest")
-      .range(0.0, 1.0)
-      .show_default();
-  command
-      .option("--typical-p", values.typical_p,
-              "Of those of nearly the expected surprise, of this probability together [1: off]")
-      .range(1e-9, 1.0);
-  command
-      .option("--top-n-sigma", values.top_n_sigma,
-              "Of scores within n standard deviations of the highest [0: off]")
-      .range(0.0, 1e9);
-  option("--xtc-probability", &Values::xtc_probability,
-         "How often all but the least of the likeliest tokens are dropped [0: off]")
-      .range(0.0, 1.0);
-  option("--xtc-threshold", &Values::xtc_threshold,
-         "From which probability on --xtc-probability takes tokens for likely")
-      .range(1e-9, 1.0)
-      .show_default();
-  option("--repeat-penalty", &Values::repetition_penalty,
-         "Scores of tokens that stand in the text are divided by this [1: off]")
-      .range(1e-9, 1e9);
-  command
-      .option("--presence-penalty", values.presence_penalty,
-              "What scores of tokens that stand in the text are less by [0: off]")
-      .range(-1e9, 1e9);
-  command
-      .option("--frequency-penalty", values.frequency_penalty,
-              "What they are less by for each time [0: off]")
-      .range(-1e9, 1e9);
-  option("--repeat-last-n", &Values::penalty_last, "Last tokens that penalties see; -1: all")
-      .range(-1, std::int64_t{1} << 30)
-      .show_default();
-  command
-      .option("--dry-multiplier", values.dry_multiplier,
-              "What a token that goes on with a repetition costs [0: off]")
-      .range(0.0, 1e9);
-  command.option("--dry-base", values.dry_base, "Times this for each token that repeats")
-      .range(1.0, 1e9)
-      .show_default();
-  command
-      .option("--dry-allowed-length", values.dry_allowed_length,
-              "Repeated tokens from which on DRY counts")
-      .range(1, std::int64_t{1} << 30)
-      .show_default();
-  command.option("--dry-penalty-last-n", values.dry_last, "Last tokens that DRY sees; -1: all")
-      .range(-1, std::int64_t{1} << 30)
-      .show_default();
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    add_field_option(command, arguments, field);
+  }
   command.option("--dry-sequence-breaker", arguments.dry_breakers,
                  "Text across which nothing repeats; may be given several times; none: no breaker "
                  "[line break, colon, quote, asterisk]");
@@ -142,12 +86,6 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   arguments.given.push_back([&arguments, mirostat](Values& to) {
     if (mirostat.given()) to.mirostat = static_cast<models::Mirostat>(arguments.mirostat);
   });
-  option("--mirostat-tau", &Values::mirostat_tau, "Bits of surprise to aim at")
-      .range(0.0, 1000.0)
-      .show_default();
-  option("--mirostat-eta", &Values::mirostat_eta, "How fast mirostat learns")
-      .range(0.0, 1000.0)
-      .show_default();
   command.option(
       "--logit-bias", arguments.logit_bias,
       "ID=NUMBER, added to the score of a token, or ID=-inf; may be given several times");
@@ -157,7 +95,12 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   command.option("--grammar", arguments.grammar, "File with a GBNF grammar that the text follows");
   command.option("--json-schema", arguments.json_schema,
                  "File with a JSON schema that the text follows");
-  command.option("--seed", values.seed, "Of the draws").show_default();
+  const Option seed =
+      command.option("-s,--seed", arguments.values.seed, "Of the draws [another each time]");
+  arguments.given.push_back([&arguments, seed](Values& to) {
+    arguments.draws_seed = !seed.given();
+    to.seed = seed.given() ? arguments.values.seed : std::random_device()();
+  });
 }
 
 models::SamplingOptions sampling_options(const SamplingArguments& arguments,
@@ -172,6 +115,12 @@ models::SamplingOptions sampling_options(const SamplingArguments& arguments,
     options.dry_breakers = models::dry_breakers_of(loaded.tokenizer, arguments.dry_breakers);
   }
   return options;
+}
+
+std::string seed_text(const SamplingArguments& arguments, const models::SamplingOptions& options) {
+  const bool draws = options.temperature > 0 || options.temperature_range > 0;
+  if (!arguments.draws_seed || !draws) return {};
+  return "--seed " + std::to_string(options.seed) + " draws the same again";
 }
 
 std::shared_ptr<models::grammar::Constraint> sampling_constraint(

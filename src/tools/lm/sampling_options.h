@@ -27,9 +27,11 @@ struct SamplingArguments {
   std::string json_schema;
   // Each takes the value of one option over where that was given; filled in by the declaration.
   std::vector<std::function<void(models::SamplingOptions&)>> given = {};
+  bool draws_seed = false;  // no seed was given: sampling_options() has drawn one
 };
 
-// Declares them; `arguments` must live, where they are, as long as the variables of other options.
+// Declares them, of models::sampling_fields() and others; `arguments` must live, where they are, as
+// long as the variables of other options.
 void add_sampling_options(Command& command, SamplingArguments& arguments);
 
 // What the arguments ask for: options that were given, else what the model's makers recommend, else
@@ -41,5 +43,9 @@ models::SamplingOptions sampling_options(const SamplingArguments& arguments,
 // file and parsing it throw, with the file's name.
 std::shared_ptr<models::grammar::Constraint> sampling_constraint(
     const SamplingArguments& arguments, const models::Tokenizer& tokenizer);
+
+// How to have the same draws again, of options whose seed was drawn; empty where that is known, or
+// nothing is left to chance.
+std::string seed_text(const SamplingArguments& arguments, const models::SamplingOptions& options);
 
 }  // namespace hearth::tools

@@ -69,8 +69,8 @@ class ModelRun {
     const std::int64_t rows = options.depth + std::max(options.prompt, options.tokens);
     return {.pages = std::max<std::int64_t>(models::pages_of(rows), 1) * options.batch,
             .states = options.batch,
-            .keys = options.cache,
-            .values = options.cache};
+            .keys = options.keys,
+            .values = options.values};
   }
 
   void begin(std::int64_t count) {
@@ -206,8 +206,8 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
   models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.batch,
                                        .most_running = options.batch,
-                                       .keys = options.cache,
-                                       .values = options.cache,
+                                       .keys = options.keys,
+                                       .values = options.values,
                                        .shares_prefixes = false,
                                        .drafts = drafts,
                                        .draft_model = draft_model});

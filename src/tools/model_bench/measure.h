@@ -18,8 +18,8 @@ struct ModelBenchOptions {
   std::int64_t depth = 0;     // tokens that are in the caches before
   std::int64_t batch = 1;     // sequences that write side by side
   std::int64_t repeat = 5;
-  std::int64_t piece = 512;      // rows of a pass over a prompt at most
-  models::CacheType cache = {};  // of keys and values
+  std::int64_t piece = 512;                  // rows of a pass over a prompt at most
+  models::CacheType keys = {}, values = {};  // what caches hold them as
 };
 
 struct ModelBenchRow {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "tools/output.h"
 
@@ -16,17 +18,43 @@ std::string test_text(const ModelBenchRow& row) {
   return row.test + ", " + decimal(100 * *row.held, 0) + " % held";
 }
 
+std::string size_text(std::int64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  return bytes < (1 << 30) ? decimal(size / (1 << 20), 2) + " MiB"
+                           : decimal(size / (1 << 30), 2) + " GiB";
+}
+
+std::string parameters_text(std::int64_t parameters) {
+  const auto count = static_cast<double>(parameters);
+  return count < 1e9 ? decimal(count / 1e6, 2) + " M" : decimal(count / 1e9, 2) + " B";
+}
+
+// One name where both are alike.
+std::string cache_text(const ModelBenchOptions& options) {
+  const std::string keys = name(options.keys), values = name(options.values);
+  return keys == values ? keys : keys + "/" + values;
+}
+
+std::string csv_line(const std::vector<std::string>& values) {
+  std::string line;
+  for (const std::string& value : values) {
+    line += line.empty() ? "\"" : ",\"";
+    for (const char c : value) line += c == '"' ? std::string("\"\"") : std::string(1, c);
+    line += "\"";
+  }
+  return line + "\n";
+}
+
 }  // namespace
 
 std::string model_bench_table(const ModelBenchReport& report) {
   std::vector<TableLine> lines = {
       {"model", "size", "params", "device", "threads", "test", "t/s", "best"}};
   for (const ModelBenchRow& row : report.rows) {
-    lines.push_back(
-        {report.model, decimal(static_cast<double>(report.bytes) / (1 << 20), 2) + " MiB",
-         decimal(static_cast<double>(report.parameters) / 1e6, 2) + " M", report.device,
-         std::to_string(report.threads), test_text(row),
-         decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2), decimal(row.best(), 2)});
+    lines.push_back({report.model, size_text(report.bytes), parameters_text(report.parameters),
+                     report.device, std::to_string(report.threads), test_text(row),
+                     decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2),
+                     decimal(row.best(), 2)});
   }
   std::string text;
   for (std::size_t at = 0; at < lines.size(); ++at) {
@@ -38,6 +66,20 @@ std::string model_bench_table(const ModelBenchReport& report) {
       rule += std::string(width + 1, '-') + ":|";
     }
     text += "|\n" + (at == 0 ? rule + "\n" : "");
+  }
+  return text;
+}
+
+std::string model_bench_csv(const ModelBenchReport& report) {
+  std::string text =
+      csv_line({"model_filename", "model_size", "model_n_params", "device", "n_threads", "type_k",
+                "type_v", "n_batch", "n_depth", "test", "avg_ts", "stddev_ts", "best_ts"});
+  for (const ModelBenchRow& row : report.rows) {
+    text += csv_line({report.model, std::to_string(report.bytes), std::to_string(report.parameters),
+                      report.device, std::to_string(report.threads), name(report.options.keys),
+                      name(report.options.values), std::to_string(report.options.piece),
+                      std::to_string(report.options.depth), test_text(row), decimal(row.mean(), 6),
+                      decimal(row.deviation(), 6), decimal(row.best(), 6)});
   }
   return text;
 }
@@ -61,7 +103,7 @@ JsonObject model_bench_document(const ModelBenchReport& report) {
           {"tokens", report.options.tokens},
           {"depth", report.options.depth},
           {"batch", report.options.batch},
-          {"cache", std::string(name(report.options.cache))},
+          {"cache", cache_text(report.options)},
           {"unit", "tokens per second"},
           {"rows", std::move(rows)}};
 }

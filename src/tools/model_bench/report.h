@@ -22,6 +22,8 @@ struct ModelBenchReport {
 
 // A table of Markdown.
 std::string model_bench_table(const ModelBenchReport& report);
+// A line a row, below one of names, which are llama-bench's where it has such a column.
+std::string model_bench_csv(const ModelBenchReport& report);
 JsonObject model_bench_document(const ModelBenchReport& report);
 
 }  // namespace hearth::tools

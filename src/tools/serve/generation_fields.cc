@@ -4,8 +4,10 @@
 #include <charconv>
 #include <limits>
 #include <random>
+#include <variant>
 
 #include "hearth/error.h"
+#include "models/sampling/sampling_fields.h"
 #include "tools/serve/api_error.h"
 
 namespace hearth::tools::serve {
@@ -18,10 +20,13 @@ constexpr std::size_t kMostStopBytes = 512;
 constexpr std::size_t kMostBiases = 1024;
 constexpr std::size_t kMostGrammarBytes = 64 << 10;
 constexpr double kMostBias = 100;
-constexpr std::int64_t kMostLast = std::int64_t{1} << 20;
 
-template <class T>
-void set(T& option, const std::optional<T>& given) {
+void read_field(const Fields& fields, const models::SamplingField& field, double& option) {
+  if (const auto given = fields.number(field.request, field.low, field.high)) option = *given;
+}
+void read_field(const Fields& fields, const models::SamplingField& field, std::int64_t& option) {
+  const auto given = fields.integer(field.request, static_cast<std::int64_t>(field.low),
+                                    static_cast<std::int64_t>(field.high));
   if (given) option = *given;
 }
 
@@ -108,26 +113,12 @@ models::SamplingOptions read_sampling(const Fields& fields, const ServedModel& m
   const auto vocabulary = static_cast<std::int64_t>(model.tokenizer().size());
   models::SamplingOptions options = model.default_sampling();
   options.seed = read_seed(fields);
-  set(options.temperature, fields.number("temperature", 0, 100));
-  set(options.top_p, fields.number("top_p", 0, 1));
-  set(options.top_k, fields.integer("top_k", 0, vocabulary));
-  set(options.min_p, fields.number("min_p", 0, 1));
-  set(options.typical_p, fields.number("typical_p", 0, 1));
-  set(options.top_n_sigma, fields.number("top_n_sigma", 0, 1e6));
-  set(options.xtc_probability, fields.number("xtc_probability", 0, 1));
-  set(options.xtc_threshold, fields.number("xtc_threshold", 0, 1));
-  set(options.presence_penalty, fields.number("presence_penalty", -2, 2));
-  set(options.frequency_penalty, fields.number("frequency_penalty", -2, 2));
-  set(options.repetition_penalty, fields.number("repeat_penalty", 1e-3, 100));
-  set(options.penalty_last, fields.integer("repeat_last_n", -1, kMostLast));
-  set(options.dry_multiplier, fields.number("dry_multiplier", 0, 100));
-  set(options.dry_base, fields.number("dry_base", 1, 100));
-  set(options.dry_allowed_length, fields.integer("dry_allowed_length", 1, kMostLast));
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    std::visit([&](auto member) { read_field(fields, field, options.*member); }, field.member);
+  }
   if (const auto kind = fields.integer("mirostat", 0, 2)) {
     options.mirostat = static_cast<models::Mirostat>(*kind);
   }
-  set(options.mirostat_tau, fields.number("mirostat_tau", 1e-3, 100));
-  set(options.mirostat_eta, fields.number("mirostat_eta", 1e-6, 1));
   options.logit_bias = read_biases(fields, vocabulary);
   if (options.top_p == 0) {  // the likeliest alone, as clients mean it
     options.top_p = 1;

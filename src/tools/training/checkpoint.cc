@@ -98,6 +98,18 @@ Differences differences(const std::string& first, const std::string& second) {
   return {lacking_in(b, a), lacking_in(a, b)};
 }
 
+// The settings without how long a run is.
+std::string without_length(const std::string& run) {
+  const std::optional<JsonValue> read = parse_json(run);
+  const JsonObject* const fields = read ? std::get_if<JsonObject>(&*read) : nullptr;
+  if (fields == nullptr) return run;
+  JsonObject rest;
+  for (const auto& [key, value] : *fields) {
+    if (key != "steps" && key != "seconds") rest.emplace_back(key, value);
+  }
+  return json_text(rest);
+}
+
 bool take_prefix(std::string& name, std::string_view prefix) {
   if (name.compare(0, prefix.size(), prefix) != 0) return false;
   name.erase(0, prefix.size());
@@ -140,17 +152,22 @@ void save_checkpoint(const std::string& folder, const std::vector<hearth::Parame
 
 RunState load_checkpoint(const std::string& folder,
                          const std::vector<hearth::Parameter>& parameters,
-                         optim::Optimizer& optimizer, const std::string& run, Device device) {
+                         optim::Optimizer& optimizer, const RunSettings& settings, Device device) {
   const std::string path = checkpoint_path(folder);
   SafetensorsContents contents = load_safetensors(path, device);
   const std::string& format = checkpoint_entry(contents, "format", path);
   if (format != kFormat) corrupt(path, "got format " + format + ", expected " + kFormat);
-  const std::string& kept_run = checkpoint_entry(contents, "run", path);
-  if (kept_run != run) {
-    const auto [got, expected] = differences(kept_run, run);
+  const auto compared = [&](const std::string& run) {
+    return settings.ignores_length ? without_length(run) : run;
+  };
+  const std::string kept_run = compared(checkpoint_entry(contents, "run", path));
+  const std::string own_run = compared(settings.text);
+  if (kept_run != own_run) {
+    const auto [got, expected] = differences(kept_run, own_run);
     throw Error(ErrorCode::invalid_argument,
                 path + ": checkpoint of another run; got " + got + ", expected " + expected +
-                    " (--fresh starts over, --out names another folder)");
+                    " (--fresh starts over, --out names another folder, --resume takes another "
+                    "number of steps)");
   }
   RunState state;
   state.step = number<std::int64_t>(contents, "step", path);

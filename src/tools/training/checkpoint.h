@@ -23,6 +23,12 @@ struct RunState {
   std::vector<LossPoint> accuracy;  // on held-out data, 0 to 1; empty where there are no classes
 };
 
+// What a run is of.
+struct RunSettings {
+  std::string text;             // all that its result depends on, as a JSON object
+  bool ignores_length = false;  // "steps" and "seconds" of a checkpoint do not count
+};
+
 std::string checkpoint_path(const std::string& folder);
 bool has_checkpoint(const std::string& folder);
 
@@ -36,6 +42,6 @@ void save_checkpoint(const std::string& folder, const std::vector<hearth::Parame
 // Error{corrupt_file}.
 RunState load_checkpoint(const std::string& folder,
                          const std::vector<hearth::Parameter>& parameters,
-                         optim::Optimizer& optimizer, const std::string& run, Device device);
+                         optim::Optimizer& optimizer, const RunSettings& settings, Device device);
 
 }  // namespace hearth::tools

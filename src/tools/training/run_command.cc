@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "hearth/runtime.h"
+#include "runtime/device/worker_pool.h"
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 #include "tools/profile_table.h"
 
@@ -15,25 +17,30 @@ void add_run_options(Command& command, RunOptions& options, RunFlags& flags,
       .show_default();
   command.option("--steps", options.steps, "Optimizer steps").range(1, most).show_default();
   command.option("--seconds", options.seconds, "Train for this time instead").range(0.1, 1e9);
-  command.option("--batch", options.batch, samples + " in a step").range(1, most).show_default();
+  command.option("-b,--batch,--batch-size", options.batch, samples + " in a step")
+      .range(1, most)
+      .show_default();
   command.option("--dtype", flags.dtype, "What activations are computed in; f64: parameters, too")
       .one_of({"f32", "bf16", "f64"})
       .show_default();
-  command.option("--lr,--rate", options.learning_rate, "Highest learning rate")
+  command.option("--lr,--rate,--learning-rate", options.learning_rate, "Highest learning rate")
       .range(1e-12, 1e3)
       .show_default();
-  command.option("--seed", options.seed, "Of all that is drawn").show_default();
-  command.option("--device", options.device, "See `hearth devices`");
+  command.option("-s,--seed", options.seed, "Of all that is drawn").show_default();
+  add_place_options(command, options.device, flags.threads);
   command.option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints")
       .range(1, most)
       .show_default();
   command.flag("--fresh", options.fresh, "Start over even if there is a checkpoint");
+  command.flag("--resume", options.resume,
+               "Go on from the checkpoint, which must be there; --steps may be others than it had");
   command.flag("--profile", flags.profile,
                "Say at the end what each kernel took; slows GPUs down, one kernel runs at a time");
 }
 
 void run_training(RunOptions& options, const RunFlags& flags, const std::function<void()>& train) {
   options.dtype = dtype_from_name(flags.dtype);
+  if (flags.threads > 0) WorkerPool::global().set_threads(flags.threads);
   std::optional<runtime::Profile> profile;
   if (flags.profile) profile.emplace();
   train();

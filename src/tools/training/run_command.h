@@ -12,6 +12,7 @@ namespace hearth::tools {
 // Flags that RunOptions do not hold as they are written.
 struct RunFlags {
   std::string dtype = "f32";
+  int threads = 0;  // 0: one a core
   bool profile = false;
 };
 

@@ -61,7 +61,14 @@ void TrainingRun::open(JsonObject settings, const std::vector<FolderText>& files
       {"seconds", options_.seconds},
   };
   settings.insert(settings.end(), shared.begin(), shared.end());
-  settings_ = json_text(settings);
+  settings_ = {json_text(settings), options_.resume};
+  if (options_.resume && (options_.fresh || !has_checkpoint(options_.out))) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "train: nothing to resume; got " +
+            (options_.fresh ? std::string("--fresh too") : "no " + checkpoint_path(options_.out)) +
+            ", expected a run that was stopped");
+  }
   make_folder(options_.out);
   if (options_.fresh) {
     std::error_code ignored;
@@ -70,6 +77,7 @@ void TrainingRun::open(JsonObject settings, const std::vector<FolderText>& files
   if (has_checkpoint(options_.out)) {
     state_ = load_checkpoint(options_.out, trained(), optimizer_, settings_, device_);
     generator() = state_.generator;
+    write_note(options_.out + ": goes on from step " + std::to_string(state_.step) + "\n");
   }
   for (const auto& [name, text] : files) io::replace_file(options_.out + "/" + name, text);
 }
@@ -119,7 +127,7 @@ void TrainingRun::note_evaluation() {
 
 void TrainingRun::save() {
   state_.generator = generator();
-  save_checkpoint(options_.out, trained(), optimizer_, state_, settings_);
+  save_checkpoint(options_.out, trained(), optimizer_, state_, settings_.text);
 }
 
 void TrainingRun::write_curve() const {

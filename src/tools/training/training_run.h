@@ -32,7 +32,10 @@ struct RunOptions {
   std::int64_t checkpoint_every = 200;  // steps
   std::int64_t evaluate_every = 0;      // steps; 0: a tenth of them
   bool fresh = false;                   // forget a checkpoint that is there
-  std::string device;                   // empty: the default
+  // Go on from one, which must be there, and may have been made for another number of steps: what
+  // is left of these then follows the rate that they have.
+  bool resume = false;
+  std::string device;  // empty: the default
 };
 
 // A file beside the checkpoint.
@@ -111,7 +114,7 @@ class TrainingRun {
   RunOptions options_;
   Device device_;
   optim::AdamW optimizer_;
-  std::string settings_;  // of open(), as text
+  RunSettings settings_;  // of open()
   RunState state_;
   std::int64_t tenths_ = 0;  // of a budget of time, at the last evaluation
   std::vector<LossBaseline> baselines_;

@@ -1,0 +1,78 @@
+#include "models/sampling/sampling_fields.h"
+
+#include "core/number_text.h"
+#include "models/sampling/candidate_spread.h"
+
+namespace hearth::models {
+namespace {
+
+using Fields = SamplingOptions;
+
+constexpr double kMost = 1e9;        // of numbers that only have to be finite
+constexpr double kMostTokens = 1e9;  // that a step looks at
+
+constexpr SamplingField kFields[] = {
+    {"temperature", "--temperature,--temp", "temperature", &Fields::temperature, 0,
+     kMostTemperature, false, "0: the likeliest token always"},
+    {"temperature_range", "--dynatemp-range", "dynatemp_range", &Fields::temperature_range, 0,
+     kMostTemperature, false,
+     "Temperatures within this of --temperature, higher for undecided scores; 0: off"},
+    {"temperature_exponent", "--dynatemp-exp", "dynatemp_exponent", &Fields::temperature_exponent,
+     0, kMostExponent, true, "Exponent of --dynatemp-range"},
+    {"top_k", "--top-k", "top_k", &Fields::top_k, 0, kMostTokens, false,
+     "Of the k likeliest only; 0: of all"},
+    {"top_p", "--top-p", "top_p", &Fields::top_p, 0, 1, true,
+     "Of the likeliest that have this probability together; 1: off"},
+    {"min_p", "--min-p", "min_p", &Fields::min_p, 0, 1, false,
+     "Of those at least this times as likely as the likeliest; 0: off"},
+    {"typical_p", "--typical-p,--typical", "typical_p", &Fields::typical_p, 0, 1, true,
+     "Of those of nearly the expected surprise, of this probability together; 1: off"},
+    {"top_n_sigma", "--top-n-sigma", "top_n_sigma", &Fields::top_n_sigma, 0, kMost, false,
+     "Of scores within n standard deviations of the highest; 0: off"},
+    {"xtc_probability", "--xtc-probability", "xtc_probability", &Fields::xtc_probability, 0, 1,
+     false, "How often all but the least of the likeliest tokens are dropped; 0: off"},
+    {"xtc_threshold", "--xtc-threshold", "xtc_threshold", &Fields::xtc_threshold, 0, 1, true,
+     "From which probability on --xtc-probability takes tokens for likely"},
+    {"repetition_penalty", "--repeat-penalty,--repetition-penalty", "repeat_penalty",
+     &Fields::repetition_penalty, 0, kMost, true,
+     "Scores of tokens that stand in the text are divided by this; 1: off"},
+    {"presence_penalty", "--presence-penalty", "presence_penalty", &Fields::presence_penalty,
+     -kMost, kMost, false, "What scores of tokens that stand in the text are less by"},
+    {"frequency_penalty", "--frequency-penalty", "frequency_penalty", &Fields::frequency_penalty,
+     -kMost, kMost, false, "What they are less by for each time"},
+    {"penalty_last", "--repeat-last-n", "repeat_last_n", &Fields::penalty_last, -1, kMostTokens,
+     false, "Last tokens that penalties see; -1: all"},
+    {"dry_multiplier", "--dry-multiplier", "dry_multiplier", &Fields::dry_multiplier, 0, kMost,
+     false, "What a token that goes on with a repetition costs; 0: off"},
+    {"dry_base", "--dry-base", "dry_base", &Fields::dry_base, 1, kMost, false,
+     "Times this for each token that repeats"},
+    {"dry_allowed_length", "--dry-allowed-length", "dry_allowed_length",
+     &Fields::dry_allowed_length, 1, kMostTokens, false,
+     "Repeated tokens from which on DRY counts"},
+    {"dry_last", "--dry-penalty-last-n", "dry_penalty_last_n", &Fields::dry_last, -1, kMostTokens,
+     false, "Last tokens that DRY sees; -1: all"},
+    {"mirostat_tau", "--mirostat-tau,--mirostat-ent", "mirostat_tau", &Fields::mirostat_tau, 0,
+     1000, false, "Bits of surprise that --mirostat aims at"},
+    {"mirostat_eta", "--mirostat-eta,--mirostat-lr", "mirostat_eta", &Fields::mirostat_eta, 0, 1000,
+     false, "How fast --mirostat learns"},
+};
+
+}  // namespace
+
+std::span<const SamplingField> sampling_fields() { return kFields; }
+
+bool allows(const SamplingField& field, double value) {
+  return (field.excludes_low ? value > field.low : value >= field.low) && value <= field.high;
+}
+
+std::string range_text(const SamplingField& field) {
+  return (field.excludes_low ? "(" : "[") + number_text(field.low) + ", " +
+         number_text(field.high) + "]";
+}
+
+std::string default_text(const SamplingField& field) {
+  return std::visit([](auto member) { return number_text(SamplingOptions{}.*member); },
+                    field.member);
+}
+
+}  // namespace hearth::models

@@ -1,0 +1,108 @@
+#include "tools/lm/model_options.h"
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "core/quoted.h"
+#include "hearth/error.h"
+#include "runtime/device/worker_pool.h"
+
+namespace hearth::tools {
+namespace {
+
+AdapterFile adapter_of(const std::string& value) {
+  const std::size_t colon = value.rfind(':');
+  if (colon != std::string::npos && colon + 1 < value.size()) {
+    const char* const end = value.data() + value.size();
+    double scale = 0;
+    const auto read = std::from_chars(value.data() + colon + 1, end, scale);
+    if (read.ec == std::errc() && read.ptr == end && std::isfinite(scale)) {
+      return {value.substr(0, colon), scale};
+    }
+  }
+  return {value, 1};
+}
+
+}  // namespace
+
+Option add_model_option(Command& command, ModelArguments& arguments, const std::string& summary) {
+  return command.option("-m,--model,model", arguments.path, summary).value_name("FILE");
+}
+
+void add_adapter_option(Command& command, std::vector<std::string>& values) {
+  command
+      .option("--lora", values,
+              "Add a low-rank adapter, a GGUF file or a folder of PEFT, by this much [1]; may be "
+              "given again")
+      .value_name("FILE[:SCALE]");
+}
+
+void add_place_options(Command& command, std::string& device, int& threads) {
+  command.option("--device", device, "See `hearth devices`");
+  command.option("-t,--threads", threads, "Of the CPU [one a core]")
+      .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
+}
+
+void add_compute_options(Command& command, ModelArguments& arguments) {
+  command.option("--dtype", arguments.dtype, "What activations are computed in")
+      .one_of({"f32", "bf16", "f16"})
+      .show_default();
+  add_place_options(command, arguments.device, arguments.threads);
+}
+
+Option add_context_option(Command& command, ModelArguments& arguments, const std::string& summary) {
+  return command.option("-c,--context,--ctx-size", arguments.context, summary)
+      .range(std::int64_t{0}, std::int64_t{1} << 30);
+}
+
+void add_cache_options(Command& command, ModelArguments& arguments) {
+  const auto add = [&](const char* flag, std::string& type, const char* summary) {
+    command.option(flag, type, summary).lower_case().one_of(models::cache_type_names());
+  };
+  add("--cache-type", arguments.cache, "What keys and values are kept as [the dtype]");
+  add("--cache-type-k", arguments.keys, "What keys are kept as [as --cache-type]");
+  add("--cache-type-v", arguments.values, "What values are kept as [as --cache-type]");
+}
+
+Device use_device(const ModelArguments& arguments) {
+  const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
+  Device::set_default(device);
+  if (arguments.threads > 0) WorkerPool::global().set_threads(arguments.threads);
+  return device;
+}
+
+models::LoadOptions load_options(const ModelArguments& arguments, Device device) {
+  return {.device = device,
+          .compute = dtype_from_name(arguments.dtype),
+          .context = arguments.context,
+          .adapters = adapter_files(arguments.adapters)};
+}
+
+CacheTypes cache_types(const ModelArguments& arguments) {
+  const auto type_of = [&](const std::string& own) -> std::optional<models::CacheType> {
+    const std::string& name = own.empty() ? arguments.cache : own;
+    if (name.empty()) return std::nullopt;
+    return models::cache_type_from_name(name);
+  };
+  return {type_of(arguments.keys), type_of(arguments.values)};
+}
+
+std::vector<AdapterFile> adapter_files(const std::vector<std::string>& values) {
+  std::vector<AdapterFile> files;
+  for (const std::string& value : values) {
+    const AdapterFile& file = files.emplace_back(adapter_of(value));
+    std::error_code ignored;
+    if (file.path.empty()) {
+      throw Error(ErrorCode::invalid_argument, "--lora: no file; got " + hearth::quoted(value) +
+                                                   ", expected FILE or FILE:SCALE");
+    }
+    if (!std::filesystem::exists(file.path, ignored)) {
+      throw Error(ErrorCode::io, "--lora: no such file; got " + hearth::quoted(file.path) +
+                                     ", expected a GGUF file or a folder of PEFT");
+    }
+  }
+  return files;
+}
+
+}  // namespace hearth::tools

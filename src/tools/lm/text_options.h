@@ -1,0 +1,41 @@
+// The options of commands that write texts: what they begin with, how long they are and where they
+// end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/command_line.h"
+#include "tools/lm/sampling_options.h"
+
+namespace hearth::tools {
+
+struct TextArguments {
+  std::int64_t tokens = 0;         // at most; the command's default; below 0: until the text ends
+  std::vector<std::string> stops;  // as they are written on the command line
+  SamplingArguments sampling;
+};
+
+// Declares --tokens, --stop and all of sampling; `arguments` must live as long as the variables of
+// other options.
+void add_text_options(Command& command, TextArguments& arguments, const std::string& tokens);
+
+// At most: as many as there could ever be where there is no limit.
+std::int64_t most_tokens(const TextArguments& arguments);
+// The texts of --stop, in which \n, \r, \t and \\ stand for what they mean in C.
+std::vector<std::string> stop_texts(const TextArguments& arguments);
+
+struct PromptArguments {
+  std::string text;  // "-": standard input
+  std::string file;  // at most one of both
+};
+
+// Declares --prompt and --prompt-file.
+void add_prompt_options(Command& command, PromptArguments& arguments);
+
+// What they name; of a file without the line break at its end. Throws Error{io}, and
+// Error{invalid_argument} where both are there.
+std::string read_prompt(const PromptArguments& arguments);
+
+}  // namespace hearth::tools

@@ -1,0 +1,32 @@
+#include "tools/lm/writer_options.h"
+
+#include <utility>
+
+#include "tools/lm/chat_template_option.h"
+#include "tools/lm/load_with_progress.h"
+
+namespace hearth::tools {
+
+void add_writer_options(Command& command, WriterArguments& arguments, bool talks) {
+  add_adapter_option(command, arguments.model.adapters);
+  if (talks) add_chat_template_option(command, arguments.chat_template);
+  add_draft_options(command, arguments.drafts);
+  add_cache_options(command, arguments.model);
+  add_compute_options(command, arguments.model);
+}
+
+LoadedWriter load_writer(const WriterArguments& arguments) {
+  const models::LoadOptions load = load_options(arguments.model, use_device(arguments.model));
+  models::LoadedModel loaded = load_with_progress(arguments.model.path, load);
+  set_chat_template(loaded, arguments.chat_template);
+  return {std::move(loaded), load_draft_model(arguments.drafts, load)};
+}
+
+void apply(const WriterArguments& arguments, models::SchedulerOptions& options) {
+  const CacheTypes types = cache_types(arguments.model);
+  options.keys = types.keys;
+  options.values = types.values;
+  options.drafts = arguments.drafts.count();
+}
+
+}  // namespace hearth::tools

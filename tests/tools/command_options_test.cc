@@ -1,0 +1,215 @@
+// The options that commands of language models share, on tiny models.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "hearth/io.h"
+#include "tools/signs_model.h"
+#include "tools/tool_folder.h"
+
+namespace hearth::tools {
+namespace {
+
+#ifdef HEARTH_TOOL
+
+class CommandOptions : public ToolFolder {
+ protected:
+  void SetUp() override {
+    ToolFolder::SetUp();
+    write_signs_model(path("m.gguf"), "qwen3", kSignsTemplate);
+  }
+
+  static void expect_says(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  void expect_refused_with(const std::vector<std::string>& arguments, const std::string& part) {
+    const Outcome outcome = run(arguments);
+    expect_refused(outcome);
+    expect_says(outcome.err, part);
+  }
+  std::string written(const std::vector<std::string>& arguments, const std::string& input = "") {
+    const Outcome outcome = run(arguments, input);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  }
+};
+
+TEST_F(CommandOptions, HaveTheNamesThatUsersOfOthersKnow) {
+  const std::string model = path("m.gguf"), prompt = sign(5) + sign(9);
+  const std::string text =
+      written({"generate", "--model", model, "--prompt", prompt, "--tokens", "6", "--temperature",
+               "0.9", "--top-k", "9", "--seed", "3", "--context", "40", "--threads", "1"});
+  EXPECT_EQ(text.rfind(prompt, 0), 0u) << text;
+  EXPECT_EQ(written({"generate", "-m", model, "-p", prompt, "-n", "6", "--temp", "0.9", "--top-k",
+                     "9", "-s", "3", "-c", "40", "-t", "1"}),
+            text);
+  EXPECT_EQ(written({"generate", model, "-p", prompt, "--max-tokens", "6", "--temp", "0.9",
+                     "--top-k", "9", "-s", "3", "--ctx-size", "40", "--cache-type", "F32"}),
+            text);
+  for (const char* command : {"generate", "chat", "serve", "perplexity", "bench-model", "embed"}) {
+    const std::string help = written({command, "--help"});
+    for (const char* names : {"-m,--model", "-t,--threads", "--dtype", "--device"}) {
+      expect_says(help, names);
+    }
+    if (std::string(command) == "embed") continue;
+    for (const char* names : {"--cache-type", "--cache-type-k", "--cache-type-v"}) {
+      expect_says(help, names);
+    }
+  }
+}
+
+TEST_F(CommandOptions, PromptsComeFromFilesAndStandardInput) {
+  const std::string model = path("m.gguf"), prompt = sign(5) + sign(9);
+  const std::vector<std::string> rest = {"-n", "4", "--temp", "0"};
+  const auto with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"generate", model});
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    return arguments;
+  };
+  const std::string text = written(with({"-p", prompt}));
+  std::ofstream(path("prompt")) << prompt << "\n";
+  EXPECT_EQ(written(with({"-f", path("prompt")})), text);
+  EXPECT_EQ(written(with({"--prompt-file", path("prompt")})), text);
+  EXPECT_EQ(written(with({"-p", "-"}), prompt + "\n"), text);
+  expect_refused_with(with({"-p", prompt, "-f", path("prompt")}), "--prompt: two prompts");
+  expect_refused_with(with({"-f", path("none")}), "none");
+}
+
+TEST_F(CommandOptions, ASeedIsSaidAndDrawsTheSameAgain) {
+  const std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p",
+                                              sign(5),    "-n",           "12"};
+  const Outcome first = run(arguments);
+  ASSERT_EQ(first.status, 0) << first.err;
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(first.err, found, std::regex("generate: --seed ([0-9]+) draws")))
+      << first.err;
+  auto again = arguments;
+  again.insert(again.end(), {"--seed", found[1].str()});
+  const Outcome second = run(again);
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_EQ(second.err, "");
+  again = arguments;
+  again.insert(again.end(), {"--temp", "0"});
+  EXPECT_EQ(run(again).err, "");
+}
+
+TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
+  const std::string model = path("m.gguf");
+  expect_refused_with({"generate", model, "-m", model, "-p", "x"},
+                      "--model: given too often; got 2 values, expected one");
+  expect_refused_with({"generate", model, "hi"}, "an argument too many; got hi");
+  expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
+  expect_refused_with({"generate", model, "--top-p", "0"}, "expected a number of (0, 1]");
+  expect_refused_with({"generate", model, "-p", "x", "--lora", "none.gguf"},
+                      "--lora: no such file; got \"none.gguf\"");
+}
+
+TEST_F(CommandOptions, EncodersAreForEmbed) {
+  const std::string model = path("encoder.gguf");
+  write_signs_model(model, "bert", "",
+                    {{"tokenizer.ggml.cls_token_id", std::uint32_t{1}},
+                     {"tokenizer.ggml.seperator_token_id", std::uint32_t{2}}});
+  std::ofstream(path("text")) << sign(5) << sign(6) << sign(7);
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"generate", model, "-p", sign(5)},
+                                             {"chat", model},
+                                             {"perplexity", model, "-f", path("text")}}) {
+    expect_refused_with(arguments, arguments[0] + ": ");
+    const std::string refusal = run(arguments).err;
+    expect_says(refusal, " of an encoder; got one of the family bert");
+    expect_says(refusal, "`hearth embed`");
+  }
+  EXPECT_NE(written({"embed", model, "-p", sign(5)}), "");
+}
+
+TEST_F(CommandOptions, ChatNamesWhatAModelWithoutATemplateNeeds) {
+  write_signs_model(path("plain.gguf"), "qwen3", "");
+  expect_refused_with({"chat", path("plain.gguf")}, "--chat-template FILE gives it one");
+  std::ofstream(path("template")) << kSignsTemplate;
+  EXPECT_NE(written({"chat", path("plain.gguf"), "--chat-template", path("template"), "-n", "3",
+                     "--temp", "0"},
+                    sign(5) + "\n"),
+            "\n");
+}
+
+TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
+  const std::vector<std::string> arguments = {"chat", path("m.gguf"), "-n", "3", "--temp", "0"};
+  const std::string first = written(arguments, sign(5) + "\n");
+  EXPECT_EQ(written(arguments, sign(7) + "\n/reset\n" + sign(5) + "\n"),
+            written(arguments, sign(7) + "\n") + first);
+  EXPECT_EQ(written(arguments, sign(5) + "\n/bye\n" + sign(5) + "\n"), first);
+  auto told = arguments;
+  told.insert(told.end(), {"--system", sign(30)});
+  EXPECT_EQ(written(arguments, "/system " + sign(30) + "\n" + sign(5) + "\n"),
+            written(told, sign(5) + "\n"));
+  EXPECT_EQ(written(told, "/system\n" + sign(5) + "\n"), first);
+  const Outcome helped = run(arguments, "/help\n");
+  EXPECT_EQ(helped.out, "");
+  expect_says(helped.err, "/reset");
+}
+
+TEST_F(CommandOptions, StopsMayBeWrittenAsInC) {
+  const std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p",     sign(5),
+                                              "-n",       "12",           "--temp", "0"};
+  const std::string text = written(arguments);
+  auto stopped = arguments;
+  const std::string fourth = text.substr(9, 3);
+  stopped.insert(stopped.end(), {"--stop", fourth, "--stop", "\\n"});
+  const std::string cut = written(stopped);
+  EXPECT_EQ(cut, text.substr(0, text.find(fourth, 3)) + "\n");
+}
+
+TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
+  write_signs_model(path("long.gguf"), "qwen3", kSignsTemplate,
+                    {{"qwen3.context_length", std::uint32_t{100'000}}});
+  const Outcome talked = run({"chat", path("long.gguf"), "-n", "2", "--temp", "0"}, sign(5) + "\n");
+  EXPECT_EQ(talked.err,
+            "chat: 8192 tokens of context, of the model's 100000: --context has more\n");
+  EXPECT_EQ(run({"chat", path("long.gguf"), "-c", "9000", "-n", "2", "--temp", "0"}, "").err, "");
+
+  const Outcome refused =
+      run({"serve", path("long.gguf"), "--port", "0", "--memory", "1", "-c", "90000"});
+  if (refused.err.find("cpp-httplib") != std::string::npos) GTEST_SKIP() << "built without HTTP";
+  expect_refused(refused);
+  EXPECT_TRUE(std::regex_search(
+      refused.err, std::regex("serve: --context too long; got 90000, expected at most [0-9]+: "
+                              "--memory 1 MiB holds no more; --memory [0-9]+ holds a whole text")))
+      << refused.err;
+  const pid_t server =
+      start({"serve", path("long.gguf"), "--port", "0", "--memory", "1"}, path("stdout"));
+  while (contents(path("stdout")).find("is ready") == std::string::npos) {
+    ASSERT_EQ(waitpid(server, nullptr, WNOHANG), 0) << contents(path("stderr"));
+    usleep(10'000);
+  }
+  kill(server, SIGTERM);
+  const Outcome served = finish(server);
+  EXPECT_EQ(served.status, 0);
+  EXPECT_TRUE(std::regex_search(
+      served.err, std::regex("^serve: [0-9]+ tokens of context, of the model's 100000: --memory 1 "
+                             "MiB holds no more; --memory [0-9]+ holds a whole text\n$")))
+      << served.err;
+}
+
+TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
+  write_signs_model(path("in.gguf"), "qwen3", "");
+  const Outcome first = run({"quantize", path("in.gguf"), path("q8.gguf"), "Q8_0"});
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(first.err, "");
+  const Outcome again = run({"quantize", path("q8.gguf"), path("q4.gguf"), "--type", "Q4_0"});
+  EXPECT_EQ(again.status, 0) << again.err;
+  expect_says(again.err, "quantize: warning: the weights are packed already, such as ");
+  EXPECT_EQ(run({"quantize", path("q8.gguf"), path("kept.gguf"), "keep"}).err, "");
+  const Outcome coarse = run({"quantize", path("in.gguf"), path("iq2.gguf"), "IQ2_XS"});
+  EXPECT_EQ(coarse.status, 0) << coarse.err;
+  expect_says(coarse.err, "iq2_xs without an importance matrix");
+  expect_refused_with({"quantize", path("in.gguf"), path("x.gguf"), "Q4_K_X"}, "expected one of");
+}
+
+#endif
+
+}  // namespace
+}  // namespace hearth::tools
