@@ -27,10 +27,10 @@ constexpr GemmBlocking kAmxBlocking = {.row_panel = kTileRows,
 template <class Tiles>
 Bf16Gemm gemm_by_amx() {
   const AmxPacking& packing = amx_packing();
-  return {
-      {kTileCols, kTilesAcross, false, AmxProduct<Tiles>::run, nullptr, nullptr, packing.a, kAmxBlocking},
-      {packing.b, cpu_gemm().copy_bf16},
-      AmxProduct<Tiles>::walk};
+  return {{kTileCols, kTilesAcross, false, AmxProduct<Tiles>::run, nullptr, nullptr, packing.a,
+           kAmxBlocking},
+          {packing.b, cpu_gemm().copy_bf16},
+          AmxProduct<Tiles>::walk};
 }
 
 #if defined(HEARTH_AMX_X86)

@@ -370,10 +370,10 @@ const Bf16Gemm* bf16_gemm() {
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
       return nullptr;
     }
-    static const Bf16Gemm gemm = {{kLanes, kVectors, false, run_block, cpu_gemm().f32.deal,
-                                    cpu_gemm().f32.join},
-                                  {pack<kVectors>, cpu_gemm().copy_bf16},
-                                  nullptr};
+    static const Bf16Gemm gemm = {
+        {kLanes, kVectors, false, run_block, cpu_gemm().f32.deal, cpu_gemm().f32.join},
+        {pack<kVectors>, cpu_gemm().copy_bf16},
+        nullptr};
     return &gemm;
   }();
   return kernels;

@@ -404,8 +404,12 @@ void narrow_rows(const float* src, std::int64_t row_stride, std::int64_t col_str
 
 template <class T>
 GemmKernels<T, T, T> kernels_of() {
-  return {static_cast<std::int64_t>(hn::Lanes(Full<T>())), kVectors, kPartial, run_block<T>,
-          deal_words<T>, join_chains<T>};
+  return {static_cast<std::int64_t>(hn::Lanes(Full<T>())),
+          kVectors,
+          kPartial,
+          run_block<T>,
+          deal_words<T>,
+          join_chains<T>};
 }
 
 CpuGemm make_cpu_gemm() {

@@ -126,7 +126,7 @@ struct GemmKernels {
   std::int64_t vectors;  // most vectors in a panel
   bool partial_vectors;  // panels that are not packed may end in a partial vector
   void (*block)(const GemmBlock<X, P, T>&);
-  DealWords deal;                  // words of the size of P
+  DealWords deal;  // words of the size of P
   JoinChains<T> join;
   PackTiles pack_tiles = nullptr;  // how A is packed where it is multiplied in tiles
   GemmBlocking blocking = {};
