@@ -1,14 +1,9 @@
 #include "kernels/matmul/problem.h"
 
 #include "codegen/dialect_types.h"
+#include "kernels/launch/step_plan.h"
 
 namespace hearth::gpu {
-namespace {
-
-using Kind = runtime::KernelParameter::Kind;
-
-}  // namespace
-
 runtime::LibraryCall matmul_call(const MatmulProblem& problem) {
   const auto dtype = static_cast<DType>(problem.dtype);
   const std::string type = dialect_type(dtype);

@@ -2,14 +2,9 @@
 
 #include "codegen/dialect_types.h"
 #include "kernels/attention/inputs.h"
+#include "kernels/launch/step_plan.h"
 
 namespace hearth::gpu {
-namespace {
-
-using Kind = runtime::KernelParameter::Kind;
-
-}  // namespace
-
 AttentionProblem::Steps steps_of(const TensorSpec& spec) {
   const AttentionProblem::Steps dense = dense_steps(spec.shape);
   return {spec.shape[0] == 1 ? dense.item : spec.strides[0],
