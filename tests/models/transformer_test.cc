@@ -138,7 +138,7 @@ TEST(TrainedModel, HasTheScoresOfTheTransformer) {
 
 TEST(TrainedModel, ReusesPlansFromTokenToToken) {
   const LoadedModel read = loaded(make(of_bytes()));
-  Sequences sequences(read.model, {.pages = 4, .page_size = 4});
+  Sequences sequences(read.model, {.pages = 2, .page_size = 16});
   Sequence sequence = sequences.begin();
   SamplingState state({}, read.model.vocabulary());
   std::vector<std::int32_t> next = {1};
