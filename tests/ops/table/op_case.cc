@@ -265,7 +265,7 @@ double tolerance_of(DType dtype) {
 
 double coding_tolerance(const OpCase& one) {
   const std::string_view op = one.op->name.text;
-  if (op == "half_linear") return one.input_dtype(1) == DType::f16 ? 1e-3 : 8e-3;
+  if (op == "half_linear") return tolerance_of(one.input_dtype(1));
   return op.starts_with("packed_") ? 2e-2 : 0;
 }
 
