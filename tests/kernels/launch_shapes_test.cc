@@ -142,6 +142,35 @@ TEST(LaunchShapes, PagedAttention) {
                         }));
 }
 
+// Cards whose memory holds no tile of prompts make rows of prompts without tensor cores, those of
+// codes in pieces; tensor cores still make single rows.
+TEST(LaunchShapes, PagedAttentionWithoutTilesOfPrompts) {
+  Card small = {"48 KiB", nvidia(40, 1024, 64, 4)};
+  small.traits.large_threadgroup_memory = small.traits.threadgroup_memory;
+  const auto shapes = [&](std::int64_t rows, std::int64_t columns, paged::CacheFormat format) {
+    const Params params = paged::params_of({0.1, 16, 0, 0, format, format});
+    const TensorSpec cache = format == 0 ? dense(DType::f16, {16 * 1024, 8, columns})
+                                         : dense(DType::u8, {16 * 1024, 8, columns / 32 * 34});
+    Signature signature;
+    signature.op = &defs::paged_attention_op;
+    signature.statics = params.statics().span();
+    signature.inputs = {dense(DType::f16, {rows, 32, columns}),
+                        cache,
+                        cache,
+                        dense(DType::i32, {1, 256}),
+                        dense(DType::i32, {2}),
+                        dense(DType::i32, {1})};
+    signature.output = signature.inputs[0];
+    return launches(small, signature);
+  };
+  EXPECT_EQ(shapes(1, 128, 0), "matrix 1,1,1x32 1,8,16x128 1,32,1x256");
+  EXPECT_EQ(shapes(64, 128, 0), "matrix 1,1,1x32 4,8,16x128 4,32,1x256 4,32,1x128");
+  EXPECT_EQ(shapes(1, 128, paged::kQ8Format), "code_matrix 1,1,1x32 1,8,16x128 1,32,1x256");
+  EXPECT_EQ(shapes(64, 128, paged::kQ8Format), "code_matrix 1,1,1x32 64,8,3x128 64,32,1x256");
+  // Too many columns for either.
+  EXPECT_EQ(shapes(64, 256, 0), "tiles 1,1,1x32 4,8,16x256 4,32,1x256 4,64,1x128");
+}
+
 // By tensor cores: splits fill the threadgroups for which a processor has registers, one of wide
 // rows or two of narrow ones.
 TEST(LaunchShapes, FlashDecodingByTensorCores) {

@@ -53,9 +53,9 @@ std::string chat_of_letters() {
   return "{% for m in messages %}{{ m.content }}" + letter(9) + "{% endfor %}";
 }
 
-class ChatSessions : public ::testing::TestWithParam<std::string> {
+class ConversationTurns : public ::testing::TestWithParam<std::string> {
  protected:
-  ChatSessions() : loaded_(loaded_letters(GetParam())) {
+  ConversationTurns() : loaded_(loaded_letters(GetParam())) {
     options_.system = letters({20, 21, 22});
     options_.most_tokens = 12;
     options_.sampling.seed = 4;
@@ -69,7 +69,7 @@ class ChatSessions : public ::testing::TestWithParam<std::string> {
   AnswerWriter silent_{.content = [](std::string_view) {}, .reasoning = {}, .is_stopped = {}};
 };
 
-TEST_P(ChatSessions, EachTurnGoesOnFromTheLast) {
+TEST_P(ConversationTurns, EachTurnGoesOnFromTheLast) {
   Scheduler scheduler(loaded_, {.pages = 40, .page_size = 8, .most_running = 1});
   Conversation session(scheduler, format(), options_);
   std::int64_t known = 0;
@@ -98,7 +98,7 @@ TEST_P(ChatSessions, EachTurnGoesOnFromTheLast) {
   EXPECT_EQ(session.messages().size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Some, ChatSessions, ::testing::Values("llama", "mamba2", "qwen3_5"),
+INSTANTIATE_TEST_SUITE_P(Some, ConversationTurns, ::testing::Values("llama", "mamba2", "qwen3_5"),
                          [](const auto& each) { return each.param; });
 
 TEST(Conversation, StopsAndRefusals) {

@@ -11,12 +11,12 @@
 #include "error_text.h"
 #include "hearth/ops.h"
 #include "models/files/model_folder.h"
-#include "models/files/sentence_modules.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
 #include "models/language/load_model.h"
 #include "models/language/read_config.h"
 #include "models/language/read_text_vectors.h"
+#include "models/language/sentence_modules.h"
 #include "models/language/text_encoder.h"
 #include "models/tokenizer/from_gguf.h"
 

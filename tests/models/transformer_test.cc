@@ -12,6 +12,7 @@
 #include "hearth/ops.h"
 #include "models/language/load_model.h"
 #include "models/language/sequences.h"
+#include "models/sampling/draw_tokens.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
 #include "models/serving/text_generation.h"
@@ -133,6 +134,26 @@ TEST(TrainedModel, HasTheScoresOfTheTransformer) {
       done = end;
     }
   }
+}
+
+TEST(TrainedModel, ReusesPlansFromTokenToToken) {
+  const LoadedModel read = loaded(make(of_bytes()));
+  Sequences sequences(read.model, {.pages = 2, .page_size = 16});
+  Sequence sequence = sequences.begin();
+  SamplingState state({}, read.model.vocabulary());
+  std::vector<std::int32_t> next = {1};
+  const auto draw = [&] {
+    const SequenceRows rows{&sequence, next, 1};
+    SamplingState* states = &state;
+    next = {draw_tokens(sequences.step({&rows, 1}), {&states, 1})[0].token};
+    state.accept(next[0]);
+  };
+  for (int i = 0; i < 3; ++i) draw();
+  const Statistics before = statistics();
+  for (int i = 0; i < 6; ++i) draw();
+  const Statistics after = statistics();
+  EXPECT_EQ(after.plan_misses, before.plan_misses);
+  EXPECT_GT(after.plan_hits, before.plan_hits);
 }
 
 // What is written behind "abc", where the context has 12 tokens.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "codegen/entry_stub.h"
 #include "core/hashing.h"
 #include "devices/sim/checker/access_hooks.h"
 #include "devices/sim/host_compiler.h"
@@ -83,7 +84,8 @@ KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<cons
     : name_(source.name),
       parameters_(source.parameters),
       max_threads_(source.max_threads),
-      members_(source.members) {
+      members_(source.members),
+      has_large_arrays_(gpu::large_arrays(source).bytes > 0) {
   const std::span<const std::byte> library = open_seal(name_, image);
   bytes_.assign(library.begin(), library.end());
   handle_ = open_library(name_, library);

@@ -355,9 +355,10 @@ void SimDriver::run_command(const QueuedCommand& command) {
   if (threads > library.max_threads()) {
     fail(library, "too many threads in a threadgroup" + at_most(threads, library.max_threads()));
   }
-  if (library.threadgroup_bytes() > properties_.large_threadgroup_memory) {
-    fail(library, "too much threadgroup memory" +
-                      at_most(library.threadgroup_bytes(), properties_.large_threadgroup_memory));
+  const std::int64_t most = library.has_large_arrays() ? properties_.large_threadgroup_memory
+                                                       : properties_.threadgroup_memory;
+  if (library.threadgroup_bytes() > most) {
+    fail(library, "too much threadgroup memory" + at_most(library.threadgroup_bytes(), most));
   }
   if (options_.check && !library.checked()) fail(library, "was compiled for another simulator");
   Grid grid;

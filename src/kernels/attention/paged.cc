@@ -75,7 +75,8 @@ bool fits_matrix(const Signature& signature, DType keys) {
   const bool fits_keys = q.dtype == keys || (q.dtype == DType::bf16 && keys == DType::f16);
   return size_of(q.dtype) == 2 && fits_keys && q.shape[2] % kMatrixVector == 0 &&
          dv % kMatrixVector == 0 && (s.scale > 0 || s.softcap > 0) &&
-         element_count(signature.output.shape) > 0 && prompt_tile(signature) > 0;
+         element_count(signature.output.shape) > 0 &&
+         (std::max(q.shape[2], dv) <= kMostUnitColumns || prompt_tile(signature) > 0);
 }
 
 }  // namespace
@@ -110,7 +111,9 @@ Prepared prepare_paged_tiles(const Signature& signature) {
   return prepare_paged(signature, LongRows::tiles, false);
 }
 Prepared prepare_paged_matrix(const Signature& signature) {
-  return prepare_paged(signature, LongRows::prompts, true);
+  // Where tiles of prompts do not fit the device, tensor cores still make the rows that are few.
+  const LongRows without = accepts_paged_tiles(signature) ? LongRows::tiles : LongRows::units;
+  return prepare_paged(signature, prompt_tile(signature) > 0 ? LongRows::prompts : without, true);
 }
 
 }  // namespace hearth::gpu

@@ -4,21 +4,11 @@
 
 #include "kernels/attention/params.h"
 #include "kernels/blocks/elements.h"
+#include "kernels/blocks/number.h"
 
 inline long place_of(constant AttentionOperand& x, long item, long head, long row) {
   return x.base + item * x.item + head * x.head + row * x.row;
 }
-
-template <typename C>
-struct Number {
-  static HEARTH_INLINE C of(long word) { return dynamic_float(ulong(word)); }
-};
-#if HEARTH_HAS_F64
-template <>
-struct Number<double> {
-  static HEARTH_INLINE double of(long word) { return as_type<double>(ulong(word)); }
-};
-#endif
 
 inline long existing_keys(device const ulong* dynamics, constant AttentionParams& p) {
   if (p.dynamic < 0) return p.keys;

@@ -9,7 +9,8 @@
 // One exchange finds the largest choice, another its place; lane i keeps what is found i-th. So a
 // row depends on no other. Bound by the latency of exchanges. In f32.
 
-#include "kernels/attention/scores.metal"
+#include "kernels/blocks/elements.h"
+#include "kernels/blocks/number.h"
 #include "kernels/experts/params.h"
 #include "kernels/formulas/formulas.h"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/dialect_types.h"
+#include "codegen/entry_stub.h"
 #include "core/integer_math.h"
 #include "kernels/fft/lengths.h"
 #include "kernels/launch/kernel_call.h"
@@ -271,10 +272,15 @@ class Steps {
       call.read(type_, "filter_re", kernel.filter->re).read(type_, "filter_im", kernel.filter->im);
     }
     const std::int64_t threads = ceil_div(group_lines * lanes, kSimdWidth) * kSimdWidth;
+    // A launch asks for memory only for arrays that could not be static.
+    std::int64_t words = memory_words(points);
+    if (words * size_of(dtype_) > signature_.device->threadgroup_memory) {
+      words = std::max(words, kStaticThreadgroupBytes / size_of(dtype_) + 1);
+    }
     plan_->add_step(call.write(type_, "to_re", target.re)
                         .write(type_, "to_im", target.im)
                         .constants(params)
-                        .threadgroup(type_, "memory", memory_words(points))
+                        .threadgroup(type_, "memory", words)
                         .step(*plan_, {static_cast<std::uint32_t>(ceil_div(count, group_lines))},
                               {static_cast<std::uint32_t>(threads)},
                               std::max(points / kFftThreadPoints, kSimdWidth)));

@@ -4,7 +4,7 @@
 // As softmax_rows of softmax.h for rows that fit into registers. Keys that a row does not see are
 // not read, and get 0. Bound by memory.
 
-#include "kernels/attention/scores.metal"
+#include "kernels/blocks/number.h"
 #include "kernels/softmax/params.h"
 #include "kernels/softmax/softmax.metal"
 

@@ -8,9 +8,9 @@
 #include "models/files/folder_template.h"
 #include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
-#include "models/files/sentence_modules.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
+#include "models/language/sentence_modules.h"
 
 namespace hearth::models {
 namespace {

@@ -16,9 +16,8 @@ namespace {
 
 // Widths of batches are multiples, so that texts of most lengths share plans.
 constexpr std::int64_t kWidthStep = 8;
-// Rows of a batch at most, but for a single longer text: on the host so many that their activations
-// stay in caches, elsewhere so many that a device is busy.
-constexpr std::int64_t kHostRows = 1024, kDeviceRows = 8192;
+// Rows of a batch at most, but for a single longer text: so many that a device is busy.
+constexpr std::int64_t kMostRows = 8192;
 
 [[noreturn]] void fail_text(const std::string& what) {
   throw Error(ErrorCode::invalid_argument, "embed: " + what);
@@ -161,13 +160,12 @@ Array embed_texts(const LanguageModel& model, const TokenLists& texts) {
     return std::pair(texts[static_cast<std::size_t>(a)].size(), a) <
            std::pair(texts[static_cast<std::size_t>(b)].size(), b);
   });
-  const std::int64_t most_rows = model.device == Device::cpu() ? kHostRows : kDeviceRows;
   std::vector<Array> parts;
   TokenLists together;
   for (std::size_t i = 0; i < order.size(); ++i) {
     together.push_back(text_of(i));
     const bool is_last = i + 1 == order.size();
-    if (!is_last && (std::ssize(together) + 1) * tokens_in(text_of(i + 1)) <= most_rows) continue;
+    if (!is_last && (std::ssize(together) + 1) * tokens_in(text_of(i + 1)) <= kMostRows) continue;
     parts.push_back(vectors_of(model, together));
     together.clear();
   }

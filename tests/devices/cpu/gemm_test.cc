@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "devices/cpu/gemm/amx_packing.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/skinny.h"
+#include "devices/cpu/product_operands.h"
 #include "devices/element.h"
 #include "runtime/device/worker_pool.h"
 #include "unit_roundoff.h"
@@ -22,78 +22,7 @@
 namespace hearth::cpu {
 namespace {
 
-// A matrix inside a larger buffer, reached through any strides.
-struct Operand {
-  std::vector<unsigned char> bytes;
-  std::int64_t offset = 0;  // elements
-  std::int64_t row_stride = 0;
-  std::int64_t col_stride = 0;
-  DType dtype = DType::f32;
-
-  const void* data() const { return bytes.data() + offset * size_of(dtype); }
-};
-
-class Random {
- public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  double value(DType dtype) {
-    if (is_float(dtype)) return std::uniform_real_distribution<double>(-1, 1)(engine_);
-    return static_cast<double>(between(info(dtype).is_signed ? -3 : 0, 3));
-  }
-
- private:
-  std::mt19937 engine_;
-};
-
-enum class Layout { plain, transposed, padded, strided, zero_row, zero_col, negative };
-constexpr int kLayouts = 7;
-
-Operand operand(Random& random, std::int64_t rows, std::int64_t cols, DType dtype, Layout layout) {
-  Operand o;
-  o.dtype = dtype;
-  switch (layout) {
-    case Layout::plain:
-      o.row_stride = cols;
-      o.col_stride = 1;
-      break;
-    case Layout::transposed:
-      o.row_stride = 1;
-      o.col_stride = rows;
-      break;
-    case Layout::padded:
-      o.row_stride = cols + 5;
-      o.col_stride = 1;
-      break;
-    case Layout::strided:
-      o.row_stride = 3 * cols + 1;
-      o.col_stride = 3;
-      break;
-    case Layout::zero_row:
-      o.row_stride = 0;
-      o.col_stride = 1;
-      break;
-    case Layout::zero_col:
-      o.row_stride = 1;
-      o.col_stride = 0;
-      break;
-    case Layout::negative:
-      o.row_stride = -cols;
-      o.col_stride = -1;
-      break;
-  }
-  const std::int64_t down = std::max<std::int64_t>(rows - 1, 0) * std::abs(o.row_stride);
-  const std::int64_t right = std::max<std::int64_t>(cols - 1, 0) * std::abs(o.col_stride);
-  if (layout == Layout::negative) o.offset = down + right;
-  // No slack after the last element: an address sanitizer sees a read past the end.
-  const std::int64_t elements = rows > 0 && cols > 0 ? down + right + 1 : 0;
-  o.bytes.resize(static_cast<std::size_t>(elements * size_of(dtype)));
-  for (std::int64_t i = 0; i < elements; ++i)
-    set_element(o.bytes.data(), i, dtype, random.value(dtype));
-  return o;
-}
+using namespace products;
 
 struct Case {
   std::int64_t m, n, k;
@@ -108,11 +37,6 @@ std::string describe(const Case& c) {
          " " + std::string(name(c.dtype)) + "->" + std::string(name(c.c_dtype)) +
          " a=" + std::to_string(static_cast<int>(c.a_layout)) +
          " b=" + std::to_string(static_cast<int>(c.b_layout)) + (c.accumulate ? " +=" : " =");
-}
-
-// As matmul does it.
-void multiply(const GemmArgs& g, const GemmBatch& batch = {}) {
-  is_skinny(g) ? gemm_skinny(g, batch) : gemm(g, batch);
 }
 
 void check_product(const Case& t, const Operand& a, const Operand& b,
@@ -231,13 +155,6 @@ bool check_case(Random& random, const Case& t, int threads) {
   gemm_skinny(g);
   check_product(t, a, b, before, c);
   return true;
-}
-
-const std::vector<std::pair<DType, DType>>& float_types() {
-  static const std::vector<std::pair<DType, DType>> types = {
-      {DType::f32, DType::f32},   {DType::f64, DType::f64}, {DType::f16, DType::f16},
-      {DType::bf16, DType::bf16}, {DType::f16, DType::f32}, {DType::bf16, DType::f32}};
-  return types;
 }
 
 TEST(Gemm, RandomShapesLayoutsAndFloats) {
@@ -368,48 +285,6 @@ TEST(Gemm, TilesArePackedAlikeOnEveryProcessor) {
     }
     EXPECT_EQ(packed[0], packed[1]);
     EXPECT_EQ(panels[0], panels[1]);
-  }
-}
-
-// Rows of x by weights [out, in], in products of any number of rows.
-TEST(Gemm, ARowByWeightsHasTheSameBitsAmongAnyOthers) {
-  Random random(21);
-  for (int i = 0; i < 72; ++i) {
-    const auto [dtype, c_dtype] = float_types()[static_cast<std::size_t>(i % 6)];
-    if (dtype == DType::bf16 && amx_gemm() != nullptr) continue;  // tiles have their own order
-    const std::int64_t rows = 200, n = random.between(1, i % 4 == 0 ? 5 : 150);
-    const std::int64_t k = random.between(1, i % 5 == 0 ? 9000 : 700);
-    const Operand x = operand(random, rows, k, dtype, i % 7 == 0 ? Layout::padded : Layout::plain);
-    const Operand weight = operand(random, n, k, dtype, Layout::plain);
-    const std::int64_t size = size_of(dtype), line = n * size_of(c_dtype);
-    const auto multiplied = [&](std::int64_t first, std::int64_t count, int threads) {
-      std::vector<unsigned char> c(static_cast<std::size_t>(count * line), 0xff);
-      GemmArgs g;
-      g.m = count;
-      g.n = n;
-      g.k = k;
-      g.a = static_cast<const unsigned char*>(x.data()) + first * x.row_stride * size;
-      g.a_row_stride = x.row_stride;
-      g.b = weight.data();
-      g.b_row_stride = 1;
-      g.b_col_stride = k;
-      g.c = c.data();
-      g.c_row_stride = n;
-      g.dtype = dtype;
-      g.c_dtype = c_dtype;
-      g.threads = threads;
-      multiply(g);
-      return c;
-    };
-    const std::vector<unsigned char> all = multiplied(0, rows, 2);
-    for (std::int64_t first = 0; first < rows;) {
-      const std::int64_t count = std::min(random.between(1, first % 2 == 0 ? 6 : 70), rows - first);
-      const std::vector<unsigned char> some = multiplied(first, count, 1);
-      const auto from = all.begin() + first * line;
-      ASSERT_TRUE(std::equal(some.begin(), some.end(), from))
-          << name(dtype) << " n=" << n << " k=" << k << " rows " << first << " and " << count;
-      first += count;
-    }
   }
 }
 

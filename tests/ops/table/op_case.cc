@@ -265,7 +265,8 @@ double tolerance_of(DType dtype) {
 
 double coding_tolerance(const OpCase& one) {
   const std::string_view op = one.op->name.text;
-  return op.starts_with("packed_") || op == "half_linear" ? 2e-2 : 0;
+  if (op == "half_linear") return tolerance_of(one.input_dtype(1));
+  return op.starts_with("packed_") ? 2e-2 : 0;
 }
 
 double term_magnitude(const OpCase& one, std::size_t output) {

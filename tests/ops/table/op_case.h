@@ -53,7 +53,8 @@ std::vector<HostArray> expected_results(const OpCase& one);
 double tolerance_of(DType dtype);
 
 // The same of ops that need not compute in the precision of their dtype: products with packed
-// weights may code the other factor in 8 bits. 0 of all others.
+// weights may code the other factor in 8 bits, those with halves round it to the weight's dtype. 0
+// of all others.
 double coding_tolerance(const OpCase& one);
 
 // The least magnitude that the tolerance of an output is relative to: that of the terms whose

@@ -2,6 +2,7 @@
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/order.h"
 #include "devices/cpu/gemm/skinny.h"
+#include "devices/cpu/gemm/skinny_columns.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define HEARTH_BF16_COLUMNS 1
@@ -104,37 +105,14 @@ void sum_pairs_of(std::int64_t m, std::int64_t k, std::int64_t left, const bfloa
 void multiply_columns(std::int64_t m, std::int64_t n, std::int64_t k, const bfloat16* x,
                       std::int64_t x_stride, const bfloat16* b, std::int64_t b_stride, float* y,
                       std::int64_t y_stride) {
-  constexpr std::int64_t kColumns = 16, kStep = kColumns * kSumClasses;
-  constexpr std::int64_t kLines = 8, kBlock = 2 * kBlockWords;
-  const auto add_classes = cpu_skinny().add_classes;
-  alignas(64) float sums[kLines * kStep];
-  for (std::int64_t j = 0; j < n; j += kColumns) {
-    const std::int64_t count = std::min(kColumns, n - j);
-    for (std::int64_t i = 0; i < m; i += kLines) {
-      const std::int64_t rows = std::min(kLines, m - i), most = kLines / rows * kBlock;
-      for (std::int64_t first = 0; first < k; first += most) {
-        const std::int64_t end = std::min(first + most, k);
-        const auto sum = [&]<int NC>(std::integral_constant<int, NC>, std::int64_t c) {
-          const bfloat16* const column = b + (j + c) * b_stride;
-          float* to = sums + c * kSumClasses;
-          for (std::int64_t p = first; p < end; p += kBlock, to += rows * kStep) {
-            sum_pairs_of<NC>(rows, std::min(kBlock, end - p), k - p, x + i * x_stride + p, x_stride,
-                             column + p, b_stride, to, kStep);
-          }
-        };
-        std::int64_t c = 0;
-        // Of one row memory is all the work, and fastest in one stream.
-        for (; m > 1 && c + 4 <= count; c += 4) sum(std::integral_constant<int, 4>(), c);
-        for (; c < count; ++c) sum(std::integral_constant<int, 1>(), c);
-        const float* line = sums;
-        for (std::int64_t p = first; p < end; p += kBlock) {
-          for (std::int64_t r = 0; r < rows; ++r, line += kStep) {
-            add_classes(line, count, y + (i + r) * y_stride + j);
-          }
-        }
-      }
-    }
-  }
+  const auto sum = [=]<int NC>(std::integral_constant<int, NC>, std::int64_t rows,
+                               std::int64_t values, std::int64_t left, const bfloat16* from,
+                               const bfloat16* column, float* sums, std::int64_t step) {
+    sum_pairs_of<NC>(rows, values, left, from, x_stride, column, b_stride, sums, step);
+  };
+  // Of one row memory is all the work, and fastest in one stream.
+  multiply_skinny_columns<ColumnSteps<2, 1, 4>>(m, n, k, x, x_stride, b, b_stride, y, y_stride, sum,
+                                                cpu_skinny().add_classes);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/integer_math.h"
 #include "core/thread_owned.h"
 #include "devices/cpu/gemm/batch.h"
+#include "devices/cpu/gemm/by_class.h"
 #include "devices/cpu/gemm/integer.h"
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/order.h"
@@ -88,6 +89,7 @@ class Product {
   using X = typename Kernels::X;
   using P = typename Kernels::P;
   using T = typename Kernels::T;
+  using Dealt = DealtRows<S, Kernels>;
 
   Product(const How& how, const GemmArgs& args, std::int64_t batch)
       : how_(how),
@@ -95,8 +97,9 @@ class Product {
         batch_(batch),
         kernels_(how_.kernels()),
         blocking_(kernels_.blocking),
+        rows_by_class_(g_, kernels_, how_.copies().copy),
         by_class_(kernels_.deal != nullptr && sums_by_class(g_)),
-        depth_(by_class_ ? kBlockWords * kGroup
+        depth_(by_class_ ? Dealt::kDepth
                          : blocking_.depth_bytes / static_cast<std::int64_t>(sizeof(X))) {
     const std::int64_t lanes = kernels_.lanes;
     direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 && !by_class_ &&
@@ -135,9 +138,9 @@ class Product {
         padded_rows() * height_ <= kPanelBytes / 4) {
       tiles_ = product_scratch().tiles.take<X>(padded_rows() * height_ * kGroup);
     }
-    const std::int64_t dealt = ceil_div(g_.k, depth_) * g_.m * dealt_at(0).stride;
-    if (by_class_ && groups > 1 && dealt * static_cast<std::int64_t>(sizeof(X)) <= kPanelBytes) {
-      dealt_ = product_scratch().tiles.take<X>(dealt);
+    if (by_class_ && groups > 1 &&
+        rows_by_class_.size() * static_cast<std::int64_t>(sizeof(X)) <= kPanelBytes) {
+      dealt_ = product_scratch().tiles.take<X>(rows_by_class_.size());
     }
     for (std::int64_t first = 0; first < groups; first += at_once) {
       const std::int64_t some = std::min(at_once, groups - first);
@@ -250,8 +253,8 @@ class Product {
   // Rows from i of A, into tiles or dealt out: for each part of k all rows.
   void pack_band(std::int64_t i) {
     for (std::int64_t p = 0; dealt_ != nullptr && p < g_.k; p += depth_) {
-      deal_rows(i, std::min(kBand, g_.m - i), p,
-                dealt_ + p / depth_ * g_.m * dealt_at(0).stride + i * dealt_at(p).stride);
+      rows_by_class_.deal(i, std::min(kBand, g_.m - i), p, dealt_ + rows_by_class_.offset(i, p),
+                          product_scratch().row);
     }
     if constexpr (std::is_same_v<S, bfloat16> && std::is_same_v<X, bfloat16>) {
       if (tiles_ == nullptr) return;
@@ -351,34 +354,9 @@ class Product {
     }
   }
 
-  // The block's part of C. Where k is dealt out, class by class, either of all columns, so that a
-  // long class's part of A stays cached, or panel by panel, so that sums do.
   void multiply(const GemmBlock<X, P, T>& block) {
     if (!by_class_ || block.k == 0) return kernels_.block(block);
-    const std::int64_t words = ceil_div(block.k, kGroup), step = words_of_class(words, 0);
-    const std::int64_t rows = class_rows(words), lanes = kernels_.lanes;
-    for (std::int64_t j = 0; j < block.n;) {
-      GemmBlock<X, P, T> part = block;
-      if (step < kLongClass) {
-        part.n = std::min(block.n - j,
-                          panel_vectors(ceil_div(block.n - j, lanes), kernels_.vectors) * lanes);
-      }
-      part.b += j * block.b_panel_stride;
-      const std::int64_t classes = std::min(kSumClasses, words), size = part.m * part.n;
-      T* const chains = product_scratch().chains.take<T>(kSumChains * size);
-      part.c_row_stride = part.n;
-      for (std::int64_t which = 0; which < classes; ++which) {
-        part.k = kGroup * words_of_class(words, which);
-        part.c = chains + which / kChainClasses * size;
-        part.accumulate = which % kChainClasses != 0;
-        kernels_.block(part);
-        part.a += step * kGroup;
-        part.b_first += rows;
-      }
-      kernels_.join(chains, size, ceil_div(classes, kChainClasses), part.m, part.n,
-                    block.accumulate, block.c + j, block.c_row_stride);
-      j += part.n;
-    }
+    multiply_by_class(kernels_, block, product_scratch().chains);
   }
 
   // Rows from i and columns from p of A.
@@ -418,45 +396,13 @@ class Product {
     }
   }
 
-  // What dealing k out makes of values [p, p + depth_) of A: each class of a row, one after the
-  // other. Rows are kept off the same cache sets.
-  struct DealtRows {
-    std::int64_t values, step, stride;  // `step`: from a class to the next
-  };
-  DealtRows dealt_at(std::int64_t p) const {
-    const std::int64_t values = std::min(depth_, g_.k - p);
-    const std::int64_t step = words_of_class(ceil_div(values, kGroup), 0) * kGroup;
-    return {values, step, kSumClasses * step + 16 * kGroup};
-  }
-
-  void deal_rows(std::int64_t i, std::int64_t m, std::int64_t p, X* to) {
-    const DealtRows dealt = dealt_at(p);
-    const std::int64_t words = ceil_div(dealt.values, kGroup);
-    const bool in_place =
-        std::is_same_v<S, X> && g_.a_col_stride == 1 && dealt.values % kGroup == 0;
-    X* const copy = in_place ? nullptr : product_scratch().row.take<X>(words * kGroup);
-    if (!in_place) copy[words * kGroup - 1] = X{};
-    for (; m > 0; --m, ++i, to += dealt.stride) {
-      const S* const from = static_cast<const S*>(g_.a) + i * g_.a_row_stride + p * g_.a_col_stride;
-      if (!in_place) how_.copies().copy(from, 0, g_.a_col_stride, 1, dealt.values, copy, 0);
-      kernels_.deal(in_place ? static_cast<const void*>(from) : copy, words, to,
-                    dealt.step / kGroup);
-    }
-  }
-
   void place_dealt(std::int64_t i, std::int64_t p, GemmBlock<X, P, T>& block) {
-    const std::int64_t stride = dealt_at(p).stride;
     if (dealt_ != nullptr) {
-      block.a = dealt_ + p / depth_ * g_.m * dealt_at(0).stride + i * stride;
-    } else {
-      X* const rows = product_scratch().rows.take<X>(rows_ * stride);
-      deal_rows(i, block.m, p, rows);
-      block.a = rows;
+      return rows_by_class_.place(dealt_ + rows_by_class_.offset(i, p), p, block);
     }
-    block.a_packed = true;
-    block.a_row_stride = stride;
-    block.a_panel_stride = kRowPanel * stride;
-    block.a_step = kGroup;
+    X* const rows = product_scratch().rows.take<X>(rows_by_class_.size_of_rows(rows_, p));
+    rows_by_class_.deal(i, block.m, p, rows, product_scratch().row);
+    rows_by_class_.place(rows, p, block);
   }
 
   bool by_amx() const { return kernels_.pack_tiles != nullptr; }
@@ -481,7 +427,6 @@ class Product {
   }
 
   static constexpr std::int64_t kGroup = sizeof(P) / sizeof(X);  // values of k in a row of a panel
-  static constexpr std::int64_t kLongClass = 48;                 // words
   static constexpr std::int64_t kSlice = 64;  // rows of B that are packed at a time
   static constexpr std::int64_t kBand = 32;   // rows of A, likewise
   // By AMX. Up to so many threads A is packed once: most of what a thread reads of it is in its own
@@ -496,6 +441,7 @@ class Product {
   std::int64_t batch_;
   const Kernels& kernels_;
   const GemmBlocking& blocking_;
+  Dealt rows_by_class_;
   bool by_class_;       // how sums are added up, see order.h
   std::int64_t depth_;  // values of k that are multiplied before the sums go back to C
   X* tiles_ = nullptr;  // all of A, where it is packed once

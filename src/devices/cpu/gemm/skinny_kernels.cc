@@ -6,6 +6,7 @@
 
 #include "devices/cpu/gemm/order.h"
 #include "devices/cpu/gemm/skinny.h"
+#include "devices/cpu/gemm/skinny_columns.h"
 
 // The baseline, AVX2 and AVX3 or NEON: what lies between is rare and would cost build time.
 #undef HWY_TARGET_INCLUDE
@@ -244,43 +245,16 @@ void add_classes(const T* sums, std::int64_t n, T* y) {
 template <class S, class T>
 void cols(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64_t x_stride,
           const S* b, std::int64_t b_col_stride, T* y, std::int64_t y_stride) {
-  constexpr std::int64_t kColumns = 16, kStep = kColumns * kSumClasses;
-  constexpr std::int64_t kLines = 8;  // of sums: rows, times blocks of k
   // One row of f32 is fastest in few streams.
   constexpr int kTogether = fitting(4, kClassVectors<T>);
   constexpr int kAlone = sizeof(S) < 4 ? kTogether : std::min(kTogether, 2);
-  HWY_ALIGN T sums[kLines * kStep];
-  for (std::int64_t j = 0; j < n; j += kColumns) {
-    const std::int64_t count = std::min(kColumns, n - j);
-    for (std::int64_t i = 0; i < m; i += kLines) {
-      const std::int64_t rows = std::min(kLines, m - i), most = kLines / rows * kBlockWords;
-      for (std::int64_t first = 0; first < k; first += most) {
-        const std::int64_t end = std::min(first + most, k);
-        const auto sum = [&]<int NC>(std::integral_constant<int, NC>, std::int64_t c) {
-          const S* const column = b + (j + c) * b_col_stride;
-          T* to = sums + c * kSumClasses;
-          for (std::int64_t p = first; p < end; p += kBlockWords, to += rows * kStep) {
-            sum_rows<NC>(rows, std::min(kBlockWords, end - p), k - p, x + i * x_stride + p,
-                         x_stride, column + p, b_col_stride, to, kStep);
-          }
-        };
-        std::int64_t c = 0;
-        for (; m == 1 && c + kAlone <= count; c += kAlone) {
-          sum(std::integral_constant<int, kAlone>(), c);
-        }
-        for (; c + kTogether <= count; c += kTogether) {
-          sum(std::integral_constant<int, kTogether>(), c);
-        }
-        for (; c < count; ++c) sum(std::integral_constant<int, 1>(), c);
-        const T* line = sums;
-        for (std::int64_t p = first; p < end; p += kBlockWords) {
-          for (std::int64_t r = 0; r < rows; ++r, line += kStep) {
-            add_classes(line, count, y + (i + r) * y_stride + j);
-          }
-        }
-      }
-    }
-  }
+  const auto sum = [=]<int NC>(std::integral_constant<int, NC>, std::int64_t rows,
+                               std::int64_t values, std::int64_t left, const T* from,
+                               const S* column, T* sums, std::int64_t step) {
+    sum_rows<NC>(rows, values, left, from, x_stride, column, b_col_stride, sums, step);
+  };
+  multiply_skinny_columns<ColumnSteps<1, kAlone, kTogether>>(m, n, k, x, x_stride, b, b_col_stride,
+                                                             y, y_stride, sum, add_classes<T>);
 }
 
 CpuSkinny make_cpu_skinny() {

@@ -1,4 +1,4 @@
-#include "models/files/sentence_modules.h"
+#include "models/language/sentence_modules.h"
 
 #include <cstdint>
 #include <filesystem>
