@@ -73,12 +73,12 @@ struct GeneratedText {
 // part where two tokens are all but equally likely. (docs/architecture.md, on bf16 with AMX.)
 class HEARTH_API TextModel {
  public:
-  // From a GGUF file (of a split model, any part), or a folder as Hugging Face and MLX have them.
-  // Weights stay as the file has them: on devices that read the host's memory they are its pages.
-  // Throws Error{io, corrupt_file, unsupported, out_of_memory, invalid_argument, shape} with the
-  // path, invalid_argument and shape also of adapters that are not the model's;
-  // Error{invalid_argument} for options out of range and names of no cache, Error{unsupported} for
-  // caches that do not fit the model's heads.
+  // From a GGUF file (of a split model, any part), a folder as Hugging Face and MLX have them, or
+  // one that `hearth train` made. Weights stay as the file has them: on devices that read the
+  // host's memory they are its pages. Throws Error{io, corrupt_file, unsupported, out_of_memory,
+  // invalid_argument, shape} with the path, invalid_argument and shape also of adapters that are
+  // not the model's; Error{invalid_argument} for options out of range and names of no cache,
+  // Error{unsupported} for caches that do not fit the model's heads.
   static TextModel load(const std::string& path, const TextModelOptions& options = {});
 
   const std::string& family() const noexcept;  // GGUF's name of it: "llama", "gemma3"
@@ -95,10 +95,11 @@ class HEARTH_API TextModel {
   // logits() does.
   std::string detokenize(std::span<const std::int32_t> tokens) const;
 
-  // What the model writes behind the prompt. `write` gets the text as it comes, in whole code
+  // What the model writes behind the prompt; behind an empty one, where it knows a token that texts
+  // begin with, what a text may be. `write` gets the text as it comes, in whole code
   // points, on the caller's thread; false from it ends the text, and so does what it throws, which
-  // comes out of here. Throws Error{invalid_argument} for an empty prompt, one longer than the
-  // context, and options out of range; Error{unsupported} of an encoder; what fails while it
+  // comes out of here. Throws Error{invalid_argument} for a prompt without tokens, one longer than
+  // the context, and options out of range; Error{unsupported} of an encoder; what fails while it
   // writes, too.
   GeneratedText generate(std::string_view prompt, const GenerateOptions& options = {},
                          const std::function<bool(std::string_view)>& write = {}) const;
@@ -112,7 +113,8 @@ class HEARTH_API TextModel {
   // Each text as one vector: [texts, dim], f32, pooled as the model's files say, and of length 1
   // unless they say otherwise. A text longer than they let one be is cut. Throws
   // Error{unsupported} for a model that makes no vectors (encoders do, and those whose files name a
-  // pooling), Error{invalid_argument} for no texts and for one beyond the context.
+  // pooling), Error{invalid_argument} for no texts, one without tokens and one beyond the
+  // context.
   Array embed(std::span<const std::string> texts) const;
 
  private:

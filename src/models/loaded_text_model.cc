@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/json.h"
 #include "hearth/error.h"
 #include "models/language/cache.h"
 #include "models/language/require_causal.h"

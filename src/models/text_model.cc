@@ -65,7 +65,7 @@ GeneratedText TextModel::generate(std::string_view prompt, const GenerateOptions
                                   const std::function<bool(std::string_view)>& write) const {
   loaded_->require_causal("texts");
   const auto stream = loaded_->scheduler().submit(
-      {.tokens = tokenize(prompt, true, options.parse_special),
+      {.tokens = loaded_->tokenizer().encode_prompt(prompt, options.parse_special),
        .most_tokens = options.tokens,
        .sampling = options.sampling,
        .stops = options.stops,

@@ -103,7 +103,7 @@ void run_bench_model(const BenchModelArguments& arguments) {
   report.device = device.name();
   report.threads = WorkerPool::global().threads();
   report.options = arguments.options;
-  const CacheTypes caches = cache_types(arguments.model);
+  const CacheTypes caches = cache_types(arguments.model.caches);
   report.options.keys = caches.keys.value_or(compute);
   report.options.values = caches.values.value_or(compute);
   if (arguments.shows_profile) {
@@ -130,7 +130,7 @@ void add_bench_model(CommandLine& line) {
   auto arguments = std::make_shared<BenchModelArguments>();
   ModelBenchOptions& options = arguments->options;
   Command command = line.add_command("bench-model", "Measure tokens a second of a language model");
-  add_model_option(command, arguments->model, "GGUF file or folder");
+  add_model_option(command, arguments->model.path, "GGUF file or folder");
   command.option("--shape", arguments->shape, "Random weights of a well-known model's sizes")
       .one_of(model_shape_names());
   command
@@ -149,7 +149,7 @@ void add_bench_model(CommandLine& line) {
   command.option("-d,--depth,--n-depth", options.depth, "Tokens that are there before")
       .range(0, kMost)
       .show_default();
-  command.option("--sequences,--batch", options.batch, "Sequences that write side by side")
+  command.option("--sequences", options.sequences, "Sequences that write side by side")
       .range(1, std::int64_t{1} << 12)
       .show_default();
   command.option("-b,--piece,--batch-size", options.piece, "Rows of a pass over the prompt")
@@ -161,7 +161,8 @@ void add_bench_model(CommandLine& line) {
       .range(1, kMost)
       .show_default();
   add_draft_options(command, arguments->drafts);
-  add_cache_options(command, arguments->model);
+  add_cache_options(command, arguments->model.caches,
+                    "What keys and values are kept as [the dtype]");
   add_compute_options(command, arguments->model);
   command.option("-o,--output", arguments->output, "The form of what is printed")
       .one_of({"md", "json", "csv"})

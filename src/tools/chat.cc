@@ -115,17 +115,17 @@ void run_chat(const ChatArguments& arguments) {
   models::SchedulerOptions options = options_for(arguments, loaded.model.config);
   options.draft_model = writer_model.draft_model.get();
   models::Scheduler scheduler(loaded, options);
-  const models::SamplingOptions sampling = sampling_options(arguments.text.sampling, loaded);
+  const AskedSampling sampling = asked_sampling(arguments.text.sampling, loaded);
   models::Conversation session(
       scheduler, std::move(format),
       {.system = arguments.system,
        .most_tokens = most_tokens(arguments.text),
-       .sampling = sampling,
+       .sampling = sampling.options,
        .stops = stop_texts(arguments.text),
        .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer)});
   const bool is_asking = isatty(STDIN_FILENO) != 0, is_shown = isatty(STDOUT_FILENO) != 0;
   if (is_asking) greet(arguments, scheduler.longest_text());
-  const std::string seed = seed_text(arguments.text.sampling, sampling);
+  const std::string seed = seed_text(sampling);
   if (!seed.empty()) write_note("chat: " + seed + "\n");
   models::AnswerWriter writer;
   writer.content = [](std::string_view text) { write_out(text); };
@@ -185,12 +185,13 @@ void add_chat(CommandLine& line) {
   sampling.min_p = 0.05;
   Command command = line.add_command(
       "chat", "Talk with a language model, a line at a time; /help lists what else it does");
-  add_model_option(command, arguments->writer.model, "GGUF file or folder of Hugging Face or MLX")
+  add_model_option(command, arguments->writer.model.path,
+                   "GGUF file or folder of Hugging Face or MLX")
       .required();
   command.option("--system,--system-prompt", arguments->system,
                  "What the model is told before all else");
   add_text_options(command, arguments->text, "Tokens of an answer at most");
-  add_context_option(command, arguments->writer.model,
+  add_context_option(command, arguments->writer.model.context,
                      "Tokens of the conversation at most [the model's, 8192 at most]");
   add_writer_options(command, arguments->writer, true);
   command.action([arguments] { run_chat(*arguments); });

@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 #include "hearth/error.h"
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/language/load_model.h"
 #include "models/language/text_encoder.h"
 #include "tools/commands.h"
@@ -17,7 +17,6 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::uint64_t kMaxTexts = std::uint64_t{1} << 30;  // bytes of standard input
-constexpr std::size_t kTextsAtOnce = 256;  // of which those of about equal lengths run together
 
 struct EmbedArguments {
   ModelArguments model;
@@ -61,16 +60,13 @@ void run_embed(const EmbedArguments& arguments) {
   const models::LoadedModel loaded =
       models::load_language_model(arguments.model.path, load_options(arguments.model, device));
   std::vector<std::string> texts = arguments.texts;
-  if (texts.empty()) {
-    const auto bytes = io::read_file("/dev/stdin", kMaxTexts);
-    texts = lines_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  }
+  if (texts.empty()) texts = lines_of(io::read_text("/dev/stdin", kMaxTexts));
   std::string first_error;
   std::size_t failed = 0;
-  for (std::size_t at = 0; at < texts.size(); at += kTextsAtOnce) {
+  for (std::size_t at = 0; at < texts.size(); at += models::kTextsTogether) {
     models::TokenLists lists;
     std::vector<bool> is_there;
-    for (std::size_t i = at; i < std::min(texts.size(), at + kTextsAtOnce); ++i) {
+    for (std::size_t i = at; i < std::min(texts.size(), at + models::kTextsTogether); ++i) {
       auto tokens = models::tokens_of_text(loaded.tokenizer, loaded.model, texts[i]);
       is_there.push_back(true);
       try {
@@ -95,12 +91,12 @@ void run_embed(const EmbedArguments& arguments) {
 void add_embed(CommandLine& line) {
   auto arguments = std::make_shared<EmbedArguments>();
   Command command = line.add_command("embed", "Texts as vectors, one JSON array a line");
-  add_model_option(command, arguments->model,
+  add_model_option(command, arguments->model.path,
                    "GGUF file or folder of an encoder, or of a model that says how")
       .required();
   command.option("-p,--text,--prompt", arguments->texts,
                  "A text; may be given again [lines of standard input]");
-  add_context_option(command, arguments->model, "Tokens of a text at most [the model's]");
+  add_context_option(command, arguments->model.context, "Tokens of a text at most [the model's]");
   add_compute_options(command, arguments->model);
   command.action([arguments] { run_embed(*arguments); });
 }

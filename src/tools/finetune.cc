@@ -52,8 +52,7 @@ void add_finetune(CommandLine& line) {
       "Train a low-rank adapter of a language model on a text; goes on where a run "
       "of the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 20;
-  command.option("-m,--model,model", options.model, "GGUF file, or folder of Hugging Face or MLX")
-      .value_name("FILE")
+  add_model_option(command, options.model, "GGUF file, or folder of Hugging Face or MLX")
       .required();
   command
       .option("-f,--text,--file", options.text,
@@ -75,10 +74,8 @@ void add_finetune(CommandLine& line) {
               "An adapter that the model has already, which stays; may be given again")
       .value_name("FILE[:SCALE]");
   add_chat_template_option(command, options.chat_template);
-  command
-      .option("-c,--context,--ctx-size", options.context,
-              "Tokens of a text that the model sees at once")
-      .range(2, most)
+  add_context_option(command, options.context, "Tokens of a text that the model sees at once", 2,
+                     most)
       .show_default();
   command.option("--weight-decay", options.weight_decay, "Of the adapter's matrices")
       .range(0.0, 1e3)

@@ -20,8 +20,8 @@ struct GenerateArguments {
 };
 
 // Says how to have the text again.
-void note_seed(const GenerateArguments& arguments, const models::SamplingOptions& sampling) {
-  const std::string note = seed_text(arguments.text.sampling, sampling);
+void note_seed(const AskedSampling& sampling) {
+  const std::string note = seed_text(sampling);
   if (!note.empty()) write_note("generate: " + note + "\n");
 }
 
@@ -46,10 +46,11 @@ void run_generate(const GenerateArguments& arguments) {
   const LoadedWriter writer = load_writer(arguments.writer);
   const models::LoadedModel& loaded = writer.loaded;
   models::require_causal(loaded.model.config, "generate: texts", kEncodersEmbed);
-  const CacheTypes caches = cache_types(arguments.writer.model);
+  const CacheTypes caches = cache_types(arguments.writer.model.caches);
+  const AskedSampling sampling = asked_sampling(arguments.text.sampling, loaded);
   const models::TextGenerationOptions generate{
       .tokens = most_tokens(arguments.text),
-      .sampling = sampling_options(arguments.text.sampling, loaded),
+      .sampling = sampling.options,
       .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer),
       .keys = caches.keys,
       .values = caches.values,
@@ -69,7 +70,7 @@ void run_generate(const GenerateArguments& arguments) {
   if (generate.drafts > 0) {
     write_note("generate: " + held_text(made.guesses_held, made.tokens_guessed) + "\n");
   }
-  note_seed(arguments, generate.sampling);
+  note_seed(sampling);
 }
 
 }  // namespace
@@ -78,13 +79,13 @@ void add_generate(CommandLine& line) {
   auto arguments = std::make_shared<GenerateArguments>();
   arguments->text.tokens = 400;
   Command command = line.add_command("generate", "Write text with a language model");
-  add_model_option(command, arguments->writer.model,
+  add_model_option(command, arguments->writer.model.path,
                    "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
       .required();
   add_prompt_options(command, arguments->prompt);
   add_text_options(command, arguments->text,
                    "Tokens to write; beyond the context from its last half on");
-  add_context_option(command, arguments->writer.model,
+  add_context_option(command, arguments->writer.model.context,
                      "Tokens that the model sees at most [its own]");
   add_writer_options(command, arguments->writer, false);
   command.action([arguments] { run_generate(*arguments); });

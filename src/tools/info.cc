@@ -3,11 +3,11 @@
 #include <string>
 
 #include "core/json.h"
-#include "models/language/cache_type.h"
 #include "tools/commands.h"
 #include "tools/info/describe.h"
 #include "tools/info/memory_plan.h"
 #include "tools/info/model_file.h"
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -18,8 +18,7 @@ void add_info(CommandLine& line) {
     bool json = false;
     InfoOptions options;
     MemoryPlanOptions memory;
-    std::string cache = "f32";
-    std::string keys, values;  // empty: as `cache`
+    CacheArguments caches;  // empty: f32
   };
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   Command command = line.add_command(
@@ -33,38 +32,27 @@ void add_info(CommandLine& line) {
   command.flag("--all", arguments->options.all,
                "Print long arrays and texts of the metadata whole");
   const Option context =
-      command
-          .option("-c,--context,--ctx-size", arguments->memory.context,
-                  "Show what a language model takes in memory with sequences of so many tokens; "
-                  "0: as many as it was made for")
-          .range(0, kMost);
+      add_context_option(command, arguments->memory.context,
+                         "Show what a language model takes in memory with sequences of so many "
+                         "tokens; 0: as many as it was made for");
   const Option sequences =
       command.option("--sequences", arguments->memory.sequences, "The same, of so many sequences")
           .range(1, kMost)
           .show_default();
-  const Option cache =
-      command.option("--cache-type", arguments->cache, "The same, with keys and values in it")
-          .lower_case()
-          .one_of(models::cache_type_names())
-          .show_default();
-  const Option keys = command.option("--cache-type-k", arguments->keys, "The same, of keys alone")
-                          .lower_case()
-                          .one_of(models::cache_type_names());
-  const Option values =
-      command.option("--cache-type-v", arguments->values, "The same, of values alone")
-          .lower_case()
-          .one_of(models::cache_type_names());
+  add_cache_options(command, arguments->caches, "The same, with keys and values in it [f32]");
   command.flag("--json", arguments->json, "Print all that as JSON");
-  command.action([arguments, context, sequences, cache, keys, values] {
+  command.action([arguments, context, sequences] {
     const ModelFile file = read_model_file(arguments->file);
     std::string text = info_text(file, arguments->options);
     JsonObject document = info_document(file, arguments->options);
-    if (context.given() || sequences.given() || cache.given() || keys.given() || values.given()) {
+    const CacheArguments& caches = arguments->caches;
+    if (context.given() || sequences.given() || !caches.of_keys().empty() ||
+        !caches.of_values().empty()) {
       MemoryPlanOptions& memory = arguments->memory;
-      memory.keys = keys.given() ? arguments->keys : arguments->cache;
-      memory.values = values.given() ? arguments->values : arguments->cache;
-      const std::string types =
-          memory.keys == memory.values ? memory.keys : memory.keys + "/" + memory.values;
+      const std::string own(name(memory.compute));
+      memory.keys = caches.of_keys().empty() ? own : caches.of_keys();
+      memory.values = caches.of_values().empty() ? own : caches.of_values();
+      const std::string types = cache_text(memory.keys, memory.values);
       const MemoryPlan plan = memory_plan(arguments->file, memory);
       text += "\n" + memory_text(plan, types);
       document.emplace_back("memory", memory_document(plan, types));

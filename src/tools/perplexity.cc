@@ -11,7 +11,7 @@
 #include "hearth/error.h"
 #include "hearth/io.h"
 #include "hearth/ops.h"
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/language/load_model.h"
 #include "models/language/require_causal.h"
 #include "tools/commands.h"
@@ -85,9 +85,8 @@ void run_perplexity(const PerplexityArguments& arguments) {
   const models::LoadedModel loaded =
       models::load_language_model(arguments.model.path, load_options(arguments.model, device));
   models::require_causal(loaded.model.config, "perplexity: scores", kEncodersEmbed);
-  const auto bytes = io::read_file(arguments.file, kMaxText);
   const std::vector<std::int32_t> tokens =
-      loaded.tokenizer.encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      loaded.tokenizer.encode(io::read_text(arguments.file, kMaxText));
   const std::int32_t bos = loaded.tokenizer.adds_bos() ? loaded.tokenizer.special().bos : -1;
   const models::TokenWindows windows =
       models::windows_of(tokens, arguments.model.context, arguments.windows, bos);
@@ -99,7 +98,7 @@ void run_perplexity(const PerplexityArguments& arguments) {
   models::Divergence divergence;
   std::vector<Array> saved;
   std::int64_t done = 0;
-  const CacheTypes caches = cache_types(arguments.model);
+  const CacheTypes caches = cache_types(arguments.model.caches);
   const models::CacheType own = dtype_from_name(arguments.model.dtype);
   models::score_windows(
       loaded.model, windows, caches.keys.value_or(own), caches.values.value_or(own),
@@ -130,10 +129,11 @@ void add_perplexity(CommandLine& line) {
   arguments->model.context = 512;
   Command command = line.add_command(
       "perplexity", "How well a language model foresees a text, and how far it is from another");
-  add_model_option(command, arguments->model, "GGUF file or folder").required();
+  add_model_option(command, arguments->model.path, "GGUF file or folder").required();
   command.option("-f,--file", arguments->file, "The text").required();
   add_adapter_option(command, arguments->model.adapters);
-  add_context_option(command, arguments->model, "Tokens of a window, whose second half is scored")
+  add_context_option(command, arguments->model.context,
+                     "Tokens of a window, whose second half is scored")
       .range(4, std::int64_t{1} << 24)
       .show_default();
   command
@@ -148,7 +148,8 @@ void add_perplexity(CommandLine& line) {
       .option("--kl-base", arguments->base,
               "Compare with what --save-base wrote of another model, the base")
       .value_name("FILE");
-  add_cache_options(command, arguments->model);
+  add_cache_options(command, arguments->model.caches,
+                    "What keys and values are kept as [the dtype]");
   add_compute_options(command, arguments->model);
   command.action([arguments] { run_perplexity(*arguments); });
 }

@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 #include "core/quoted.h"
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/chat_template/chat_template.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::uint64_t kMaxTemplateBytes = 16u << 20;
 constexpr std::uint64_t kMaxInputBytes = 256u << 20;
-
-std::string file_text(const std::string& path, std::uint64_t limit) {
-  const auto bytes = io::read_file(path, limit);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 template <class T>
 T member_of_kind(const std::string& name, const JsonValue& value, const char* expected) {
@@ -32,7 +27,7 @@ T member_of_kind(const std::string& name, const JsonValue& value, const char* ex
 // An object of messages and what else models::ChatTemplateInput has; `now` in seconds since 1970,
 // local time. Other members are arguments.
 models::ChatTemplateInput read_template_input(const std::string& path) {
-  const auto json = parse_json(file_text(path, kMaxInputBytes));
+  const auto json = parse_json(io::read_text(path, kMaxInputBytes));
   const auto* object = json ? std::get_if<JsonObject>(&*json) : nullptr;
   if (object == nullptr) {
     throw Error(ErrorCode::invalid_argument,
@@ -89,7 +84,7 @@ void add_render_template(CommandLine& line) {
       .required();
   command.flag("--json", arguments->is_json, "Print the parts, and which of them came from input");
   command.action([arguments] {
-    const models::ChatTemplate chat_template(file_text(arguments->path, kMaxTemplateBytes));
+    const models::ChatTemplate chat_template(io::read_text(arguments->path, kMaxTemplateBytes));
     const auto prompt = chat_template.render(read_template_input(arguments->input));
     write_out(arguments->is_json ? json_text(parts_of(prompt)) + "\n" : prompt.text());
   });

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hearth/device.h"
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/language/load_model.h"
 #include "tools/commands.h"
 #include "tools/lm/context_note.h"
@@ -38,8 +38,7 @@ struct ServeArguments {
 std::vector<std::string> keys_of(const ServeArguments& arguments) {
   std::vector<std::string> keys = arguments.keys;
   if (!arguments.key_file.empty()) {
-    const auto bytes = io::read_file(arguments.key_file, kMostKeyBytes);
-    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::string text = io::read_text(arguments.key_file, kMostKeyBytes);
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
       if (end > at) keys.push_back(text.substr(at, end - at));
@@ -128,7 +127,8 @@ void add_serve(CommandLine& line) {
   auto arguments = std::make_shared<ServeArguments>();
   Command command =
       line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
-  add_model_option(command, arguments->writer.model, "GGUF file, or folder of Hugging Face or MLX")
+  add_model_option(command, arguments->writer.model.path,
+                   "GGUF file, or folder of Hugging Face or MLX")
       .required();
   command.option("-a,--name,--alias", arguments->name,
                  "What clients call the model [that of the file]");
@@ -150,7 +150,7 @@ void add_serve(CommandLine& line) {
               "Texts that wait; more are answered by 429")
       .range(std::int64_t{1}, std::int64_t{100'000})
       .show_default();
-  add_context_option(command, arguments->writer.model,
+  add_context_option(command, arguments->writer.model.context,
                      "Tokens of a text at most [as many as the model and --memory have]");
   command.option("--memory", arguments->memory, "MiB for keys and values of all texts together")
       .range(std::int64_t{1}, std::int64_t{1} << 30)

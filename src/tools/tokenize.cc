@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "core/quoted.h"
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -96,10 +96,7 @@ void add_tokenize(CommandLine& line) {
   command.action([arguments, text] {
     const models::Tokenizer tokenizer = models::read_tokenizer(arguments->file);
     std::string input = arguments->text;
-    if (!text.given()) {
-      const auto bytes = io::read_file("/dev/stdin", kMaxInput);
-      input.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    }
+    if (!text.given()) input = io::read_text("/dev/stdin", kMaxInput);
     if (!arguments->lines) return write_out(converted(tokenizer, *arguments, input) + "\n");
     std::string out;
     for (std::size_t begin = 0; begin < input.size();) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tools/commands.h"
+#include "tools/lm/model_options.h"
 #include "tools/lm/text_trainer.h"
 #include "tools/output.h"
 #include "tools/training/run_command.h"
@@ -40,8 +41,7 @@ void add_train(CommandLine& line) {
   command.option("--heads", options.model.heads, "Attention heads").range(1, most).show_default();
   command.option("--kv-heads", options.model.kv_heads, "Heads of keys and values [heads]")
       .range(1, most);
-  command.option("-c,--context,--ctx-size", options.model.context, "Bytes the model sees at once")
-      .range(1, most)
+  add_context_option(command, options.model.context, "Bytes the model sees at once", 1)
       .show_default();
   add_run_options(command, options, flags->run, "Sequences");
   command.action(

@@ -57,7 +57,7 @@ TEST(ChatFormat, WhatUsersWriteIsNoControlToken) {
       {"assistant", "ab"},
       {"<|im_start|>", "b"},
   };
-  const Tokens tokens = render_chat(tokenizer, ChatTemplate(kTemplate), messages);
+  const Tokens tokens = ChatFormat(tokenizer, kTemplate).render(messages).tokens;
   EXPECT_EQ(std::ranges::count(tokens, tokenizer.find("<|im_start|>")), 4);
   EXPECT_EQ(std::ranges::count(tokens, tokenizer.find("<|im_end|>")), 3);
   EXPECT_EQ(tokenizer.decode(tokens, {.show_special = true}),
@@ -70,12 +70,11 @@ TEST(ChatFormat, ATextBeginsOnce) {
   const std::vector<ChatMessage> messages = {{"user", "a"}};
   for (const char* source :
        {"{{ bos_token }}{{ messages[0].content }}", "{{ messages[0].content }}"}) {
-    const Tokens tokens = render_chat(tokenizer, ChatTemplate(source), messages);
+    const Tokens tokens = ChatFormat(tokenizer, source).render(messages).tokens;
     EXPECT_EQ(tokens, (Tokens{1, tokenizer.find("a")})) << source;
   }
-  const Tokens none =
-      render_chat(bytes_and({}), ChatTemplate("{{ messages[0].content }}"), messages);
-  EXPECT_EQ(none, Tokens{tokenizer.find("a")});
+  const ChatFormat none(bytes_and({}), "{{ messages[0].content }}");
+  EXPECT_EQ(none.render(messages).tokens, Tokens{tokenizer.find("a")});
 }
 
 // Parts of one text, cut anywhere.

@@ -290,6 +290,12 @@ TEST(LanguageModel, RefusesWhatIsNotThere) {
   none.metadata.erase("llama.block_count");
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument, [&] { make(none); }),
                               "llama.block_count"));
+  // Heads of more tokens at once are the last of the blocks.
+  GgufContents extra = contents;
+  extra.metadata.set("llama.nextn_predict_layers", std::uint32_t{2});
+  const std::string all_extra = check::error_of(ErrorCode::invalid_argument, [&] { make(extra); });
+  EXPECT_TRUE(check::contains(all_extra, "llama.nextn_predict_layers")) << all_extra;
+  EXPECT_TRUE(check::contains(all_extra, "got 2, expected fewer")) << all_extra;
   GgufContents heads = contents;
   heads.metadata.set("llama.attention.head_count_kv", std::uint32_t{3});
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument, [&] { make(heads); }),

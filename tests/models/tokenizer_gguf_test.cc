@@ -100,6 +100,16 @@ TEST(TokenizerSpm, KeysSayWhatIsAdded) {
   EXPECT_EQ(tokenizer.decode(Ids{kWord + 4}), " a");
 }
 
+TEST(TokenizerSpm, AnEmptyPromptIsTheTokenThatTextsBeginWith) {
+  GgufMetadata metadata = small_spm();
+  metadata.set("tokenizer.ggml.add_bos_token", false);
+  const Tokenizer tokenizer = tokenizer_from_gguf(metadata, "test");
+  EXPECT_EQ(tokenizer.encode(""), Ids());
+  EXPECT_EQ(tokenizer.encode_prompt(""), Ids{tokenizer.special().bos});
+  EXPECT_EQ(tokenizer.encode_prompt("a"), tokenizer.encode("a"));
+  EXPECT_EQ(tokenizer.encode_prompt("</s>", true), Ids{2});
+}
+
 // 256 bytes and a few words, as GPT-2 writes them.
 GgufMetadata bpe(const std::string& pre) {
   Texts texts;

@@ -67,9 +67,9 @@ TEST(ModelBench, RandomModelsRunAndAreOfTheTypeAskedFor) {
           cast(is_packed(each.array.dtype()) ? dequantize(each.array) : each.array, DType::f32);
       EXPECT_NEAR(std::sqrt(mean(floats * floats).item()), 0.02, 0.002) << type;
     }
-    const auto rows =
-        measure_model(models::make_language_model(files, {.context = 256}),
-                      {.prompt = 20, .tokens = 3, .depth = 5, .batch = 2, .repeat = 2, .piece = 8});
+    const auto rows = measure_model(
+        models::make_language_model(files, {.context = 256}),
+        {.prompt = 20, .tokens = 3, .depth = 5, .sequences = 2, .repeat = 2, .piece = 8});
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_EQ(rows[0].test, "pp20 @ d5");
     EXPECT_EQ(rows[1].test, "tg3 x 2 @ d5");
@@ -105,6 +105,7 @@ TEST(ModelBench, PrintsATableAndJson) {
       "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | tg128 |   5.00 +- 0.00 |  5.00 |\n");
   const JsonValue document = *parse_json(json_text(model_bench_document(report)));
   EXPECT_EQ(check::text(document, "model"), "tiny q4_0");
+  EXPECT_EQ(*check::member(document, "sequences"), JsonValue(std::int64_t{1}));
   const auto& rows = check::list(document, "rows");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(check::text(rows[1], "test"), "tg128");

@@ -46,7 +46,7 @@ models::Tokenizer bytes() {
 }
 
 models::SamplingOptions options_of(const std::vector<std::string>& words) {
-  return sampling_options(parsed(words)->arguments, {{}, bytes()});
+  return asked_sampling(parsed(words)->arguments, {{}, bytes()}).options;
 }
 
 std::shared_ptr<models::grammar::Constraint> constraint_of(const std::vector<std::string>& words) {
@@ -74,14 +74,14 @@ TEST(SamplingArguments, TheModelsMakersAreAskedBetweenFlagsAndDefaults) {
   loaded.recommended.top_k = 20;
   loaded.recommended.mirostat = models::Mirostat::first;
   const auto given = parsed({"--temperature", "0.8", "--min-p", "0.02"});
-  const models::SamplingOptions options = sampling_options(given->arguments, loaded);
+  const models::SamplingOptions options = asked_sampling(given->arguments, loaded).options;
   EXPECT_EQ(options.temperature, 0.8);
   EXPECT_EQ(options.top_k, 20);
   EXPECT_EQ(options.min_p, 0.02);
   EXPECT_EQ(options.top_p, 1);
   EXPECT_EQ(options.mirostat, models::Mirostat::first);
   const auto without = parsed({"--mirostat", "0", "--top-k", "0"});
-  const models::SamplingOptions others = sampling_options(without->arguments, loaded);
+  const models::SamplingOptions others = asked_sampling(without->arguments, loaded).options;
   EXPECT_EQ(others.temperature, 0.6);
   EXPECT_EQ(others.top_k, 0);
   EXPECT_EQ(others.mirostat, models::Mirostat::off);
@@ -214,14 +214,17 @@ TEST(SamplingFields, HaveDefaultsThatTheyAllow) {
 
 TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
   const auto given = parsed({"--seed", "7"});
-  EXPECT_EQ(sampling_options(given->arguments, {{}, bytes()}).seed, 7u);
-  EXPECT_EQ(seed_text(given->arguments, sampling_options(given->arguments, {{}, bytes()})), "");
-  const auto drawn = parsed({});
-  models::SamplingOptions options = sampling_options(drawn->arguments, {{}, bytes()});
-  EXPECT_EQ(seed_text(drawn->arguments, options),
-            "--seed " + std::to_string(options.seed) + " draws the same again");
-  options.temperature = 0;
-  EXPECT_EQ(seed_text(drawn->arguments, options), "");
+  const AskedSampling asked = asked_sampling(given->arguments, {{}, bytes()});
+  EXPECT_EQ(asked.options.seed, 7u);
+  EXPECT_FALSE(asked.has_drawn_seed);
+  EXPECT_EQ(seed_text(asked), "");
+  const auto without = parsed({});
+  AskedSampling drawn = asked_sampling(without->arguments, {{}, bytes()});
+  EXPECT_TRUE(drawn.has_drawn_seed);
+  EXPECT_EQ(seed_text(drawn),
+            "--seed " + std::to_string(drawn.options.seed) + " draws the same again");
+  drawn.options.temperature = 0;
+  EXPECT_EQ(seed_text(drawn), "");
 }
 
 class SamplingFiles : public ToolFolder {};

@@ -2,7 +2,6 @@
 // was asked.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>

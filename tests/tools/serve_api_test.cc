@@ -251,15 +251,20 @@ TEST_F(ServeApi, BodiesThatNobodyVouchesFor) {
   }
 }
 
+TEST_F(ServeApi, AnEmptyPromptIsTheTokenThatTextsBeginWith) {
+  document("/v1/completions", R"({"prompt": ["a", ""]})");
+  ASSERT_EQ(model_->requests().size(), 2u);
+  EXPECT_EQ(model_->requests()[1].tokens, std::vector<std::int32_t>{1});
+}
+
 TEST_F(ServeApi, PromptsThatDoNotFit) {
   const JsonValue error = refusal("/v1/chat/completions", chat("", std::string(1000, 'x')));
   EXPECT_EQ(text(error, "code"), "context_length_exceeded");
-  refusal("/v1/completions", R"({"prompt": ""})");
   refusal("/v1/completions", R"({"prompt": [262]})");
   refusal("/v1/completions", R"({"prompt": [-1]})");
   refusal("/v1/completions", R"({"prompt": []})");
   refusal("/v1/completions", R"({"prompt": ["a", 5]})");
-  EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": ["a", ""]})"), "param"), "prompt[1]");
+  EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": ["a", []]})"), "param"), "prompt[1]");
   refusal("/v1/completions", R"({})");
 }
 

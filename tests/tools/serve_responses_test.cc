@@ -9,6 +9,7 @@
 #include "tools/json_check.h"
 #include "tools/scripted_model.h"
 #include "tools/serve/api.h"
+#include "tools/serve/response_request.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -133,6 +134,25 @@ TEST_F(ServeResponses, ItemsAreMessages) {
             "<|im_start|>assistant\n<|im_end|>\n<|im_start|>tool\none<|im_end|>\n"
             "<|im_start|>tool\ntwo<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n"
             "<|im_start|>user\nv<|im_end|>\n<|im_start|>assistant\n");
+}
+
+// What was thought between an answer and a call is of the call's message, not of a later one.
+TEST(ResponseRequest, ThoughtsBehindAnAnswerGoWithTheCall) {
+  const JsonValue body = *parse_json(R"({"input": [
+    {"role": "assistant", "content": "a"},
+    {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]},
+    {"type": "function_call", "call_id": "1", "name": "f"},
+    {"type": "function_call", "call_id": "2", "name": "g"},
+    {"role": "assistant", "content": "b"}]})");
+  const JsonValue chat = chat_fields_of_response(Fields(std::get<JsonObject>(body)));
+  const JsonArray& messages = list(chat, "messages");
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(text(messages[0], "content"), "a");
+  EXPECT_EQ(member(messages[0], "tool_calls"), nullptr);
+  EXPECT_EQ(text(messages[1], "reasoning_content"), "hm");
+  EXPECT_EQ(list(messages[1], "tool_calls").size(), 2u);
+  EXPECT_EQ(text(messages[2], "content"), "b");
+  EXPECT_EQ(member(messages[2], "reasoning_content"), nullptr);
 }
 
 TEST_F(ServeResponses, CallsAndReasoningAreItemsOfTheirOwn) {

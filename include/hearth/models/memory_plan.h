@@ -36,9 +36,9 @@ struct MemoryPlan {
   std::int64_t all() const noexcept { return weights + caches + states + activations; }
 };
 
-// Of a GGUF file (of a split model, any part), or a folder as Hugging Face and MLX have them.
-// Throws Error{io, corrupt_file, unsupported} with the path, Error{invalid_argument} for options
-// out of range.
+// Of a GGUF file (of a split model, any part), a folder as Hugging Face and MLX have them, or one
+// that `hearth train` made. Throws Error{io, corrupt_file, unsupported} with the path,
+// Error{invalid_argument} for options out of range.
 HEARTH_API MemoryPlan memory_plan(const std::string& path, const MemoryPlanOptions& options = {});
 
 }  // namespace v0

@@ -39,7 +39,8 @@ struct LogitBias {
   float value;  // is added; -infinity: never drawn
 };
 
-// What is not said changes nothing: with these values a token is drawn by its probability.
+// What is not said changes nothing: with these values a token is drawn by its probability. Ranges
+// of numbers: docs/inference.md#drawing-tokens.
 struct SamplingOptions {
   double temperature = 1;  // 0: always the highest score
   // Not 0: the temperature lies within this of `temperature`, the higher the more undecided the

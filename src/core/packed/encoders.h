@@ -1,6 +1,6 @@
 // The encoders of each group of formats, behind encode(); which format has which is said by
-// block_formats.def. `values` are finite and within the limits
-// of the format, `importance` is null or finite and not negative.
+// block_formats.def. `values` are finite and within the limits of the format, `importance` is null
+// or finite and not negative.
 #pragma once
 
 #include <cstddef>

@@ -65,7 +65,9 @@ bool accepts_paged_tiles(const Signature& signature) {
 
 namespace {
 
-// Whether q becomes `keys` without a loss: few of f16 are bf16.
+// Whether tensor cores take rows and prompts: q becomes `keys` without a loss (few of f16 are
+// bf16), columns are whole vectors, the factor of scores is positive or they are capped, there is a
+// result, and a tile of a prompt fits the device.
 bool fits_matrix(const Signature& signature, DType keys) {
   const TensorSpec& q = signature.inputs[paged::kQ];
   const paged::Settings s = paged::settings_of(ParamReader(signature.statics));

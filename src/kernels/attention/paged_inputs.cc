@@ -75,9 +75,9 @@ bool PagedInputs::rows_fit_vectors() const {
       }
       continue;
     }
-    if (spec.shape[2] % 8 != 0 || spec.strides[2] != 1) return false;
+    if (spec.shape[2] % kMatrixVector != 0 || spec.strides[2] != 1) return false;
     for (int axis = 0; axis < 2; ++axis) {
-      if (spec.shape[axis] != 1 && spec.strides[axis] % 8 != 0) return false;
+      if (spec.shape[axis] != 1 && spec.strides[axis] % kMatrixVector != 0) return false;
     }
   }
   return true;

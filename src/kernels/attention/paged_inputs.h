@@ -12,6 +12,9 @@ namespace hearth::gpu {
 
 #include "kernels/attention/params.h"
 
+// Elements of 16 bits that one load takes: what columns and strides are whole ones of.
+inline constexpr std::int64_t kMatrixVector = 8;
+
 // Of the texts.
 inline constexpr std::int64_t kPagedEntryBytes = 16;  // of a unit or tile
 // Rows of a sequence up to which they are units.

@@ -5,7 +5,6 @@
 
 namespace hearth::gpu {
 
-inline constexpr std::int64_t kMatrixVector = 8;       // columns
 inline constexpr std::int64_t kMostUnitColumns = 128;  // of paged_matrix()
 
 // By tensor cores where columns are few and addresses fit vectors, with `by_matrix`.

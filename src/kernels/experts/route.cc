@@ -21,7 +21,8 @@ constexpr std::int64_t kMostHeldExperts = 16;
 constexpr std::int64_t kRouteSimdgroups = 4;
 constexpr std::int64_t kMostRoutedRows = std::int64_t{1} << 31;
 
-static_assert(kRouteSigmoid == static_cast<int>(ExpertGate::sigmoid) &&
+static_assert(kRouteSoftmax == static_cast<int>(ExpertGate::softmax) &&
+              kRouteSigmoid == static_cast<int>(ExpertGate::sigmoid) &&
               kRouteNone == static_cast<int>(ExpertGate::none) &&
               kRouteSqrtSoftplus == static_cast<int>(ExpertGate::sqrt_softplus));
 

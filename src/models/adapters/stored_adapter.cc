@@ -1,7 +1,6 @@
 #include "models/adapters/stored_adapter.h"
 
 #include <cmath>
-#include <optional>
 #include <string_view>
 #include <utility>
 

@@ -94,12 +94,6 @@ bool any_tools(const JsonValue& tools) {
 
 }  // namespace
 
-std::vector<std::int32_t> render_chat(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                                      std::span<const ChatMessage> messages,
-                                      const ChatOptions& options) {
-  return tokens_of(tokenizer, rendered(tokenizer, chat_template, messages, options));
-}
-
 ChatFormat::ChatFormat(const LoadedModel& loaded)
     : ChatFormat(loaded.tokenizer, source_of(loaded)) {}
 

@@ -30,13 +30,6 @@ struct ChatPrompt {
   bool begins_in_reasoning = false;  // it ends with what opens the reasoning
 };
 
-// What a template makes of messages. What comes from messages and tools can never be a control
-// token; the rest is one text with it. A token of the text's beginning, where the tokenizer wants
-// one, is there once. Throws Error{invalid_argument} as ChatTemplate::render() does.
-std::vector<std::int32_t> render_chat(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                                      std::span<const ChatMessage> messages,
-                                      const ChatOptions& options = {});
-
 // Immutable: may be used by several threads at once.
 class ChatFormat {
  public:
@@ -46,8 +39,10 @@ class ChatFormat {
   explicit ChatFormat(const LoadedModel& loaded);
   ChatFormat(Tokenizer tokenizer, const std::string& source);
 
-  // Throws Error{invalid_argument} for tools, too, where the template does not look at any: the
-  // model would never hear of them.
+  // What the template makes of messages. What comes from messages and tools can never be a control
+  // token; the rest is one text with it. A token of the text's beginning, where the tokenizer wants
+  // one, is there once. Throws Error{invalid_argument} as ChatTemplate::render() does, and for
+  // tools where the template does not look at any: the model would never hear of them.
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
 
   // Of the answer to a prompt, whose text has those of control tokens where shows_special().

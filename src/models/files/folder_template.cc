@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t kMostTemplateBytes = std::uint64_t{16} << 20;
 
-std::string text_of_file(const std::string& path) {
-  return io::read_text(path, kMostTemplateBytes);
-}
-
 const JsonValue* member_of(const JsonValue& value, std::string_view key) {
   const auto* object = std::get_if<JsonObject>(&value);
   return object == nullptr ? nullptr : find_key(*object, key);
@@ -30,7 +26,7 @@ std::string text_or_nothing(const JsonValue* value) {
 // `chat_template` of tokenizer_config.json: a text, or several with names, of which one is the
 // default.
 std::string template_of_config(const std::string& path) {
-  const std::optional<JsonValue> config = parse_json(text_of_file(path));
+  const std::optional<JsonValue> config = parse_json(io::read_text(path, kMostTemplateBytes));
   const JsonValue* value = config ? member_of(*config, "chat_template") : nullptr;
   if (value == nullptr) return "";
   if (const auto* several = std::get_if<JsonArray>(value)) {
@@ -46,7 +42,9 @@ std::string template_of_config(const std::string& path) {
 }  // namespace
 
 std::string chat_template_of(const ModelFolder& folder) {
-  if (!folder.chat_template.empty()) return text_of_file(folder.chat_template);
+  if (!folder.chat_template.empty()) {
+    return io::read_text(folder.chat_template, kMostTemplateBytes);
+  }
   return folder.tokenizer_config.empty() ? "" : template_of_config(folder.tokenizer_config);
 }
 

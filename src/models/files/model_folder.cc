@@ -1,7 +1,6 @@
 #include "models/files/model_folder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <system_error>

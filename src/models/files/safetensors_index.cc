@@ -1,7 +1,6 @@
 #include "models/files/safetensors_index.h"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 
 #include "core/json.h"

@@ -131,10 +131,15 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.vectors = read_text_vectors(keys, family);
   const std::int64_t blocks = keys.size("block_count");
   const std::int64_t extra = keys.size("nextn_predict_layers", 0);  // heads of more tokens at once
-  if (blocks < 1 || blocks > kMostLayers || extra >= blocks) {
+  if (blocks < 1 || blocks > kMostLayers) {
     fail_config(ErrorCode::invalid_argument, keys.full("block_count"),
                 "out of range; got " + std::to_string(blocks) + ", expected 1 to " +
                     std::to_string(kMostLayers));
+  }
+  if (extra >= blocks) {
+    fail_config(ErrorCode::invalid_argument, keys.full("nextn_predict_layers"),
+                "leave no layer of a model of " + std::to_string(blocks) + "; got " +
+                    std::to_string(extra) + ", expected fewer");
   }
   for (std::int64_t i = 0; i < blocks - extra; ++i) {
     LayerConfig& layer = config.layers.emplace_back();

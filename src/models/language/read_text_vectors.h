@@ -1,6 +1,9 @@
 // How texts become vectors, from a file's metadata.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "models/language/config.h"
 #include "models/language/family.h"
 #include "models/language/keys.h"

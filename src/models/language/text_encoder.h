@@ -1,6 +1,7 @@
 // Texts as vectors.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -13,6 +14,10 @@
 namespace hearth::models {
 
 using TokenLists = std::vector<std::vector<std::int32_t>>;
+
+// Texts that are worth handing to embed_texts() at once: enough that those of about equal lengths
+// find one another.
+inline constexpr std::size_t kTextsTogether = 256;
 
 // Whether the model makes vectors: encoders, and models that see one way whose files say which rows
 // to take. Recurrent layers have none.

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "hearth/ops.h"
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
 #include "models/files/sentence_modules.h"
@@ -19,9 +19,7 @@ constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 28;
 
 // Empty where there is no such file.
 std::string text_of(const std::string& path) {
-  if (path.empty()) return "";
-  const auto bytes = io::read_file(path, kMaxTextBytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return path.empty() ? "" : io::read_text(path, kMaxTextBytes);
 }
 
 std::int64_t vocabulary_of(const GgufContents& contents) {

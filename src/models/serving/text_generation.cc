@@ -13,12 +13,8 @@ namespace hearth::models {
 Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
                         const TextGenerationOptions& options,
                         const std::function<bool(std::string_view)>& write) {
-  const EncodeOptions encoding{.add_special = true, .parse_special = options.parse_special};
   GenerationRequest request;
-  request.tokens = loaded.tokenizer.encode(prompt, encoding);
-  if (const std::int32_t bos = loaded.tokenizer.special().bos; request.tokens.empty() && bos >= 0) {
-    request.tokens.push_back(bos);
-  }
+  request.tokens = loaded.tokenizer.encode_prompt(prompt, options.parse_special);
   request.most_tokens = options.tokens;
   request.sampling = options.sampling;
   request.stops = options.stops;

@@ -39,8 +39,8 @@ struct Generated {
 };
 
 // Gives `write` the text as it comes, in whole code points, on the caller's thread; false from it
-// ends the text. The prompt, which is the token that texts begin with where it is empty, and what
-// is written are at most the context of the model unless options.goes_on. Throws what
+// ends the text. The prompt, of tokens as Tokenizer::encode_prompt() has them, and what is written
+// are at most the context of the model unless options.goes_on. Throws what
 // Scheduler::submit() throws, and what ended the text where it failed.
 Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
                         const TextGenerationOptions& options,

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/json_object.h"
 #include "core/quoted.h"
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/byte_level.h"
@@ -360,15 +361,12 @@ class JsonTokenizer {
 
 Tokenizer tokenizer_from_json(const std::string& json, const std::string& source,
                               const std::string& config) {
-  const std::optional<JsonValue> document = parse_json(json);
-  if (!document) {
-    throw Error(ErrorCode::corrupt_file, source + ": not a tokenizer; expected one JSON object");
-  }
+  const JsonValue document = parse_json_object(json, source, "a tokenizer");
   const std::optional<JsonValue> settings = config.empty() ? std::nullopt : parse_json(config);
   if (!config.empty() && !settings) {
     throw Error(ErrorCode::corrupt_file, source + ": its tokenizer_config.json is no JSON");
   }
-  tokens::JsonTokenizer tokenizer(*document, source);
+  tokens::JsonTokenizer tokenizer(document, source);
   return Tokenizer(tokenizer.read(settings ? &*settings : nullptr));
 }
 

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::uint64_t kMaxTokenizerBytes = std::uint64_t{1} << 28;
 
-std::string text_of_file(const std::string& path) {
-  return io::read_text(path, kMaxTokenizerBytes);
-}
-
 }  // namespace
 
 Tokenizer read_tokenizer(const std::string& given) {
@@ -35,8 +31,8 @@ Tokenizer read_tokenizer(const std::string& given) {
   const std::filesystem::path config =
       std::filesystem::path(path).parent_path() / "tokenizer_config.json";
   const bool has_config = std::filesystem::is_regular_file(config, failure);
-  return tokenizer_from_json(text_of_file(path), path,
-                             has_config ? text_of_file(config.string()) : "");
+  return tokenizer_from_json(io::read_text(path, kMaxTokenizerBytes), path,
+                             has_config ? io::read_text(config.string(), kMaxTokenizerBytes) : "");
 }
 
 }  // namespace hearth::models

@@ -56,6 +56,14 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
   return encode(text, tokens::ControlPlaces(options.parse_special), options.add_special);
 }
 
+std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text,
+                                                   bool parse_special) const {
+  std::vector<std::int32_t> ids =
+      encode(text, {.add_special = true, .parse_special = parse_special});
+  if (ids.empty() && special().bos >= 0) ids.push_back(special().bos);
+  return ids;
+}
+
 std::vector<std::int32_t> Tokenizer::encode(std::span<const TextPart> text,
                                             bool add_special) const {
   std::string all;

@@ -64,6 +64,10 @@ class Tokenizer {
   // control tokens are found where they lie wholly in parts that may have them.
   std::vector<std::int32_t> encode(std::span<const TextPart> text, bool add_special) const;
 
+  // The tokens of a prompt, as encode() gives them; where these are none special().bos, the token
+  // that texts begin with, if the vocabulary has one.
+  std::vector<std::int32_t> encode_prompt(std::string_view text, bool parse_special = false) const;
+
   // Bytes, which are UTF-8 where no token is cut off. Throws Error{invalid_argument} for ids
   // outside of the vocabulary, as all that take ids do.
   std::string decode(std::span<const std::int32_t> ids, const DecodeOptions& options = {}) const;
@@ -115,8 +119,8 @@ class TokenStream {
 };
 
 // From a GGUF file (of a split model, its first part), a tokenizer.json, told by how it begins, or
-// the folder of one. Throws
-// Error{io}, Error{corrupt_file} or Error{unsupported} with the key or the token.
+// the folder of one. Throws Error{io}, Error{corrupt_file} or Error{unsupported} with the key or
+// the token.
 Tokenizer read_tokenizer(const std::string& path);
 
 }  // namespace hearth::models

@@ -11,7 +11,7 @@
 #include "codegen/msl/entries.h"
 #include "codegen/msl/preprocessor/preprocessor.h"
 #include "hearth/error.h"
-#include "io/file.h"
+#include "io/text_file.h"
 
 namespace hearth::tools {
 namespace {
@@ -29,8 +29,7 @@ constexpr std::uint64_t kMaxText = std::uint64_t{16} << 20;  // bytes of a file
 std::optional<std::string> read(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return {};
-  const std::vector<std::byte> bytes = io::read_file(path.string(), kMaxText);
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return io::read_text(path.string(), kMaxText);
 }
 
 // What the library calls by the names of its options, the command has flags for.

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "io/file.h"
+#include "io/text_file.h"
 
 namespace hearth::tools {
 
@@ -16,8 +16,7 @@ void add_chat_template_option(Command& command, std::string& path) {
 void set_chat_template(models::LoadedModel& loaded, const std::string& path) {
   constexpr std::uint64_t kMostTemplateFileBytes = 16u << 20;
   if (path.empty()) return;
-  const auto bytes = io::read_file(path, kMostTemplateFileBytes);
-  loaded.chat_template.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  loaded.chat_template = io::read_text(path, kMostTemplateFileBytes);
 }
 
 }  // namespace hearth::tools

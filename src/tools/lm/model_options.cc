@@ -26,8 +26,8 @@ AdapterFile adapter_of(const std::string& value) {
 
 }  // namespace
 
-Option add_model_option(Command& command, ModelArguments& arguments, const std::string& summary) {
-  return command.option("-m,--model,model", arguments.path, summary).value_name("FILE");
+Option add_model_option(Command& command, std::string& path, const std::string& summary) {
+  return command.option("-m,--model,model", path, summary).value_name("FILE");
 }
 
 void add_adapter_option(Command& command, std::vector<std::string>& values) {
@@ -51,16 +51,16 @@ void add_compute_options(Command& command, ModelArguments& arguments) {
   add_place_options(command, arguments.device, arguments.threads);
 }
 
-Option add_context_option(Command& command, ModelArguments& arguments, const std::string& summary) {
-  return command.option("-c,--context,--ctx-size", arguments.context, summary)
-      .range(std::int64_t{0}, std::int64_t{1} << 30);
+Option add_context_option(Command& command, std::int64_t& context, const std::string& summary,
+                          std::int64_t least, std::int64_t most) {
+  return command.option("-c,--context,--ctx-size", context, summary).range(least, most);
 }
 
-void add_cache_options(Command& command, ModelArguments& arguments) {
-  const auto add = [&](const char* flag, std::string& type, const char* summary) {
-    command.option(flag, type, summary).lower_case().one_of(models::cache_type_names());
+void add_cache_options(Command& command, CacheArguments& arguments, const std::string& summary) {
+  const auto add = [&](const char* flag, std::string& type, const std::string& text) {
+    command.option(flag, type, text).lower_case().one_of(models::cache_type_names());
   };
-  add("--cache-type", arguments.cache, "What keys and values are kept as [the dtype]");
+  add("--cache-type", arguments.both, summary);
   add("--cache-type-k", arguments.keys, "What keys are kept as [as --cache-type]");
   add("--cache-type-v", arguments.values, "What values are kept as [as --cache-type]");
 }
@@ -79,13 +79,16 @@ models::LoadOptions load_options(const ModelArguments& arguments, Device device)
           .adapters = adapter_files(arguments.adapters)};
 }
 
-CacheTypes cache_types(const ModelArguments& arguments) {
-  const auto type_of = [&](const std::string& own) -> std::optional<models::CacheType> {
-    const std::string& name = own.empty() ? arguments.cache : own;
+CacheTypes cache_types(const CacheArguments& arguments) {
+  const auto type_of = [](const std::string& name) -> std::optional<models::CacheType> {
     if (name.empty()) return std::nullopt;
     return models::cache_type_from_name(name);
   };
-  return {type_of(arguments.keys), type_of(arguments.values)};
+  return {type_of(arguments.of_keys()), type_of(arguments.of_values())};
+}
+
+std::string cache_text(const std::string& keys, const std::string& values) {
+  return keys == values ? keys : keys + "/" + values;
 }
 
 std::vector<AdapterFile> adapter_files(const std::vector<std::string>& values) {

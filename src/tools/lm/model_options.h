@@ -14,6 +14,14 @@
 
 namespace hearth::tools {
 
+// Names of what caches hold; keys and values empty: as `both`.
+struct CacheArguments {
+  std::string both, keys, values;
+
+  const std::string& of_keys() const { return keys.empty() ? both : keys; }
+  const std::string& of_values() const { return values.empty() ? both : values; }
+};
+
 // What the command line gives. Must live as long as the variables of other options.
 struct ModelArguments {
   std::string path;
@@ -22,19 +30,21 @@ struct ModelArguments {
   int threads = 0;           // of the CPU; 0: one a core
   std::int64_t context = 0;  // 0: what the model has
   std::vector<std::string> adapters;
-  std::string cache, keys, values;  // of caches; empty: the dtype
+  CacheArguments caches;  // empty: the dtype
 };
 
 // The model, as "-m FILE", "--model FILE" or a plain word.
-Option add_model_option(Command& command, ModelArguments& arguments, const std::string& summary);
+Option add_model_option(Command& command, std::string& path, const std::string& summary);
 // --lora.
 void add_adapter_option(Command& command, std::vector<std::string>& values);
 // --dtype, --device and --threads.
 void add_compute_options(Command& command, ModelArguments& arguments);
 void add_place_options(Command& command, std::string& device, int& threads);
-Option add_context_option(Command& command, ModelArguments& arguments, const std::string& summary);
-// --cache-type of both, --cache-type-k and --cache-type-v.
-void add_cache_options(Command& command, ModelArguments& arguments);
+// --context, of `least` to `most` tokens.
+Option add_context_option(Command& command, std::int64_t& context, const std::string& summary,
+                          std::int64_t least = 0, std::int64_t most = std::int64_t{1} << 30);
+// --cache-type of both, which `summary` is of, --cache-type-k and --cache-type-v.
+void add_cache_options(Command& command, CacheArguments& arguments, const std::string& summary);
 
 // The device that is named, as the default one from now on; threads are set too.
 Device use_device(const ModelArguments& arguments);
@@ -44,7 +54,9 @@ models::LoadOptions load_options(const ModelArguments& arguments, Device device)
 struct CacheTypes {
   std::optional<models::CacheType> keys, values;
 };
-CacheTypes cache_types(const ModelArguments& arguments);
+CacheTypes cache_types(const CacheArguments& arguments);
+// As reports call caches of keys and values: one name where both are alike, else "keys/values".
+std::string cache_text(const std::string& keys, const std::string& values);
 
 // "FILE" and "FILE:SCALE", as --lora gives them. Throws Error{invalid_argument} for a value without
 // a file and Error{io} for a file that is not there.

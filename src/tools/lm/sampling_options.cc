@@ -1,7 +1,7 @@
 #include "tools/lm/sampling_options.h"
 
 #include <charconv>
-#include <optional>
+#include <limits>
 #include <random>
 #include <string_view>
 #include <system_error>
@@ -11,7 +11,7 @@
 #include "core/json.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
-#include "io/file.h"
+#include "io/text_file.h"
 #include "models/grammar/token_constraints.h"
 #include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_fields.h"
@@ -49,16 +49,11 @@ void add_field_option(Command& command, SamplingArguments& arguments,
     option.accept([&field](double value) { return models::allows(field, value); },
                   models::range_text(field));
     option.show_default();
-    arguments.given.push_back([&arguments, option, member](models::SamplingOptions& to) {
-      if (option.given()) to.*member = arguments.values.*member;
+    arguments.given.push_back([&arguments, option, member](AskedSampling& to) {
+      if (option.given()) to.options.*member = arguments.values.*member;
     });
   };
   std::visit(add, field.member);
-}
-
-std::string grammar_text(const std::string& path) {
-  const auto bytes = io::read_file(path, kMaxGrammarBytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 bool wants_grammar(const SamplingArguments& arguments) {
@@ -72,7 +67,6 @@ bool wants_grammar(const SamplingArguments& arguments) {
 }  // namespace
 
 void add_sampling_options(Command& command, SamplingArguments& arguments) {
-  using Values = models::SamplingOptions;
   for (const models::SamplingField& field : models::sampling_fields()) {
     add_field_option(command, arguments, field);
   }
@@ -83,8 +77,8 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
                               .option("--mirostat", arguments.mirostat,
                                       "1 or 2: its version, instead of other steps [0]")
                               .range(std::int64_t{0}, std::int64_t{2});
-  arguments.given.push_back([&arguments, mirostat](Values& to) {
-    if (mirostat.given()) to.mirostat = static_cast<models::Mirostat>(arguments.mirostat);
+  arguments.given.push_back([&arguments, mirostat](AskedSampling& to) {
+    if (mirostat.given()) to.options.mirostat = static_cast<models::Mirostat>(arguments.mirostat);
   });
   command.option(
       "--logit-bias", arguments.logit_bias,
@@ -97,16 +91,17 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
                  "File with a JSON schema that the text follows");
   const Option seed =
       command.option("-s,--seed", arguments.values.seed, "Of the draws [another each time]");
-  arguments.given.push_back([&arguments, seed](Values& to) {
-    arguments.draws_seed = !seed.given();
-    to.seed = seed.given() ? arguments.values.seed : std::random_device()();
+  arguments.given.push_back([&arguments, seed](AskedSampling& to) {
+    to.has_drawn_seed = !seed.given();
+    to.options.seed = seed.given() ? arguments.values.seed : std::random_device()();
   });
 }
 
-models::SamplingOptions sampling_options(const SamplingArguments& arguments,
-                                         const models::LoadedModel& loaded) {
-  models::SamplingOptions options = loaded.recommended.over(arguments.values);
-  for (const auto& take : arguments.given) take(options);
+AskedSampling asked_sampling(const SamplingArguments& arguments,
+                             const models::LoadedModel& loaded) {
+  AskedSampling asked{.options = loaded.recommended.over(arguments.values)};
+  for (const auto& take : arguments.given) take(asked);
+  models::SamplingOptions& options = asked.options;
   if (!arguments.steps.empty()) options.steps = models::sampling_steps_from(arguments.steps);
   for (const std::string& text : arguments.logit_bias) {
     options.logit_bias.push_back(read_bias(text));
@@ -114,12 +109,13 @@ models::SamplingOptions sampling_options(const SamplingArguments& arguments,
   if (options.dry_multiplier > 0 && arguments.dry_breakers != std::vector<std::string>{"none"}) {
     options.dry_breakers = models::dry_breakers_of(loaded.tokenizer, arguments.dry_breakers);
   }
-  return options;
+  return asked;
 }
 
-std::string seed_text(const SamplingArguments& arguments, const models::SamplingOptions& options) {
+std::string seed_text(const AskedSampling& sampling) {
+  const models::SamplingOptions& options = sampling.options;
   const bool draws = options.temperature > 0 || options.temperature_range > 0;
-  if (!arguments.draws_seed || !draws) return {};
+  if (!sampling.has_drawn_seed || !draws) return {};
   return "--seed " + std::to_string(options.seed) + " draws the same again";
 }
 
@@ -129,7 +125,7 @@ std::shared_ptr<models::grammar::Constraint> sampling_constraint(
   const bool is_schema = !arguments.json_schema.empty();
   const std::string& path = is_schema ? arguments.json_schema : arguments.grammar;
   try {
-    const std::string text = grammar_text(path);
+    const std::string text = io::read_text(path, kMaxGrammarBytes);
     const models::grammar::TokenConstraints constraints(tokenizer);
     return is_schema ? constraints.from_schema_text(text) : constraints.from_gbnf(text);
   } catch (const Error& error) {

@@ -15,6 +15,12 @@
 
 namespace hearth::tools {
 
+// How tokens are drawn.
+struct AskedSampling {
+  models::SamplingOptions options;
+  bool has_drawn_seed = false;  // no seed was given
+};
+
 // What the command line gives; `values` holds the command's defaults before the options are
 // declared.
 struct SamplingArguments {
@@ -26,8 +32,7 @@ struct SamplingArguments {
   std::string grammar;  // files; at most one of both
   std::string json_schema;
   // Each takes the value of one option over where that was given; filled in by the declaration.
-  std::vector<std::function<void(models::SamplingOptions&)>> given = {};
-  bool draws_seed = false;  // no seed was given: sampling_options() has drawn one
+  std::vector<std::function<void(AskedSampling&)>> given = {};
 };
 
 // Declares them, of models::sampling_fields() and others; `arguments` must live, where they are, as
@@ -35,17 +40,15 @@ struct SamplingArguments {
 void add_sampling_options(Command& command, SamplingArguments& arguments);
 
 // What the arguments ask for: options that were given, else what the model's makers recommend, else
-// the command's defaults. Throws Error{invalid_argument} with the option for what cannot be
-// read; ranges are checked where the values are used.
-models::SamplingOptions sampling_options(const SamplingArguments& arguments,
-                                         const models::LoadedModel& loaded);
+// the command's defaults; a seed that was not given is drawn. Throws Error{invalid_argument} with
+// the option for what cannot be read; ranges are checked where the values are used.
+AskedSampling asked_sampling(const SamplingArguments& arguments, const models::LoadedModel& loaded);
 // The grammar over the tokenizer's vocabulary; null where none is asked for. Throws what reading a
 // file and parsing it throw, with the file's name.
 std::shared_ptr<models::grammar::Constraint> sampling_constraint(
     const SamplingArguments& arguments, const models::Tokenizer& tokenizer);
 
-// How to have the same draws again, of options whose seed was drawn; empty where that is known, or
-// nothing is left to chance.
-std::string seed_text(const SamplingArguments& arguments, const models::SamplingOptions& options);
+// How to have the same draws again; empty where the seed was given, or nothing is left to chance.
+std::string seed_text(const AskedSampling& sampling);
 
 }  // namespace hearth::tools

@@ -1,7 +1,7 @@
 #include "tools/lm/text_options.h"
 
 #include "hearth/error.h"
-#include "io/file.h"
+#include "io/text_file.h"
 
 namespace hearth::tools {
 namespace {
@@ -59,9 +59,8 @@ std::string read_prompt(const PromptArguments& arguments) {
                 "--prompt: two prompts; got --prompt-file too, expected one of both");
   }
   if (arguments.file.empty() && arguments.text != "-") return arguments.text;
-  const auto bytes =
-      io::read_file(arguments.file.empty() ? "/dev/stdin" : arguments.file, kMostPromptBytes);
-  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string text =
+      io::read_text(arguments.file.empty() ? "/dev/stdin" : arguments.file, kMostPromptBytes);
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

@@ -11,7 +11,8 @@ void add_writer_options(Command& command, WriterArguments& arguments, bool talks
   add_adapter_option(command, arguments.model.adapters);
   if (talks) add_chat_template_option(command, arguments.chat_template);
   add_draft_options(command, arguments.drafts);
-  add_cache_options(command, arguments.model);
+  add_cache_options(command, arguments.model.caches,
+                    "What keys and values are kept as [the dtype]");
   add_compute_options(command, arguments.model);
 }
 
@@ -23,7 +24,7 @@ LoadedWriter load_writer(const WriterArguments& arguments) {
 }
 
 void apply(const WriterArguments& arguments, models::SchedulerOptions& options) {
-  const CacheTypes types = cache_types(arguments.model);
+  const CacheTypes types = cache_types(arguments.model.caches);
   options.keys = types.keys;
   options.values = types.values;
   options.drafts = arguments.drafts.count();

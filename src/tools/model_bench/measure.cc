@@ -55,20 +55,20 @@ class ModelRun {
   }
 
   double writing_rate() {
-    begin(options_.batch);
+    begin(options_.sequences);
     fill(options_.depth);
     const double start = seconds_now();
     for (std::int64_t i = 0; i < options_.tokens; ++i) write_tokens();
     const double seconds = seconds_now() - start;
     end();
-    return static_cast<double>(options_.tokens * options_.batch) / seconds;
+    return static_cast<double>(options_.tokens * options_.sequences) / seconds;
   }
 
  private:
   static models::CacheOptions cache_options(const ModelBenchOptions& options) {
     const std::int64_t rows = options.depth + std::max(options.prompt, options.tokens);
-    return {.pages = std::max<std::int64_t>(models::pages_of(rows), 1) * options.batch,
-            .states = options.batch,
+    return {.pages = std::max<std::int64_t>(models::pages_of(rows), 1) * options.sequences,
+            .states = options.sequences,
             .keys = options.keys,
             .values = options.values};
   }
@@ -125,10 +125,10 @@ class ModelRun {
 double encoding_rate(const models::LanguageModel& model, const ModelBenchOptions& options,
                      TokenDraws& draws) {
   models::TokenLists texts;
-  for (std::int64_t i = 0; i < options.batch; ++i) texts.push_back(draws.draw(options.prompt));
+  for (std::int64_t i = 0; i < options.sequences; ++i) texts.push_back(draws.draw(options.prompt));
   const double start = seconds_now();
   models::embed_texts(model, texts).to_vector<float>();
-  return static_cast<double>(options.prompt * options.batch) / (seconds_now() - start);
+  return static_cast<double>(options.prompt * options.sequences) / (seconds_now() - start);
 }
 
 // Writes the texts once and gives tokens a second.
@@ -137,7 +137,7 @@ double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& optio
   constexpr std::int64_t kLeastPrompt = 16;
   const double start = seconds_now();
   std::vector<std::shared_ptr<models::GenerationStream>> streams;
-  for (std::int64_t i = 0; i < options.batch; ++i) {
+  for (std::int64_t i = 0; i < options.sequences; ++i) {
     models::GenerationRequest request{.tokens = draws.draw(std::max(options.depth, kLeastPrompt)),
                                       .most_tokens = options.tokens};
     request.sampling.temperature = 0;
@@ -174,7 +174,8 @@ double ModelBenchRow::best() const { return *std::max_element(rates.begin(), rat
 std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
                                          const ModelBenchOptions& options) {
   const std::string depth = options.depth > 0 ? " @ d" + std::to_string(options.depth) : "";
-  const std::string streams = options.batch > 1 ? " x " + std::to_string(options.batch) : "";
+  const std::string streams =
+      options.sequences > 1 ? " x " + std::to_string(options.sequences) : "";
   std::vector<ModelBenchRow> rows;
   const auto measure = [&](const std::string& test, const auto& rate) {
     rate();
@@ -204,15 +205,16 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
   constexpr std::int64_t kSpareRows = 64;  // of the least prompt
   models::require_causal(loaded.model.config, "bench-model: drafts");
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
-  models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.batch,
-                                       .most_running = options.batch,
+  models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.sequences,
+                                       .most_running = options.sequences,
                                        .keys = options.keys,
                                        .values = options.values,
                                        .shares_prefixes = false,
                                        .drafts = drafts,
                                        .draft_model = draft_model});
   TokenDraws draws(loaded.model);
-  const std::string streams = options.batch > 1 ? " x " + std::to_string(options.batch) : "";
+  const std::string streams =
+      options.sequences > 1 ? " x " + std::to_string(options.sequences) : "";
   ModelBenchRow row;
   row.test =
       "tg" + std::to_string(options.tokens) + streams + " + " + std::to_string(drafts) + " drafts";

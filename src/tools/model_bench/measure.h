@@ -13,10 +13,10 @@
 namespace hearth::tools {
 
 struct ModelBenchOptions {
-  std::int64_t prompt = 512;  // tokens of a prompt; 0: do not measure one
-  std::int64_t tokens = 128;  // that each sequence writes; 0: do not measure them
-  std::int64_t depth = 0;     // tokens that are in the caches before
-  std::int64_t batch = 1;     // sequences that write side by side
+  std::int64_t prompt = 512;   // tokens of a prompt; 0: do not measure one
+  std::int64_t tokens = 128;   // that each sequence writes; 0: do not measure them
+  std::int64_t depth = 0;      // tokens that are in the caches before
+  std::int64_t sequences = 1;  // that write side by side
   std::int64_t repeat = 5;
   std::int64_t piece = 512;                  // rows of a pass over a prompt at most
   models::CacheType keys = {}, values = {};  // what caches hold them as

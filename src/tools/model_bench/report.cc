@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/lm/model_options.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -27,12 +28,6 @@ std::string size_text(std::int64_t bytes) {
 std::string parameters_text(std::int64_t parameters) {
   const auto count = static_cast<double>(parameters);
   return count < 1e9 ? decimal(count / 1e6, 2) + " M" : decimal(count / 1e9, 2) + " B";
-}
-
-// One name where both are alike.
-std::string cache_text(const ModelBenchOptions& options) {
-  const std::string keys = name(options.keys), values = name(options.values);
-  return keys == values ? keys : keys + "/" + values;
 }
 
 std::string csv_line(const std::vector<std::string>& values) {
@@ -102,8 +97,8 @@ JsonObject model_bench_document(const ModelBenchReport& report) {
           {"prompt", report.options.prompt},
           {"tokens", report.options.tokens},
           {"depth", report.options.depth},
-          {"batch", report.options.batch},
-          {"cache", cache_text(report.options)},
+          {"sequences", report.options.sequences},
+          {"cache", cache_text(name(report.options.keys), name(report.options.values))},
           {"unit", "tokens per second"},
           {"rows", std::move(rows)}};
 }

@@ -1,6 +1,5 @@
 // POST /v1/chat/completions.
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

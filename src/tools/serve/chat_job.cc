@@ -11,7 +11,6 @@
 namespace hearth::tools::serve {
 namespace {
 
-constexpr std::int64_t kMostChatLogprobs = 20;
 constexpr std::size_t kMostModalities = 16;
 
 JsonObject template_arguments(const Fields& fields) {

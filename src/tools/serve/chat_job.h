@@ -1,6 +1,7 @@
 // What a chat is asked for with, whichever API it comes by.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "models/chat/chat_format.h"
@@ -8,6 +9,8 @@
 #include "tools/serve/running_answers.h"
 
 namespace hearth::tools::serve {
+
+inline constexpr std::int64_t kMostChatLogprobs = 20;
 
 struct ChatJob {
   GenerationFields fields;

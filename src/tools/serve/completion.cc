@@ -1,6 +1,5 @@
 // POST /v1/completions.
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,7 +39,9 @@ struct CompletionJob {
 // A text or tokens.
 std::vector<std::int32_t> read_one_prompt(const JsonValue& prompt, const Fields& fields,
                                           const ServedModel& model) {
-  if (const auto* text = std::get_if<std::string>(&prompt)) return model.tokenizer().encode(*text);
+  if (const auto* text = std::get_if<std::string>(&prompt)) {
+    return model.tokenizer().encode_prompt(*text);
+  }
   constexpr const char* kExpected = "a text, tokens, or an array of these";
   const auto* list = std::get_if<JsonArray>(&prompt);
   if (list == nullptr) fields.wrong_type("prompt", kExpected);
@@ -109,8 +110,8 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   return job;
 }
 
-// The logprobs of what is new of an answer: of the echo where `prompt` has its scores or the first
-// token is all of it, and of tokens.
+// The logprobs of what is new of an answer: of `tokens`. has_echo: those of the prompt stand before
+// them.
 JsonValue logprobs_of(const CompletionJob& job, const models::Tokenizer& tokenizer,
                       std::size_t answer, bool has_echo,
                       std::span<const models::GenerationToken> prompt,

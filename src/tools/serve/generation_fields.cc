@@ -14,7 +14,6 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::int64_t kMostAnswers = 16;
-constexpr std::int64_t kMostNewTokens = std::int64_t{1} << 40;
 constexpr std::size_t kMostStops = 16;
 constexpr std::size_t kMostStopBytes = 512;
 constexpr std::size_t kMostBiases = 1024;

@@ -13,6 +13,9 @@
 
 namespace hearth::tools::serve {
 
+// That a request may ask for; the context ends an answer before.
+inline constexpr std::int64_t kMostNewTokens = std::int64_t{1} << 40;
+
 struct GenerationFields {
   // Without tokens and constraint.
   models::GenerationRequest generation;

@@ -11,7 +11,6 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostConstraintBytes = 256 << 20;
-constexpr std::size_t kTextsTogether = 256;
 
 }  // namespace
 
@@ -70,9 +69,9 @@ std::vector<std::int32_t> LoadedService::tokens_to_embed(std::string_view text) 
 std::vector<std::vector<float>> LoadedService::embed(const models::TokenLists& texts) {
   const std::lock_guard lock(embed_mutex_);
   std::vector<std::vector<float>> all;
-  for (std::size_t at = 0; at < texts.size(); at += kTextsTogether) {
+  for (std::size_t at = 0; at < texts.size(); at += models::kTextsTogether) {
     const auto begin = texts.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto count = std::min(kTextsTogether, texts.size() - at);
+    const auto count = std::min(models::kTextsTogether, texts.size() - at);
     const Array vectors =
         models::embed_texts(loaded_.model, {begin, begin + static_cast<std::ptrdiff_t>(count)});
     const std::vector<float> values = vectors.to_vector<float>();

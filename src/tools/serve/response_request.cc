@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "tools/serve/api_error.h"
+#include "tools/serve/chat_job.h"
+#include "tools/serve/generation_fields.h"
+#include "tools/serve/tool_choice.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostItems = 4096;
 constexpr std::size_t kMostItemParts = 4096;
-constexpr std::size_t kMostResponseTools = 128;
 
 // Read here under other names, or of no meaning to chats.
 constexpr std::string_view kOwnFields[] = {"instructions",
@@ -51,7 +52,7 @@ void refuse_state(const Fields& fields) {
   if (fields.flag("background", false)) {
     throw bad_field("background", "is not supported; expected false");
   }
-  if (fields.integer("top_logprobs", 0, 20).value_or(0) != 0) {
+  if (fields.integer("top_logprobs", 0, kMostChatLogprobs).value_or(0) != 0) {
     throw bad_field("top_logprobs", "is not supported; expected none");
   }
 }
@@ -137,7 +138,9 @@ class Messages {
     const auto id = item.text("call_id"), name = item.text("name");
     if (!id) throw bad_field(item.path("call_id"), "is missing");
     if (!name) throw bad_field(item.path("name"), "is missing");
-    if (all_.empty() || *find_key(last(), "role") != JsonValue("assistant")) {
+    // What was thought in between begins a message of its own.
+    if (all_.empty() || *find_key(last(), "role") != JsonValue("assistant") ||
+        !reasoning_.empty()) {
       add("assistant", "");
       add_reasoning();
     }
@@ -220,10 +223,10 @@ JsonValue response_format_of(const JsonObject& format) {
 JsonObject chat_fields_of_response(const Fields& fields) {
   refuse_state(fields);
   JsonObject chat = {{"messages", messages_of(fields)}};
-  if (const auto most = fields.integer("max_output_tokens", 1, std::int64_t{1} << 40)) {
+  if (const auto most = fields.integer("max_output_tokens", 1, kMostNewTokens)) {
     chat.emplace_back("max_completion_tokens", *most);
   }
-  if (const JsonArray* tools = fields.array("tools", kMostResponseTools)) {
+  if (const JsonArray* tools = fields.array("tools", kMostTools)) {
     chat.emplace_back("tools", tools_of(*tools));
   }
   if (const JsonValue* choice = fields.find("tool_choice")) {

@@ -10,7 +10,6 @@
 namespace hearth::tools::serve {
 namespace {
 
-constexpr std::size_t kMostTools = 128;
 constexpr std::size_t kMostNameBytes = 64;
 
 struct Tool {

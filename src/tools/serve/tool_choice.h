@@ -1,6 +1,7 @@
 // The functions that a chat may call.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -8,6 +9,8 @@
 #include "tools/serve/fields.h"
 
 namespace hearth::tools::serve {
+
+inline constexpr std::size_t kMostTools = 128;
 
 struct ToolChoice {
   JsonValue tools = nullptr;  // what the template is given; null: none

@@ -197,7 +197,7 @@ class Product {
     return g_.threads > 0 ? std::min(g_.threads, pool) : pool;
   }
 
-  // Splits change nothing in the result: every element is one chain over k.
+  // Splits change nothing in the result: the order of a sum does not depend on tasks.
   void choose_tasks(int threads) {
     // Packing A once for twice the columns halves its price.
     rows_ = even_part(g_.m, blocking_.task_rows, blocking_.row_unit);

@@ -50,12 +50,12 @@ struct GemmBatch {
   std::int64_t c_stride = 0;
 };
 
-// Every dot product is a chain of fused multiply-adds over k in blocks of fixed size, or 16 chains
-// (order.h says when), in f32 for f16 and bf16 (rounded once, at the end) and modulo 2^bits for
-// integers. The result does not depend on the number of threads. NaN and infinity propagate as in
-// the plain triple loop. bf16 instructions, where the processor has them, take subnormal inputs and
-// sums as zero; those on tiles sum the even and the odd ones of 32 values of k first. Throws Error
-// for negative extents and for dtypes that do not fit.
+// Every dot product is a chain of fused multiply-adds over k in blocks of fixed size, or is dealt
+// out to classes (order.h), in f32 for f16 and bf16 (rounded once, at the end) and modulo 2^bits
+// for integers. The result does not depend on the number of threads. NaN and infinity propagate as
+// in the plain triple loop. bf16 instructions, where the processor has them, take subnormal inputs
+// and sums as zero; those on tiles sum the even and the odd ones of 32 values of k first. Throws
+// Error for negative extents and for dtypes that do not fit.
 void gemm(const GemmArgs& args, const GemmBatch& batch = {});
 
 }  // namespace hearth::cpu

@@ -17,7 +17,8 @@ struct GemmBlocking {
   std::int64_t row_panel = kRowPanel;  // rows of A in a panel, those that are not there zero
   std::int64_t row_unit = kRowPanel;   // tasks have whole ones of rows
   std::int64_t group_unit = 1;         // B has whole ones of groups of k, the last one's rest zero
-  // Bytes of a column of B that are multiplied before the sums go back to C. Part of the rounding.
+  // Bytes of a column of B that are multiplied before the sums go back to C, where sums are not by
+  // class. Part of the rounding.
   std::int64_t depth_bytes = 1536;
   // A task's part of C; its sums stay in a second-level cache.
   std::int64_t task_rows = 96;

@@ -18,10 +18,9 @@ namespace {
 // Below this many bytes of the large matrix a second thread costs more than it brings.
 constexpr std::int64_t kForkBytes = 192 * 1024;
 constexpr std::int64_t kChunkBytes = 64 * 1024;
-// Rows of the small matrix, at most. Where the columns of the large one are contiguous, packing
-// them first pays only later; sooner with bf16 instructions.
+// Rows of the small matrix, at most: where those of the large one are contiguous, and, in place of
+// kSkinnyDotRows, with bf16 instructions.
 constexpr std::int64_t kSkinnyRows = 4;
-constexpr std::int64_t kSkinnyDotRows = 24;
 constexpr std::int64_t kSkinnyBf16DotRows = 8;
 // Extents of the large matrix, at least.
 constexpr std::int64_t kSkinnyLength = 16;

@@ -7,6 +7,10 @@
 
 namespace hearth::cpu {
 
+// Rows of the small matrix at most where the columns of the large one are contiguous: packing them
+// first pays only later.
+inline constexpr std::int64_t kSkinnyDotRows = 24;
+
 // Whether products of such extents may be skinny: with the right strides, and m times as large
 // where the rows of a batch follow one another.
 bool can_be_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);

@@ -16,8 +16,6 @@
 namespace hearth::cpu {
 namespace {
 
-// Rows of x at most by which a weight of f16 is multiplied where it lies.
-constexpr std::int64_t kFewRows = 24;
 // A slab of the weight in f32; a piece of it that a thread takes; columns of y that are whole
 // vectors everywhere.
 constexpr std::int64_t kSlabBytes = std::int64_t{1} << 19;
@@ -35,7 +33,8 @@ struct HalfProduct {
     slab_rows = std::clamp<std::int64_t>(kSlabBytes / row, kColumns, std::max(n, kColumns));
   }
 
-  bool has_few() const { return m <= kFewRows; }
+  // Whether a weight of f16 is multiplied where it lies.
+  bool has_few() const { return m <= kSkinnyDotRows; }
   std::int64_t workspace_bytes() const {
     if (!is_f16) return m * k * size_of(DType::bf16);
     return has_few() ? 0 : slab_rows * k * size_of(DType::f32);

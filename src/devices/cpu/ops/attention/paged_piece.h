@@ -1,11 +1,9 @@
-// paged_attention of few rows: a piece of the keys for all lines of a sequence, and the pieces'
-// results added up.
+// paged_attention by pieces of the keys: how rows of caches are multiplied, and, for few rows, a
+// piece for all lines of a sequence and the pieces' results added up.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "core/integer_math.h"
@@ -53,21 +52,16 @@ class PlainProducts {
   using T = T_;
   static constexpr std::int64_t kBlockRows = 48;  // a multiple of gemm's register rows
 
-  // Row r of `count` rows of q lies at place(r).
-  template <class Place>
-  PlainProducts(const ProductSizes& sizes, const Operand& q, std::int64_t count, const Place& place)
-      : sizes_(sizes), q_(scratch<T>(0, count * sizes.d)) {
-    const std::int64_t step = q.stride(q.shape().rank() - 1);
-    for (std::int64_t r = 0; r < count; ++r) {
-      T* const row = q_ + r * sizes.d;
-      load_row(q.dtype(), q.at(place(r)), step, sizes.d, row);
-      row_math<T>().scale(row, static_cast<T>(sizes.scale), row, sizes.d, false);
+  PlainProducts(const AttentionArgs& args, const AttentionRows& rows)
+      : sizes_{args.d, args.dv, args.scale}, q_(scratch<T>(0, rows.count * args.d)) {
+    const Operand& q = args.q;
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      T* const row = q_ + r * args.d;
+      const std::int64_t at = AttentionArgs::at(q, rows.item, rows.head, rows.first + r);
+      load_row(q.dtype(), q.at(at), q.stride(3), args.d, row);
+      row_math<T>().scale(row, static_cast<T>(args.scale), row, args.d, false);
     }
   }
-  PlainProducts(const AttentionArgs& args, const AttentionRows& rows)
-      : PlainProducts({args.d, args.dv, args.scale}, args.q, rows.count, [&](std::int64_t r) {
-          return AttentionArgs::at(args.q, rows.item, rows.head, rows.first + r);
-        }) {}
 
   void set_keys(const AttentionArgs& args, std::int64_t item, std::int64_t head, std::int64_t key,
                 std::int64_t width, std::int64_t most) {
@@ -113,24 +107,19 @@ class PairProducts {
            v.dtype() == DType::bf16;
   }
 
-  // As PlainProducts.
-  template <class Place>
-  PairProducts(const ProductSizes& sizes, const Operand& q, std::int64_t count, const Place& place)
-      : sizes_(sizes), q_stride_(round_up(sizes.d, PackedPairs::kDepthUnit)) {
-    const std::int64_t padded = round_up(count, PackedPairs::kRowUnit);
-    q_ = scratch<bfloat16>(0, padded * q_stride_);
-    const std::int64_t step = q.stride(q.shape().rank() - 1);
-    for (std::int64_t r = 0; r < count; ++r) {
-      bfloat16* const row = q_ + r * q_stride_;
-      copy_row(reinterpret_cast<const bfloat16*>(q.at(place(r))), step, sizes.d, row);
-      std::fill(row + sizes.d, row + q_stride_, bfloat16());
-    }
-    std::fill(q_ + count * q_stride_, q_ + padded * q_stride_, bfloat16());
-  }
   PairProducts(const AttentionArgs& args, const AttentionRows& rows)
-      : PairProducts({args.d, args.dv, args.scale}, args.q, rows.count, [&](std::int64_t r) {
-          return AttentionArgs::at(args.q, rows.item, rows.head, rows.first + r);
-        }) {}
+      : sizes_{args.d, args.dv, args.scale}, q_stride_(round_up(args.d, PackedPairs::kDepthUnit)) {
+    const Operand& q = args.q;
+    const std::int64_t padded = round_up(rows.count, PackedPairs::kRowUnit);
+    q_ = scratch<bfloat16>(0, padded * q_stride_);
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      bfloat16* const row = q_ + r * q_stride_;
+      const std::int64_t at = AttentionArgs::at(q, rows.item, rows.head, rows.first + r);
+      copy_row(reinterpret_cast<const bfloat16*>(q.at(at)), q.stride(3), args.d, row);
+      std::fill(row + args.d, row + q_stride_, bfloat16());
+    }
+    std::fill(q_ + rows.count * q_stride_, q_ + padded * q_stride_, bfloat16());
+  }
 
   void set_keys(const AttentionArgs& args, std::int64_t item, std::int64_t head, std::int64_t key,
                 std::int64_t width, std::int64_t most) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures PyTorch on a decode step of `hearth bench-model --shape llama-8b --type bf16`.
 
-usage: bench/h200_decode_peer.py [--batch N] [--depth N] [--steps N] [--layers N] [--samples N]
+usage: bench/decode_peer.py [--batch N] [--depth N] [--steps N] [--layers N] [--samples N]
 
 Weights and caches are random, bf16. A step embeds a token of each sequence, runs all layers with
 scaled_dot_product_attention over caches that are full up to its row, and takes the best token; it
