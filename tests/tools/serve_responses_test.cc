@@ -155,6 +155,22 @@ TEST(ResponseRequest, ThoughtsBehindAnAnswerGoWithTheCall) {
   EXPECT_EQ(member(messages[2], "reasoning_content"), nullptr);
 }
 
+// Thoughts that another's turn cuts off are not of the next answer; without a text of their own they
+// are their summary.
+TEST(ResponseRequest, ThoughtsEndWithTheTurnAndMayBeSummaries) {
+  const JsonValue body = *parse_json(R"({"input": [
+    {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "lost"}]},
+    {"role": "user", "content": "q"},
+    {"role": "assistant", "content": "a"},
+    {"type": "reasoning", "content": [], "summary": [{"type": "summary_text", "text": "short"}]},
+    {"role": "assistant", "content": "b"}]})");
+  const JsonValue chat = chat_fields_of_response(Fields(std::get<JsonObject>(body)));
+  const JsonArray& messages = list(chat, "messages");
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(member(messages[1], "reasoning_content"), nullptr);
+  EXPECT_EQ(text(messages[2], "reasoning_content"), "short");
+}
+
 TEST_F(ServeResponses, CallsAndReasoningAreItemsOfTheirOwn) {
   model_->says = [](const auto&) {
     return std::string(

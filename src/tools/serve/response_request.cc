@@ -89,6 +89,14 @@ std::string text_of(const Fields& item, std::string_view name) {
   return joined;
 }
 
+// Whether the reasoning is there itself, not its summary alone.
+bool has_thoughts(const Fields& item) {
+  const JsonValue* content = item.find("content");
+  const auto* parts = content == nullptr ? nullptr : std::get_if<JsonArray>(content);
+  return content != nullptr &&
+         (parts == nullptr || !parts->empty() || item.find("summary") == nullptr);
+}
+
 // The messages that items become: what the assistant thought, said and called is one.
 class Messages {
  public:
@@ -104,7 +112,7 @@ class Messages {
       add(role, text_of(item, "content"));
       if (role == "assistant") add_reasoning();
     } else if (type == "reasoning") {
-      reasoning_ = text_of(item, item.find("content") != nullptr ? "content" : "summary");
+      reasoning_ = text_of(item, has_thoughts(item) ? "content" : "summary");
     } else if (type == "function_call") {
       add_call(item);
     } else if (type == "function_call_output") {
@@ -125,6 +133,7 @@ class Messages {
   JsonObject& last() { return std::get<JsonObject>(all_.back()); }
 
   void add(const std::string& role, std::string text) {
+    if (role != "assistant") reasoning_.clear();  // it led to nothing
     all_.push_back(JsonObject{{"role", role}, {"content", std::move(text)}});
   }
 
