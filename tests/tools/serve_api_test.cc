@@ -398,6 +398,30 @@ TEST_F(ServeApi, LogprobsHaveTheBytesOfTokens) {
   EXPECT_EQ(json_text(*member(logprobs, "text_offset")), "[0,1]");
 }
 
+// Each candidate has a name of its own, and places in texts only grow.
+TEST_F(ServeApi, PiecesOfCharactersHaveNamesInLogprobs) {
+  const std::string fields = R"("prompt": [201, 202, 102, 201], "echo": true, "max_tokens": 2,
+                                "logprobs": 2)";
+  model_->says = [](const auto&) { return std::string("\xc3\xa9"); };
+  const JsonValue answer = document("/v1/completions", "{" + fields + "}");
+  const JsonValue& logprobs = *member(first_choice(answer), "logprobs");
+  EXPECT_EQ(json_text(*member(logprobs, "tokens")),
+            R"(["bytes:\\xc4","bytes:\\xc5","a","bytes:\\xc4","bytes:\\xc3","bytes:\\xa9"])");
+  const std::string echo = "\xef\xbf\xbd\xef\xbf\xbd" "a\xef\xbf\xbd";
+  EXPECT_EQ(text(first_choice(answer), "text"), echo + "\xc3\xa9");
+  std::int64_t last = 0;
+  for (const JsonValue& chunk : chunks("/v1/completions", "{\"stream\": true, " + fields + "}")) {
+    const JsonValue* part = member(first_choice(chunk), "logprobs");
+    if (*part == JsonValue(nullptr)) continue;
+    for (const JsonValue& each : list(*part, "text_offset")) {
+      EXPECT_GE(std::get<std::int64_t>(each), last);
+      last = std::get<std::int64_t>(each);
+    }
+  }
+  EXPECT_EQ(last, 5);
+  EXPECT_EQ(json_text(*member(logprobs, "text_offset")), "[0,0,2,3,4,5]");
+}
+
 TEST_F(ServeApi, PlainCompletions) {
   const JsonValue answer =
       document("/v1/completions", R"({"prompt": ["ab"], "echo": true, "max_tokens": 3})");

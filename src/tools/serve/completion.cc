@@ -118,8 +118,7 @@ JsonValue logprobs_of(const CompletionJob& job, const models::Tokenizer& tokeniz
                       std::span<const models::GenerationToken> tokens, std::int64_t& offset) {
   CompletionLogprobs logprobs;
   if (has_echo) {
-    logprobs.add_prompt(tokenizer, job.prompts[job.prompt_of(answer)].front(), prompt);
-    offset = code_points(job.echo(answer));
+    logprobs.add_prompt(tokenizer, job.prompts[job.prompt_of(answer)].front(), prompt, offset);
   }
   logprobs.add(tokenizer, tokens, offset);
   return std::move(logprobs).document();
