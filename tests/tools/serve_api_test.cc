@@ -560,6 +560,11 @@ TEST_F(ServeApi, ModelsSlotsAndTemplatesAreTold) {
   EXPECT_EQ(text(document("/apply-template", chat(R"("chat_template_kwargs": {"think": true})")),
                  "prompt"),
             "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n<think>\n");
+  EXPECT_EQ(
+      text(document("/apply-template", chat(R"("add_generation_prompt": false)")), "prompt"),
+      "<|im_start|>user\nhi<|im_end|>\n");
+  EXPECT_EQ(text(refusal("/apply-template", chat(R"("add_generation_prompt": 1)")), "param"),
+            "add_generation_prompt");
   EXPECT_EQ(text(refusal("/apply-template", "{}"), "param"), "messages");
   EXPECT_EQ(json_text(*member(
                 document("/tokenize", R"({"content": "a\u00e9", "with_pieces": true})"), "tokens")),
