@@ -502,6 +502,17 @@ TEST_F(ServeApi, SeveralPromptsHaveSeveralAnswersEach) {
   EXPECT_EQ(streamed, (std::vector<std::string>(std::begin(expected), std::end(expected))));
 }
 
+TEST_F(ServeApi, MoreAnswersThanMayEverWaitAreRefused) {
+  const JsonValue error =
+      refusal("/v1/completions", R"({"prompt": ["a", "b", "c"], "n": 3, "max_tokens": 1})");
+  EXPECT_EQ(text(error, "param"), "prompt");
+  EXPECT_NE(text(error, "message").find("got 9 of all prompts, expected at most 8"),
+            std::string::npos);
+  EXPECT_TRUE(model_->requests().empty());
+  document("/v1/completions", R"({"prompt": ["a", "b", "c", "d"], "n": 2, "max_tokens": 1})");
+  EXPECT_EQ(model_->requests().size(), 8u);
+}
+
 TEST_F(ServeApi, AnEchoHasTheLogprobsOfThePrompt) {
   const std::string fields =
       R"("prompt": "h\u00e9y", "echo": true, "logprobs": 1, "max_tokens": 2)";

@@ -104,6 +104,13 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
                                            std::to_string(generation.logprobs));
   }
   generation.prompt_logprobs = job.scores_echo ? generation.logprobs : prompt_best.value_or(-1);
+  const auto answers = static_cast<std::int64_t>(job.prompts.size() * job.fields.count);
+  // More would find the queue full at any time.
+  if (const std::int64_t most = service.model->stats().most_waiting; answers > most) {
+    throw bad_field("prompt", "asks for more answers than may wait; got " +
+                                  std::to_string(answers) + " of all prompts, expected at most " +
+                                  std::to_string(most) + " (--queue of the server)");
+  }
   for (const auto& tokens : job.prompts) {
     job.echoes.push_back(echoes ? service.model->tokenizer().decode(tokens) : "");
   }
