@@ -260,6 +260,13 @@ TEST_F(ServeApi, AnEmptyPromptIsTheTokenThatTextsBeginWith) {
 TEST_F(ServeApi, PromptsThatDoNotFit) {
   const JsonValue error = refusal("/v1/chat/completions", chat("", std::string(1000, 'x')));
   EXPECT_EQ(text(error, "code"), "context_length_exceeded");
+  // Without an answer all of the context is the prompt's.
+  const std::string scored = R"(", "max_tokens": 0, "echo": true, "logprobs": 0})";
+  const JsonValue whole =
+      document("/v1/completions", R"({"prompt": ")" + std::string(1000, 'x') + scored);
+  EXPECT_EQ(list(*member(first_choice(whole), "logprobs"), "tokens").size(), 1000u);
+  refusal("/v1/completions", R"({"prompt": ")" + std::string(1001, 'x') + scored);
+  refusal("/v1/completions", R"({"prompt": ")" + std::string(1000, 'x') + R"(", "max_tokens": 1})");
   refusal("/v1/completions", R"({"prompt": [262]})");
   refusal("/v1/completions", R"({"prompt": [-1]})");
   refusal("/v1/completions", R"({"prompt": []})");

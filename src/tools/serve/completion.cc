@@ -57,20 +57,20 @@ std::vector<std::int32_t> read_one_prompt(const JsonValue& prompt, const Fields&
   return tokens;
 }
 
-models::TokenLists read_prompts(const Fields& fields, const ServedModel& model) {
+models::TokenLists read_prompts(const Fields& fields, const ServedModel& model, bool is_answered) {
   const JsonValue* prompt = fields.find("prompt");
   if (prompt == nullptr) throw bad_field("prompt", "is missing");
   const auto* list = std::get_if<JsonArray>(prompt);
   models::TokenLists prompts;
   if (list == nullptr || list->empty() || any_number(list->front())) {
     prompts.push_back(read_one_prompt(*prompt, fields, model));
-    check_prompt(prompts.back(), model, "prompt");
+    check_prompt(prompts.back(), model, "prompt", is_answered);
     return prompts;
   }
   for (const JsonValue& each : *fields.array("prompt", kMostPrompts)) {
     const std::string place = "prompt[" + std::to_string(prompts.size()) + "]";
     prompts.push_back(read_one_prompt(each, fields, model));
-    check_prompt(prompts.back(), model, list->size() == 1 ? "prompt" : place);
+    check_prompt(prompts.back(), model, list->size() == 1 ? "prompt" : place, is_answered);
   }
   return prompts;
 }
@@ -90,7 +90,7 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   models::GenerationRequest& generation = job.fields.generation;
   generation.logprobs = fields.integer("logprobs", 0, kMostCompletionLogprobs).value_or(-1);
   generation.constraint = read_constraint(fields, *service.model);
-  job.prompts = read_prompts(fields, *service.model);
+  job.prompts = read_prompts(fields, *service.model, generation.most_tokens > 0);
   const bool echoes = fields.flag("echo", false);
   job.scores_echo = echoes && generation.logprobs >= 0;
   const auto prompt_best = fields.integer("prompt_logprobs", 0, kMostCompletionLogprobs);

@@ -214,7 +214,7 @@ std::vector<models::GenerationRequest> GenerationFields::requests(
 }
 
 void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model,
-                  const std::string& param) {
+                  const std::string& param, bool is_answered) {
   const auto length = static_cast<std::int64_t>(tokens.size());
   if (length == 0) throw bad_field(param, "has no tokens; expected at least one");
   const auto vocabulary = static_cast<std::int32_t>(model.tokenizer().size());
@@ -224,11 +224,11 @@ void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& mo
                                  ", expected 0 to " + std::to_string(vocabulary - 1));
     }
   }
-  if (length >= model.card().context) {
+  if (length > model.card().context - (is_answered ? 1 : 0)) {
     throw ApiError(400,
-                   param + ": has " + std::to_string(length) +
-                       " tokens and needs room for an answer; the model's context holds " +
-                       std::to_string(model.card().context),
+                   param + ": has " + std::to_string(length) + " tokens" +
+                       (is_answered ? " and needs room for an answer" : "") +
+                       "; the model's context holds " + std::to_string(model.card().context),
                    "invalid_request_error", param, "context_length_exceeded");
   }
 }

@@ -38,9 +38,9 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model);
 
-// Refuses prompts without tokens and those that leave no room for an answer. `param` is the field
-// that they are of.
+// Refuses prompts without tokens and those that the context does not hold, or leaves no room for
+// an answer, where one is asked for. `param` is the field that they are of.
 void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model,
-                  const std::string& param);
+                  const std::string& param, bool is_answered = true);
 
 }  // namespace hearth::tools::serve
