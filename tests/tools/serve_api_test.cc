@@ -202,6 +202,14 @@ TEST_F(ServeApi, WrongFieldsAreNamed) {
       {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "no"}}})",
        "response_format"},
       {R"("grammar": "root ::= nothing")", "grammar"},
+      {R"("json_schema": {"type": "no"})", "json_schema"},
+      {R"("guided_json": "{")", "guided_json"},
+      {R"("json_schema": {}, "guided_json": {})", "guided_json"},
+      {R"("json_schema": {}, "grammar": "root ::= [a]")", "json_schema"},
+      {R"("guided_regex": "a+")", "guided_regex"},
+      {R"("guided_grammar": "root ::= [a]")", "guided_grammar"},
+      {R"("guided_choice": ["a", "b"])", "guided_choice"},
+      {R"("n_probs": 3)", "n_probs"},
       {R"("tools": [{"type": "function", "function": {"name": "a b"}}])", "tools[0].function.name"},
       {R"("tool_choice": "required")", "tool_choice"},
       {R"("tool_choice": "always")", "tool_choice"},
@@ -385,6 +393,13 @@ TEST_F(ServeApi, FormatsAreGrammars) {
   auto gbnf = matcher(R"("grammar": "root ::= [0-9]{2}")");
   EXPECT_FALSE(gbnf.accept_text("a"));
   EXPECT_TRUE(gbnf.accept_text("42"));
+  for (const char* field : {R"("json_schema": {"enum": ["yes", "no"]})",
+                            R"("guided_json": {"enum": ["yes", "no"]})",
+                            R"("guided_json": "{\"enum\": [\"yes\", \"no\"]}")"}) {
+    auto other = matcher(field);
+    EXPECT_TRUE(other.accept_text("\"no\"")) << field;
+    EXPECT_FALSE(matcher(field).accept_text("n")) << field;
+  }
   document("/v1/chat/completions", chat(R"("response_format": {"type": "text"})"));
   EXPECT_EQ(model_->requests().back().constraint, nullptr);
 }

@@ -34,7 +34,8 @@ struct GenerationFields {
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);
 
-// The constraint of response_format or of a GBNF `grammar`; null where any text will do.
+// The constraint of response_format, of a schema in `json_schema` or `guided_json`, or of a GBNF
+// `grammar`; null where any text will do.
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model);
 
