@@ -106,6 +106,21 @@ TEST_P(PromptLogprobs, AreThoseOfOnePass) {
   EXPECT_EQ(scheduler.stats().pages_used, 0);
 }
 
+// All of the context, where nothing is drawn.
+TEST_P(PromptLogprobs, ArePossibleOfAWholeContext) {
+  const LoadedModel loaded = loaded_golden(GetParam());
+  Scheduler scheduler(loaded, {.pages = 6, .page_size = 8, .most_running = 2, .prefill_rows = 16});
+  const auto longest = static_cast<std::uint64_t>(scheduler.longest_text());
+  GenerationRequest request = request_of(loaded, 3, longest, 0);
+  request.prompt_logprobs = 1;
+  const Scored scored = read_scored(*scheduler.submit(request));
+  EXPECT_EQ(scored.last.finish, FinishReason::length) << scored.last.error;
+  expect_scores(loaded, scored, request.tokens, 1);
+  request.most_tokens = 1;
+  EXPECT_THROW(scheduler.submit(request), Error);
+  EXPECT_THROW(scheduler.submit(request_of(loaded, 3, longest + 1, 0)), Error);
+}
+
 // Too few pages: texts that give way in the middle of their prompt, or behind it, give no score
 // twice.
 TEST_P(PromptLogprobs, ComeOnceWhereTextsGiveWay) {

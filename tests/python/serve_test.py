@@ -196,6 +196,23 @@ def test_a_prompt_is_scored_as_its_tokens_were_drawn(client):
         assert logprob <= max(best.values()) + 1e-6
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="nothing tells of memory")
+def test_large_answers_leave_no_memory_behind(llama):
+    def resident(server):
+        pages = pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    prompt = list(range(10, 40)) * 30
+    body = {"prompt": [prompt, prompt], "n": 2, "max_tokens": 0, "echo": True, "logprobs": 20}
+    with serving(llama) as server:
+        sizes = []
+        for _ in range(24):  # each connection has a thread of its own
+            status, text = server.request("POST", "/v1/completions", json.dumps(body))
+            assert status == 200 and len(text) > 1 << 20
+            sizes.append(resident(server))
+        assert max(sizes[12:]) - max(sizes[:4]) < 48 << 20, sizes
+
+
 def test_several_prompts(client):
     one = [
         client.completions.create(model="tiny", prompt=p, max_tokens=5, temperature=0).choices[0].text

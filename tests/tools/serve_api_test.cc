@@ -202,6 +202,14 @@ TEST_F(ServeApi, WrongFieldsAreNamed) {
       {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "no"}}})",
        "response_format"},
       {R"("grammar": "root ::= nothing")", "grammar"},
+      {R"("json_schema": {"type": "no"})", "json_schema"},
+      {R"("guided_json": "{")", "guided_json"},
+      {R"("json_schema": {}, "guided_json": {})", "guided_json"},
+      {R"("json_schema": {}, "grammar": "root ::= [a]")", "json_schema"},
+      {R"("guided_regex": "a+")", "guided_regex"},
+      {R"("guided_grammar": "root ::= [a]")", "guided_grammar"},
+      {R"("guided_choice": ["a", "b"])", "guided_choice"},
+      {R"("n_probs": 3)", "n_probs"},
       {R"("tools": [{"type": "function", "function": {"name": "a b"}}])", "tools[0].function.name"},
       {R"("tool_choice": "required")", "tool_choice"},
       {R"("tool_choice": "always")", "tool_choice"},
@@ -260,6 +268,13 @@ TEST_F(ServeApi, AnEmptyPromptIsTheTokenThatTextsBeginWith) {
 TEST_F(ServeApi, PromptsThatDoNotFit) {
   const JsonValue error = refusal("/v1/chat/completions", chat("", std::string(1000, 'x')));
   EXPECT_EQ(text(error, "code"), "context_length_exceeded");
+  // Without an answer all of the context is the prompt's.
+  const std::string scored = R"(", "max_tokens": 0, "echo": true, "logprobs": 0})";
+  const JsonValue whole =
+      document("/v1/completions", R"({"prompt": ")" + std::string(1000, 'x') + scored);
+  EXPECT_EQ(list(*member(first_choice(whole), "logprobs"), "tokens").size(), 1000u);
+  refusal("/v1/completions", R"({"prompt": ")" + std::string(1001, 'x') + scored);
+  refusal("/v1/completions", R"({"prompt": ")" + std::string(1000, 'x') + R"(", "max_tokens": 1})");
   refusal("/v1/completions", R"({"prompt": [262]})");
   refusal("/v1/completions", R"({"prompt": [-1]})");
   refusal("/v1/completions", R"({"prompt": []})");
@@ -378,6 +393,13 @@ TEST_F(ServeApi, FormatsAreGrammars) {
   auto gbnf = matcher(R"("grammar": "root ::= [0-9]{2}")");
   EXPECT_FALSE(gbnf.accept_text("a"));
   EXPECT_TRUE(gbnf.accept_text("42"));
+  for (const char* field : {R"("json_schema": {"enum": ["yes", "no"]})",
+                            R"("guided_json": {"enum": ["yes", "no"]})",
+                            R"("guided_json": "{\"enum\": [\"yes\", \"no\"]}")"}) {
+    auto other = matcher(field);
+    EXPECT_TRUE(other.accept_text("\"no\"")) << field;
+    EXPECT_FALSE(matcher(field).accept_text("n")) << field;
+  }
   document("/v1/chat/completions", chat(R"("response_format": {"type": "text"})"));
   EXPECT_EQ(model_->requests().back().constraint, nullptr);
 }
@@ -396,6 +418,30 @@ TEST_F(ServeApi, LogprobsHaveTheBytesOfTokens) {
   const JsonValue& logprobs = *member(first_choice(plain), "logprobs");
   EXPECT_EQ(list(logprobs, "token_logprobs").size(), 2u);
   EXPECT_EQ(json_text(*member(logprobs, "text_offset")), "[0,1]");
+}
+
+// Each candidate has a name of its own, and places in texts only grow.
+TEST_F(ServeApi, PiecesOfCharactersHaveNamesInLogprobs) {
+  const std::string fields = R"("prompt": [201, 202, 102, 201], "echo": true, "max_tokens": 2,
+                                "logprobs": 2)";
+  model_->says = [](const auto&) { return std::string("\xc3\xa9"); };
+  const JsonValue answer = document("/v1/completions", "{" + fields + "}");
+  const JsonValue& logprobs = *member(first_choice(answer), "logprobs");
+  EXPECT_EQ(json_text(*member(logprobs, "tokens")),
+            R"(["bytes:\\xc4","bytes:\\xc5","a","bytes:\\xc4","bytes:\\xc3","bytes:\\xa9"])");
+  const std::string echo = "\xef\xbf\xbd\xef\xbf\xbd" "a\xef\xbf\xbd";
+  EXPECT_EQ(text(first_choice(answer), "text"), echo + "\xc3\xa9");
+  std::int64_t last = 0;
+  for (const JsonValue& chunk : chunks("/v1/completions", "{\"stream\": true, " + fields + "}")) {
+    const JsonValue* part = member(first_choice(chunk), "logprobs");
+    if (*part == JsonValue(nullptr)) continue;
+    for (const JsonValue& each : list(*part, "text_offset")) {
+      EXPECT_GE(std::get<std::int64_t>(each), last);
+      last = std::get<std::int64_t>(each);
+    }
+  }
+  EXPECT_EQ(last, 5);
+  EXPECT_EQ(json_text(*member(logprobs, "text_offset")), "[0,0,2,3,4,5]");
 }
 
 TEST_F(ServeApi, PlainCompletions) {
@@ -478,6 +524,17 @@ TEST_F(ServeApi, SeveralPromptsHaveSeveralAnswersEach) {
   EXPECT_EQ(streamed, (std::vector<std::string>(std::begin(expected), std::end(expected))));
 }
 
+TEST_F(ServeApi, MoreAnswersThanMayEverWaitAreRefused) {
+  const JsonValue error =
+      refusal("/v1/completions", R"({"prompt": ["a", "b", "c"], "n": 3, "max_tokens": 1})");
+  EXPECT_EQ(text(error, "param"), "prompt");
+  EXPECT_NE(text(error, "message").find("got 9 of all prompts, expected at most 8"),
+            std::string::npos);
+  EXPECT_TRUE(model_->requests().empty());
+  document("/v1/completions", R"({"prompt": ["a", "b", "c", "d"], "n": 2, "max_tokens": 1})");
+  EXPECT_EQ(model_->requests().size(), 8u);
+}
+
 TEST_F(ServeApi, AnEchoHasTheLogprobsOfThePrompt) {
   const std::string fields =
       R"("prompt": "h\u00e9y", "echo": true, "logprobs": 1, "max_tokens": 2)";
@@ -536,6 +593,11 @@ TEST_F(ServeApi, ModelsSlotsAndTemplatesAreTold) {
   EXPECT_EQ(text(document("/apply-template", chat(R"("chat_template_kwargs": {"think": true})")),
                  "prompt"),
             "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n<think>\n");
+  EXPECT_EQ(
+      text(document("/apply-template", chat(R"("add_generation_prompt": false)")), "prompt"),
+      "<|im_start|>user\nhi<|im_end|>\n");
+  EXPECT_EQ(text(refusal("/apply-template", chat(R"("add_generation_prompt": 1)")), "param"),
+            "add_generation_prompt");
   EXPECT_EQ(text(refusal("/apply-template", "{}"), "param"), "messages");
   EXPECT_EQ(json_text(*member(
                 document("/tokenize", R"({"content": "a\u00e9", "with_pieces": true})"), "tokens")),

@@ -155,6 +155,22 @@ TEST(ResponseRequest, ThoughtsBehindAnAnswerGoWithTheCall) {
   EXPECT_EQ(member(messages[2], "reasoning_content"), nullptr);
 }
 
+// Thoughts that another's turn cuts off are not of the next answer; without a text of their own they
+// are their summary.
+TEST(ResponseRequest, ThoughtsEndWithTheTurnAndMayBeSummaries) {
+  const JsonValue body = *parse_json(R"({"input": [
+    {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "lost"}]},
+    {"role": "user", "content": "q"},
+    {"role": "assistant", "content": "a"},
+    {"type": "reasoning", "content": [], "summary": [{"type": "summary_text", "text": "short"}]},
+    {"role": "assistant", "content": "b"}]})");
+  const JsonValue chat = chat_fields_of_response(Fields(std::get<JsonObject>(body)));
+  const JsonArray& messages = list(chat, "messages");
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(member(messages[1], "reasoning_content"), nullptr);
+  EXPECT_EQ(text(messages[2], "reasoning_content"), "short");
+}
+
 TEST_F(ServeResponses, CallsAndReasoningAreItemsOfTheirOwn) {
   model_->says = [](const auto&) {
     return std::string(
@@ -266,7 +282,15 @@ TEST_F(ServeResponses, WhatIsNotSupportedIsRefused) {
       {R"("input": "x", "tools": [3])", "tools[0]"},
       {R"("input": "x", "tool_choice": {"type": "file_search"})", "tool_choice"},
       {R"("input": "x", "text": {"format": {"type": "json_schema"}})", "text.format.schema"},
+      {R"("input": "x", "text": {"format": {"type": "xml"}})", "text.format.type"},
+      {R"("input": "x", "text": {"format": {"type": "json_schema", "schema": {"type": "no"}}})",
+       "text.format"},
       {R"("input": "x", "max_output_tokens": 0)", "max_output_tokens"},
+      {R"("input": "x", "n": 2)", "n"},
+      {R"("input": "x", "logprobs": true)", "logprobs"},
+      {R"("input": "x", "include": ["message.output_text.logprobs"])", "include"},
+      {R"("input": "x", "truncation": "auto")", "truncation"},
+      {R"("input": "x", "max_tool_calls": 3)", "max_tool_calls"},
       {R"("input": [])", "input"},
       {R"("input": 3)", "input"},
       {R"("instructions": "x")", "input"},
@@ -280,6 +304,8 @@ TEST_F(ServeResponses, WhatIsNotSupportedIsRefused) {
     EXPECT_EQ(refused_field("{" + std::string(fields) + "}"), param) << fields;
   }
   EXPECT_TRUE(model_->requests().empty());
+  document(R"({"input": "x", "n": 1, "logprobs": false, "truncation": "disabled",
+               "include": ["reasoning.encrypted_content"], "max_tool_calls": null})");
 }
 
 }  // namespace

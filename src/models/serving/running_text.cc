@@ -18,9 +18,10 @@ GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
                           std::int64_t longest) {
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   if (length == 0) fail_request("an empty prompt; got no tokens, expected at least one");
-  if (length >= longest) {
+  const std::int64_t most = request.most_tokens == 0 ? longest : longest - 1;
+  if (length > most) {
     fail_request("a prompt too long; got " + std::to_string(length) + " tokens, expected 1 to " +
-                 std::to_string(longest - 1));
+                 std::to_string(most));
   }
   if (request.most_tokens < 0) {
     fail_request("most_tokens out of range; got " + std::to_string(request.most_tokens) +

@@ -53,6 +53,7 @@ struct SchedulerStats {
   std::int64_t running = 0;
   std::int64_t waiting = 0;
   std::int64_t most_running = 0;
+  std::int64_t most_waiting = 0;
   std::int64_t pages = 0;
   std::int64_t pages_used = 0;  // by texts that run
   std::int64_t pages_kept = 0;  // of texts that ended, for others that begin the same

@@ -34,6 +34,7 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
   sequences_.emplace(model, cache_);
   stats_.pages = cache_.pages;
   stats_.most_running = options.most_running;
+  stats_.most_waiting = options.most_waiting;
 }
 
 void TextRunner::add(std::unique_ptr<RunningText> text) {

@@ -19,6 +19,19 @@ std::string token_text(const models::Tokenizer& tokenizer, std::int32_t token) {
   return std::string(bytes.empty() ? tokenizer.text(token) : bytes);
 }
 
+// As OpenAI's completions have it: pieces of characters would all read the same.
+std::string token_name(const models::Tokenizer& tokenizer, std::int32_t token) {
+  constexpr char kHexDigits[] = "0123456789abcdef";
+  const std::string text = token_text(tokenizer, token);
+  if (models::tokens::valid_utf8(text) == text) return text;
+  std::string name = "bytes:";
+  for (const char each : text) {
+    const auto byte = static_cast<unsigned char>(each);
+    name += {'\\', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+  }
+  return name;
+}
+
 JsonArray token_bytes(const models::Tokenizer& tokenizer, std::int32_t token) {
   JsonArray numbers;
   for (const char byte : token_text(tokenizer, token)) {
@@ -93,28 +106,30 @@ void CompletionLogprobs::add_token(const models::Tokenizer& tokenizer,
                                    const models::GenerationToken& token, std::int64_t offset) {
   JsonObject others;
   for (const auto& [other, logprob] : token.best) {
-    // Of texts that are the same once what is no UTF-8 is replaced, the likeliest stands.
-    const std::string name = token_text(tokenizer, other);
+    // Of tokens with one text the likeliest stands.
+    const std::string name = token_name(tokenizer, other);
     if (find_key(others, name) == nullptr) others.emplace_back(name, finite_logprob(logprob));
   }
-  texts_.emplace_back(token_text(tokenizer, token.token));
+  texts_.emplace_back(token_name(tokenizer, token.token));
   logprobs_.emplace_back(finite_logprob(token.logprob));
   best_.emplace_back(std::move(others));
   offsets_.emplace_back(offset);
 }
 
 void CompletionLogprobs::add_prompt(const models::Tokenizer& tokenizer, std::int32_t first,
-                                    std::span<const models::GenerationToken> scored) {
+                                    std::span<const models::GenerationToken> scored,
+                                    std::int64_t& offset) {
   // What the echo shows of each: nothing of control tokens, and not the space that begins texts.
   models::TokenStream echo(tokenizer);
   add_token(tokenizer, {first, 0, {}}, 0);
   logprobs_.back() = nullptr;
   best_.back() = nullptr;
-  std::int64_t offset = code_points(echo.push(first));
+  offset = code_points(echo.push(first));
   for (const models::GenerationToken& token : scored) {
     add_token(tokenizer, token, offset);
     offset += code_points(echo.push(token.token));
   }
+  offset += code_points(echo.finish());
 }
 
 void CompletionLogprobs::add(const models::Tokenizer& tokenizer,

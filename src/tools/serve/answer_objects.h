@@ -29,13 +29,14 @@ JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
 // How many code points a text has, of which clients count places in texts.
 std::int64_t code_points(std::string_view text);
 
-// The logprobs of completions: {tokens, token_logprobs, top_logprobs, text_offset}.
+// The logprobs of completions: {tokens, token_logprobs, top_logprobs, text_offset}. Tokens that are
+// no UTF-8 are called "bytes:\xf0\x9f".
 class CompletionLogprobs {
  public:
   // A prompt, of which the first token has null, for nothing stands before it. `scored`: the
-  // others, with their scores.
+  // others, with their scores. `offset` is put behind the echo.
   void add_prompt(const models::Tokenizer& tokenizer, std::int32_t first,
-                  std::span<const models::GenerationToken> scored);
+                  std::span<const models::GenerationToken> scored, std::int64_t& offset);
   // `offset` is where the text of the first token begins, and is moved behind the last.
   void add(const models::Tokenizer& tokenizer, std::span<const models::GenerationToken> tokens,
            std::int64_t& offset);

@@ -22,6 +22,7 @@ class ApiError : public std::runtime_error {
         code_(std::move(code)) {}
 
   int status() const noexcept { return status_; }
+  const std::string& param() const noexcept { return param_; }
   JsonValue document() const;
   // A full queue asks to come again.
   ApiResponse response() const;

@@ -52,7 +52,7 @@ bool BoundedStream::begin_request() {
     if (wait(true, kSlice) && !fill(kSlice)) return false;
   }
   deadline_ = Clock::now() + options_.read_time;
-  head_bytes_ = body_bytes_ = 0;
+  head_bytes_ = body_bytes_ = answer_bytes_ = 0;
   in_head_ = true;
   in_empty_line_ = false;
   is_answer_begun_ = is_interim_sent_ = false;
@@ -92,6 +92,7 @@ ssize_t BoundedStream::read(char* bytes, std::size_t size) {
 
 ssize_t BoundedStream::write(const char* bytes, std::size_t size) {
   is_answer_begun_ = true;
+  answer_bytes_ += size;
   std::size_t sent = 0;
   while (sent < size) {
     if (!wait(false, options_.write_time)) return -1;

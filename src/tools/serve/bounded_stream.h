@@ -36,6 +36,8 @@ class BoundedStream final : public httplib::Stream {
   bool is_head_too_long() const noexcept { return head_bytes_ > options_.most_head_bytes; }
   // To the request that was begun last.
   bool is_answer_begun() const noexcept { return is_answer_begun_; }
+  // Of the body of that request and of its answer.
+  std::size_t bytes_passed() const noexcept { return body_bytes_ + answer_bytes_; }
   // Reads and forgets what a peer still sends, for a moment, so that it gets to read the answer.
   void drain();
 
@@ -64,7 +66,7 @@ class BoundedStream final : public httplib::Stream {
   std::array<char, 16 << 10> buffer_;
   std::size_t at_ = 0, end_ = 0;
   Clock::time_point deadline_;
-  std::size_t head_bytes_ = 0, body_bytes_ = 0;
+  std::size_t head_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
   bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;
   bool is_answer_begun_ = false, is_interim_sent_ = false;
 };

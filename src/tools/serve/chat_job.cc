@@ -82,7 +82,9 @@ ChatJob read_chat_job(const Fields& fields, const Service& service) {
 models::ChatPrompt read_chat_prompt(const Fields& fields, const Service& service) {
   return service.model->chat().render(
       read_chat_messages(fields),
-      {.tools = read_tool_choice(fields).tools, .arguments = template_arguments(fields)});
+      {.tools = read_tool_choice(fields).tools,
+       .add_generation_prompt = fields.flag("add_generation_prompt", true),
+       .arguments = template_arguments(fields)});
 }
 
 }  // namespace hearth::tools::serve

@@ -57,20 +57,20 @@ std::vector<std::int32_t> read_one_prompt(const JsonValue& prompt, const Fields&
   return tokens;
 }
 
-models::TokenLists read_prompts(const Fields& fields, const ServedModel& model) {
+models::TokenLists read_prompts(const Fields& fields, const ServedModel& model, bool is_answered) {
   const JsonValue* prompt = fields.find("prompt");
   if (prompt == nullptr) throw bad_field("prompt", "is missing");
   const auto* list = std::get_if<JsonArray>(prompt);
   models::TokenLists prompts;
   if (list == nullptr || list->empty() || any_number(list->front())) {
     prompts.push_back(read_one_prompt(*prompt, fields, model));
-    check_prompt(prompts.back(), model, "prompt");
+    check_prompt(prompts.back(), model, "prompt", is_answered);
     return prompts;
   }
   for (const JsonValue& each : *fields.array("prompt", kMostPrompts)) {
     const std::string place = "prompt[" + std::to_string(prompts.size()) + "]";
     prompts.push_back(read_one_prompt(each, fields, model));
-    check_prompt(prompts.back(), model, list->size() == 1 ? "prompt" : place);
+    check_prompt(prompts.back(), model, list->size() == 1 ? "prompt" : place, is_answered);
   }
   return prompts;
 }
@@ -90,7 +90,7 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   models::GenerationRequest& generation = job.fields.generation;
   generation.logprobs = fields.integer("logprobs", 0, kMostCompletionLogprobs).value_or(-1);
   generation.constraint = read_constraint(fields, *service.model);
-  job.prompts = read_prompts(fields, *service.model);
+  job.prompts = read_prompts(fields, *service.model, generation.most_tokens > 0);
   const bool echoes = fields.flag("echo", false);
   job.scores_echo = echoes && generation.logprobs >= 0;
   const auto prompt_best = fields.integer("prompt_logprobs", 0, kMostCompletionLogprobs);
@@ -104,6 +104,13 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
                                            std::to_string(generation.logprobs));
   }
   generation.prompt_logprobs = job.scores_echo ? generation.logprobs : prompt_best.value_or(-1);
+  const auto answers = static_cast<std::int64_t>(job.prompts.size() * job.fields.count);
+  // More would find the queue full at any time.
+  if (const std::int64_t most = service.model->stats().most_waiting; answers > most) {
+    throw bad_field("prompt", "asks for more answers than may wait; got " +
+                                  std::to_string(answers) + " of all prompts, expected at most " +
+                                  std::to_string(most) + " (--queue of the server)");
+  }
   for (const auto& tokens : job.prompts) {
     job.echoes.push_back(echoes ? service.model->tokenizer().decode(tokens) : "");
   }
@@ -118,8 +125,7 @@ JsonValue logprobs_of(const CompletionJob& job, const models::Tokenizer& tokeniz
                       std::span<const models::GenerationToken> tokens, std::int64_t& offset) {
   CompletionLogprobs logprobs;
   if (has_echo) {
-    logprobs.add_prompt(tokenizer, job.prompts[job.prompt_of(answer)].front(), prompt);
-    offset = code_points(job.echo(answer));
+    logprobs.add_prompt(tokenizer, job.prompts[job.prompt_of(answer)].front(), prompt, offset);
   }
   logprobs.add(tokenizer, tokens, offset);
   return std::move(logprobs).document();

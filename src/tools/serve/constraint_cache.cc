@@ -1,22 +1,13 @@
 #include "tools/serve/constraint_cache.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <utility>
+
+#include "tools/serve/free_memory.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kLargeBytes = 4 << 20;
-
-// What was freed, to the system: glibc keeps it for each thread that ever made a large grammar.
-void give_memory_back() noexcept {
-#ifdef __GLIBC__
-  ::malloc_trim(0);
-#endif
-}
 
 }  // namespace
 

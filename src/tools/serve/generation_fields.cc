@@ -132,12 +132,46 @@ models::SamplingOptions read_sampling(const Fields& fields, const ServedModel& m
   return options;
 }
 
-std::shared_ptr<models::grammar::Constraint> constraint_of_schema(const JsonValue& schema,
-                                                                  ServedModel& model) {
+std::shared_ptr<models::grammar::Constraint> constraint_of_schema(
+    const JsonValue& schema, ServedModel& model, const std::string& param = "response_format") {
   try {
     return model.constrain_by_schema(schema);
   } catch (const Error& error) {
-    throw bad_field("response_format", error.what());
+    throw bad_field(param, error.what());
+  }
+}
+
+// llama.cpp's and vLLM's names for a schema; null where there is none.
+const char* bare_schema_name(const Fields& fields) {
+  const char* found = nullptr;
+  for (const char* name : {"json_schema", "guided_json"}) {
+    if (fields.find(name) == nullptr) continue;
+    if (found != nullptr) throw bad_field(name, std::string("beside ") + found + "; expected one");
+    found = name;
+  }
+  return found;
+}
+
+// vLLM's may be texts of JSON.
+JsonValue bare_schema(const Fields& fields, const char* name) {
+  const JsonValue& given = *fields.find(name);
+  const auto* text = std::get_if<std::string>(&given);
+  if (text == nullptr) return given;
+  if (text->size() > kMostGrammarBytes) throw bad_field(name, "is too long");
+  auto schema = parse_json(*text);
+  if (!schema) throw bad_field(name, "is no JSON; expected a schema");
+  return *std::move(schema);
+}
+
+// What others hold answers by, or tell of them, that would be missed.
+void refuse_other_names(const Fields& fields) {
+  for (const char* name : {"guided_regex", "guided_grammar", "guided_choice"}) {
+    if (fields.find(name) != nullptr) {
+      throw bad_field(name, "is not supported; expected grammar (GBNF) or response_format");
+    }
+  }
+  if (fields.number("n_probs", 0, 1 << 20).value_or(0) != 0) {
+    throw bad_field("n_probs", "is not supported; expected logprobs");
   }
 }
 
@@ -162,8 +196,17 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
 
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model) {
+  refuse_other_names(fields);
   const auto gbnf = fields.text("grammar");
   const JsonObject* format = fields.object("response_format");
+  if (const char* name = bare_schema_name(fields)) {
+    for (const char* other : {"grammar", "response_format"}) {
+      if (fields.find(other) != nullptr) {
+        throw bad_field(name, std::string("beside ") + other + "; expected one");
+      }
+    }
+    return constraint_of_schema(bare_schema(fields, name), model, name);
+  }
   if (gbnf && gbnf->size() > kMostGrammarBytes) {
     throw bad_field("grammar", "is too long; got " + std::to_string(gbnf->size()) +
                                    " bytes, expected at most " + std::to_string(kMostGrammarBytes));
@@ -214,7 +257,7 @@ std::vector<models::GenerationRequest> GenerationFields::requests(
 }
 
 void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model,
-                  const std::string& param) {
+                  const std::string& param, bool is_answered) {
   const auto length = static_cast<std::int64_t>(tokens.size());
   if (length == 0) throw bad_field(param, "has no tokens; expected at least one");
   const auto vocabulary = static_cast<std::int32_t>(model.tokenizer().size());
@@ -224,11 +267,11 @@ void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& mo
                                  ", expected 0 to " + std::to_string(vocabulary - 1));
     }
   }
-  if (length >= model.card().context) {
+  if (length > model.card().context - (is_answered ? 1 : 0)) {
     throw ApiError(400,
-                   param + ": has " + std::to_string(length) +
-                       " tokens and needs room for an answer; the model's context holds " +
-                       std::to_string(model.card().context),
+                   param + ": has " + std::to_string(length) + " tokens" +
+                       (is_answered ? " and needs room for an answer" : "") +
+                       "; the model's context holds " + std::to_string(model.card().context),
                    "invalid_request_error", param, "context_length_exceeded");
   }
 }

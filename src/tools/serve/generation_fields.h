@@ -34,13 +34,14 @@ struct GenerationFields {
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);
 
-// The constraint of response_format or of a GBNF `grammar`; null where any text will do.
+// The constraint of response_format, of a schema in `json_schema` or `guided_json`, or of a GBNF
+// `grammar`; null where any text will do.
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model);
 
-// Refuses prompts without tokens and those that leave no room for an answer. `param` is the field
-// that they are of.
+// Refuses prompts without tokens and those that the context does not hold, or leaves no room for
+// an answer, where one is asked for. `param` is the field that they are of.
 void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& model,
-                  const std::string& param);
+                  const std::string& param, bool is_answered = true);
 
 }  // namespace hearth::tools::serve

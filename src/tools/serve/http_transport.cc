@@ -17,12 +17,14 @@
 #include "hearth/error.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/bounded_stream.h"
+#include "tools/serve/free_memory.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostRequests = 1000;  // of a connection
 constexpr std::size_t kMostPathBytes = 256;
+constexpr std::size_t kLargeExchange = 1 << 20;  // documents are many times their text's bytes
 constexpr std::chrono::milliseconds kIdleSlice{10};
 // Connections that wait for a thread. The library's own 5 loses those of users who come together.
 constexpr int kMostArriving = 1024;
@@ -237,6 +239,7 @@ class HttpTransport::Server final : public httplib::Server {
                                                  request.headers.erase("Accept-Encoding");
                                                });
       --active_;
+      if (stream->bytes_passed() >= kLargeExchange) give_memory_back();
       if (!is_answered && stream->is_head_too_long() && !stream->is_answer_begun()) {
         refuse_head(*stream);
       }

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kMostItems = 4096;
 constexpr std::size_t kMostItemParts = 4096;
+constexpr std::size_t kMostIncluded = 64;
+constexpr std::int64_t kMostCount = 128;
 
 // Read here under other names, or of no meaning to chats.
 constexpr std::string_view kOwnFields[] = {"instructions",
@@ -43,7 +45,7 @@ constexpr std::string_view kOwnFields[] = {"instructions",
                                            "modalities",
                                            "audio"};
 
-void refuse_state(const Fields& fields) {
+void refuse_what_is_not_done(const Fields& fields) {
   for (const char* name : {"previous_response_id", "conversation", "prompt"}) {
     if (fields.find(name) != nullptr) {
       throw bad_field(name, "is not supported: nothing is stored; expected all items in input");
@@ -54,6 +56,27 @@ void refuse_state(const Fields& fields) {
   }
   if (fields.integer("top_logprobs", 0, kMostChatLogprobs).value_or(0) != 0) {
     throw bad_field("top_logprobs", "is not supported; expected none");
+  }
+  if (fields.integer("n", 1, kMostCount).value_or(1) != 1) {
+    throw bad_field("n", "is not supported; expected 1");
+  }
+  if (fields.flag("logprobs", false)) {
+    throw bad_field("logprobs", "is not supported; expected false");
+  }
+  if (fields.find("max_tool_calls") != nullptr) {
+    throw bad_field("max_tool_calls", "is not supported; expected none");
+  }
+  if (const auto truncation = fields.text("truncation").value_or("disabled");
+      truncation != "disabled") {
+    throw bad_field("truncation",
+                    "is not supported; got " + json_text(truncation) + ", expected disabled");
+  }
+  const JsonArray* included = fields.array("include", kMostIncluded);
+  for (std::size_t i = 0; included != nullptr && i < included->size(); ++i) {
+    // Reasoning is given as it is, so that nothing is missing without this.
+    if ((*included)[i] == JsonValue("reasoning.encrypted_content")) continue;
+    throw bad_field("include", "is not supported; got " + json_text((*included)[i]) +
+                                   ", expected none, or reasoning.encrypted_content");
   }
 }
 
@@ -89,6 +112,14 @@ std::string text_of(const Fields& item, std::string_view name) {
   return joined;
 }
 
+// Whether the reasoning is there itself, not its summary alone.
+bool has_thoughts(const Fields& item) {
+  const JsonValue* content = item.find("content");
+  const auto* parts = content == nullptr ? nullptr : std::get_if<JsonArray>(content);
+  return content != nullptr &&
+         (parts == nullptr || !parts->empty() || item.find("summary") == nullptr);
+}
+
 // The messages that items become: what the assistant thought, said and called is one.
 class Messages {
  public:
@@ -104,7 +135,7 @@ class Messages {
       add(role, text_of(item, "content"));
       if (role == "assistant") add_reasoning();
     } else if (type == "reasoning") {
-      reasoning_ = text_of(item, item.find("content") != nullptr ? "content" : "summary");
+      reasoning_ = text_of(item, has_thoughts(item) ? "content" : "summary");
     } else if (type == "function_call") {
       add_call(item);
     } else if (type == "function_call_output") {
@@ -125,6 +156,7 @@ class Messages {
   JsonObject& last() { return std::get<JsonObject>(all_.back()); }
 
   void add(const std::string& role, std::string text) {
+    if (role != "assistant") reasoning_.clear();  // it led to nothing
     all_.push_back(JsonObject{{"role", role}, {"content", std::move(text)}});
   }
 
@@ -221,7 +253,7 @@ JsonValue response_format_of(const JsonObject& format) {
 }  // namespace
 
 JsonObject chat_fields_of_response(const Fields& fields) {
-  refuse_state(fields);
+  refuse_what_is_not_done(fields);
   JsonObject chat = {{"messages", messages_of(fields)}};
   if (const auto most = fields.integer("max_output_tokens", 1, kMostNewTokens)) {
     chat.emplace_back("max_completion_tokens", *most);

@@ -1,4 +1,5 @@
 // POST /v1/responses.
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -25,7 +26,16 @@ struct ResponseJob : ChatJob {
 ResponseJob read_response(const ApiRequest& request, const Service& service) {
   JsonObject body = parse_body(request.body);
   const JsonObject chat = chat_fields_of_response(Fields(body));
-  return {read_chat_job(Fields(chat), service), std::move(body)};
+  try {
+    return {read_chat_job(Fields(chat), service), std::move(body)};
+  } catch (const ApiError& error) {
+    // Named as the request has it.
+    constexpr std::string_view kChatName = "response_format", kOwnName = "text.format";
+    if (!error.param().starts_with(kChatName)) throw;
+    const std::string message = error.what();
+    throw bad_field(std::string(kOwnName) + error.param().substr(kChatName.size()),
+                    message.substr(std::min(error.param().size() + 2, message.size())));
+  }
 }
 
 // What an answer becomes: its items, and the events that tell of them. One thread.
