@@ -113,6 +113,34 @@ TEST_F(CommandOptions, EncodersAreForEmbed) {
   write_signs_model(model, "bert", "",
                     {{"tokenizer.ggml.cls_token_id", std::uint32_t{1}},
                      {"tokenizer.ggml.seperator_token_id", std::uint32_t{2}}});
+TEST_F(CommandOptions, ScoresThatAreNoNumbersNameTheDtype) {
+  GgufContents contents = load_gguf(path("m.gguf"));
+  for (NamedArray& each : contents.arrays) {
+    if (each.name != "output_norm.weight") continue;
+    // Beyond f16, not beyond f32.
+    each.array =
+        Array::from_data(std::vector<float>(static_cast<std::size_t>(each.array.size()), 1e6f),
+                         each.array.shape(), Device::cpu());
+  }
+  save_gguf(path("large.gguf"), contents.arrays, contents.metadata);
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += sign(5 + i);
+  std::ofstream(path("text")) << text;
+  const std::vector<std::string> scores = {
+      "perplexity", path("large.gguf"), "-f", path("text"), "-c", "8", "--dtype"};
+  const auto with = [](std::vector<std::string> arguments, const std::string& dtype) {
+    arguments.push_back(dtype);
+    return arguments;
+  };
+  expect_refused_with(with(scores, "f16"), "scores are no numbers; got such with --dtype f16");
+  written(with(scores, "f32"));
+  std::vector<std::string> draws = {"generate", path("large.gguf"), "-p", sign(5), "-n",
+                                    "2",        "--dtype"};
+  expect_refused_with(with(draws, "f16"), "got scores that are no numbers, expected numbers; ");
+  draws.insert(draws.begin() + 2, {"--logit-bias", "7=1"});
+  expect_refused_with(with(draws, "f16"), "all banned, by biases or a grammar, or are no numbers");
+}
+
   std::ofstream(path("text")) << sign(5) << sign(6) << sign(7);
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"generate", model, "-p", sign(5)},
