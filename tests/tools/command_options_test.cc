@@ -240,4 +240,6 @@ TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
 #endif
 
 }  // namespace
+  expect_refused_with({"quantize", path("in.gguf"), "Q8_0"},
+                      "no file to write; got the type \"Q8_0\" alone, expected IN OUT TYPE");
 }  // namespace hearth::tools
