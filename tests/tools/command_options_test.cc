@@ -103,16 +103,16 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
                       "--model: given too often; got 2 values, expected one");
   expect_refused_with({"generate", model, "hi"}, "an argument too many; got hi");
   expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
+  for (const char* joined : {"-ngl", "-no-cnv", "-hf", "-sys"}) {
+    expect_refused_with({"generate", model, joined, "9"},
+                        std::string("no such option; got ") + joined);
+  }
+  EXPECT_EQ(run({"generate", model, "-p", "-ab", "-n2"}).status, 0);
   expect_refused_with({"generate", model, "--top-p", "0"}, "expected a number of (0, 1]");
   expect_refused_with({"generate", model, "-p", "x", "--lora", "none.gguf"},
                       "--lora: no such file; got \"none.gguf\"");
 }
 
-TEST_F(CommandOptions, EncodersAreForEmbed) {
-  const std::string model = path("encoder.gguf");
-  write_signs_model(model, "bert", "",
-                    {{"tokenizer.ggml.cls_token_id", std::uint32_t{1}},
-                     {"tokenizer.ggml.seperator_token_id", std::uint32_t{2}}});
 TEST_F(CommandOptions, ScoresThatAreNoNumbersNameTheDtype) {
   GgufContents contents = load_gguf(path("m.gguf"));
   for (NamedArray& each : contents.arrays) {
@@ -141,6 +141,11 @@ TEST_F(CommandOptions, ScoresThatAreNoNumbersNameTheDtype) {
   expect_refused_with(with(draws, "f16"), "all banned, by biases or a grammar, or are no numbers");
 }
 
+TEST_F(CommandOptions, EncodersAreForEmbed) {
+  const std::string model = path("encoder.gguf");
+  write_signs_model(model, "bert", "",
+                    {{"tokenizer.ggml.cls_token_id", std::uint32_t{1}},
+                     {"tokenizer.ggml.seperator_token_id", std::uint32_t{2}}});
   std::ofstream(path("text")) << sign(5) << sign(6) << sign(7);
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"generate", model, "-p", sign(5)},
@@ -235,11 +240,11 @@ TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
   EXPECT_EQ(coarse.status, 0) << coarse.err;
   expect_says(coarse.err, "iq2_xs without an importance matrix");
   expect_refused_with({"quantize", path("in.gguf"), path("x.gguf"), "Q4_K_X"}, "expected one of");
+  expect_refused_with({"quantize", path("in.gguf"), "Q8_0"},
+                      "no file to write; got the type \"Q8_0\" alone, expected IN OUT TYPE");
 }
 
 #endif
 
 }  // namespace
-  expect_refused_with({"quantize", path("in.gguf"), "Q8_0"},
-                      "no file to write; got the type \"Q8_0\" alone, expected IN OUT TYPE");
 }  // namespace hearth::tools
