@@ -58,6 +58,45 @@ std::string behind(const std::string& text, const std::string& mark) {
   return at == std::string::npos ? text : text.substr(at + mark.size());
 }
 
+// Whether the word names an option that takes the word behind it as its value.
+bool takes_value(const CLI::App& command, const std::string& word) {
+  const CLI::Option* const option =
+      word.starts_with('-') ? command.get_option_no_throw(word) : nullptr;
+  return option != nullptr && option->get_items_expected_min() > 0;
+}
+
+// The first word such as -ngl, which would be read as -n with the value "gl"; empty: none. Numbers
+// may stand behind their letter, as in -n5.
+std::string joined_letters(const CLI::App& command, int argc, char** argv) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--") break;
+    if (takes_value(command, word)) {
+      ++i;
+    } else if (word.size() > 2 && word[0] == '-' && is_letter(word[1]) &&
+               (is_letter(word[2]) || word[2] == '-')) {
+      const bool is_number = word[2] == '-' && word.size() > 3 && word[3] >= '0' && word[3] <= '9';
+      if (!is_number) return word;
+    }
+  }
+  return {};
+}
+
+std::string no_such_option(const std::string& got, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::string meant = closest(got, names);
+  return "no such option; got " + got +
+         (meant.empty() ? ", expected one of those there are" : ", expected perhaps " + meant);
+}
+
+std::string list_hint(const std::string& command) {
+  return " (" + command + " --help lists what there is)";
+}
+
 // What is wrong, what was got and what was expected. Errors of options' values say it themselves.
 std::string in_house_form(const CLI::ParseError& error, const CLI::App& command) {
   const std::string text = error.what();
@@ -78,13 +117,7 @@ std::string in_house_form(const CLI::ParseError& error, const CLI::App& command)
     if (got.empty() || word.starts_with('-')) got = word;
   }
   if (!got.starts_with('-')) return "an argument too many; got " + got + ", expected options";
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  const std::string meant = closest(got, names);
-  return "no such option; got " + got +
-         (meant.empty() ? ", expected one of those there are" : ", expected perhaps " + meant);
+  return no_such_option(got, command);
 }
 
 }  // namespace
@@ -209,6 +242,13 @@ Command CommandLine::add_command(const std::string& name, const std::string& sum
 }
 
 void CommandLine::run(int argc, char** argv) {
+  for (const CLI::App* command : app_->get_subcommands(nullptr)) {
+    if (argc < 2 || command->get_name() != argv[1]) continue;
+    const std::string joined = joined_letters(*command, argc, argv);
+    if (joined.empty()) continue;
+    throw std::runtime_error(no_such_option(joined, *command) +
+                             list_hint(app_->get_name() + " " + argv[1]));
+  }
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& asked) {
@@ -226,8 +266,7 @@ void CommandLine::run(int argc, char** argv) {
       command += " " + asked->get_name();
       at = asked;
     }
-    throw std::runtime_error(in_house_form(error, *at) + " (" + command +
-                             " --help lists what there is)");
+    throw std::runtime_error(in_house_form(error, *at) + list_hint(command));
   }
 }
 

@@ -1,6 +1,7 @@
 // `hearth perplexity`: how well a language model foresees a text, and how far it is from another.
 #include "models/language/perplexity.h"
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,6 +81,12 @@ void write_divergence(const models::Divergence& divergence) {
             "\nsame likeliest token: " + decimal(100 * divergence.same_best(), 3) + " %\n");
 }
 
+[[noreturn]] void refuse_scores(const std::string& dtype) {
+  throw Error(ErrorCode::invalid_argument,
+              "perplexity: scores are no numbers; got such with --dtype " + dtype +
+                  ", expected numbers: f16 overflows in some models, bf16 and f32 do not");
+}
+
 void run_perplexity(const PerplexityArguments& arguments) {
   const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
@@ -104,6 +111,7 @@ void run_perplexity(const PerplexityArguments& arguments) {
       loaded.model, windows, caches.keys.value_or(own), caches.values.value_or(own),
       [&](const Array& scores, std::span<const std::int32_t> next) {
         perplexity.add(scores, next);
+        if (std::isnan(perplexity.value())) refuse_scores(arguments.model.dtype);
         const auto count = static_cast<std::int64_t>(next.size());
         if (base) {
           divergence.add(to_device(narrow(base->scores, 0, done, count), device), scores);

@@ -1,12 +1,15 @@
 // `hearth quantize`: a model's file with smaller weights.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/quoted.h"
+#include "hearth/error.h"
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
 #include "tools/lm/model_options.h"
@@ -39,6 +42,17 @@ class RepackedNote {
   bool is_said_ = false;
 };
 
+// A type in the place of the file, as in IN TYPE.
+void require_file_name(const std::string& out) {
+  std::string lower = out;
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto types = models::quantize_type_names();
+  if (std::find(types.begin(), types.end(), lower) == types.end()) return;
+  throw Error(ErrorCode::invalid_argument, "quantize: no file to write; got the type " +
+                                               hearth::quoted(out) + " alone, expected IN OUT " +
+                                               "TYPE, or --type TYPE beside IN OUT");
+}
+
 }  // namespace
 
 void add_quantize(CommandLine& line) {
@@ -56,12 +70,10 @@ void add_quantize(CommandLine& line) {
               "A GGUF file, of a split model any, or a folder of Hugging Face or `hearth train`")
       .required();
   command.option("out", arguments->out, "The file to write").required();
-  command
-      .option("--type,type", arguments->type,
-              "Of matrices; _s, _m, _l: some of them with more bits; keep: as they are")
-      .show_default()
-      .lower_case()
-      .one_of(models::quantize_type_names());
+  const Option type =
+      command.option("--type,type", arguments->type,
+                     "Of matrices; _s, _m, _l: some of them with more bits; keep: as they are");
+  Option(type).show_default().lower_case().one_of(models::quantize_type_names());
   command
       .option("--imatrix", arguments->importance, "How much inputs count, as llama-imatrix has it")
       .value_name("FILE");
@@ -70,7 +82,8 @@ void add_quantize(CommandLine& line) {
   command.option("--shard-mib", arguments->shard_mib, "Several files of at most this size each")
       .range(std::int64_t{1}, std::int64_t{1} << 40);
   command.flag("--quiet", arguments->is_quiet, "Print no line for each tensor");
-  command.action([arguments] {
+  command.action([arguments, type] {
+    if (!type.given()) require_file_name(arguments->out);
     models::QuantizeOptions options;
     options.type = models::quantize_type_from_name(arguments->type);
     options.type.is_pure = arguments->is_pure;

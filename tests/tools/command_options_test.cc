@@ -103,9 +103,42 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
                       "--model: given too often; got 2 values, expected one");
   expect_refused_with({"generate", model, "hi"}, "an argument too many; got hi");
   expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
+  for (const char* joined : {"-ngl", "-no-cnv", "-hf", "-sys"}) {
+    expect_refused_with({"generate", model, joined, "9"},
+                        std::string("no such option; got ") + joined);
+  }
+  EXPECT_EQ(run({"generate", model, "-p", "-ab", "-n2"}).status, 0);
   expect_refused_with({"generate", model, "--top-p", "0"}, "expected a number of (0, 1]");
   expect_refused_with({"generate", model, "-p", "x", "--lora", "none.gguf"},
                       "--lora: no such file; got \"none.gguf\"");
+}
+
+TEST_F(CommandOptions, ScoresThatAreNoNumbersNameTheDtype) {
+  GgufContents contents = load_gguf(path("m.gguf"));
+  for (NamedArray& each : contents.arrays) {
+    if (each.name != "output_norm.weight") continue;
+    // Beyond f16, not beyond f32.
+    each.array =
+        Array::from_data(std::vector<float>(static_cast<std::size_t>(each.array.size()), 1e6f),
+                         each.array.shape(), Device::cpu());
+  }
+  save_gguf(path("large.gguf"), contents.arrays, contents.metadata);
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += sign(5 + i);
+  std::ofstream(path("text")) << text;
+  const std::vector<std::string> scores = {
+      "perplexity", path("large.gguf"), "-f", path("text"), "-c", "8", "--dtype"};
+  const auto with = [](std::vector<std::string> arguments, const std::string& dtype) {
+    arguments.push_back(dtype);
+    return arguments;
+  };
+  expect_refused_with(with(scores, "f16"), "scores are no numbers; got such with --dtype f16");
+  written(with(scores, "f32"));
+  std::vector<std::string> draws = {"generate", path("large.gguf"), "-p", sign(5), "-n",
+                                    "2",        "--dtype"};
+  expect_refused_with(with(draws, "f16"), "got scores that are no numbers, expected numbers; ");
+  draws.insert(draws.begin() + 2, {"--logit-bias", "7=1"});
+  expect_refused_with(with(draws, "f16"), "all banned, by biases or a grammar, or are no numbers");
 }
 
 TEST_F(CommandOptions, EncodersAreForEmbed) {
@@ -207,6 +240,8 @@ TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
   EXPECT_EQ(coarse.status, 0) << coarse.err;
   expect_says(coarse.err, "iq2_xs without an importance matrix");
   expect_refused_with({"quantize", path("in.gguf"), path("x.gguf"), "Q4_K_X"}, "expected one of");
+  expect_refused_with({"quantize", path("in.gguf"), "Q8_0"},
+                      "no file to write; got the type \"Q8_0\" alone, expected IN OUT TYPE");
 }
 
 #endif

@@ -133,11 +133,19 @@ void RunningText::flush() {
   unwritten_.clear();
 }
 
+std::string RunningText::why_none() const {
+  const std::string overflow = "; activations in f16 overflow in some models: --dtype bf16 or f32";
+  if (request_.constraint == nullptr && request_.sampling.logit_bias.empty()) {
+    return "got scores that are no numbers, expected numbers" + overflow;
+  }
+  return "got scores that are all banned, by biases or a grammar, or are no numbers, expected at "
+         "least one" +
+         overflow;
+}
+
 bool RunningText::take(const DrawnToken& drawn) {
   if (drawn.token < 0) {
-    fail(Error(ErrorCode::invalid_argument,
-               "generate: no token can be drawn; got scores that are no numbers, or all banned by "
-               "options or grammar, expected at least one"));
+    fail(Error(ErrorCode::invalid_argument, "generate: no token can be drawn; " + why_none()));
     return false;
   }
   if (!sampling_.accept(drawn.token)) {

@@ -81,6 +81,8 @@ class RunningText {
   bool is_cancelled() const noexcept { return channel_->is_cancelled; }
   bool has_ended() const noexcept { return has_ended_; }
 
+  // What is wrong where no token could be drawn, and what was got and expected.
+  std::string why_none() const;
   // Takes the token that was drawn behind the last one. True where tokens() begin elsewhere since,
   // so that none of them has run.
   bool take(const DrawnToken& drawn);
