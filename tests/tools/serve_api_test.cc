@@ -393,9 +393,9 @@ TEST_F(ServeApi, FormatsAreGrammars) {
   auto gbnf = matcher(R"("grammar": "root ::= [0-9]{2}")");
   EXPECT_FALSE(gbnf.accept_text("a"));
   EXPECT_TRUE(gbnf.accept_text("42"));
-  for (const char* field : {R"("json_schema": {"enum": ["yes", "no"]})",
-                            R"("guided_json": {"enum": ["yes", "no"]})",
-                            R"("guided_json": "{\"enum\": [\"yes\", \"no\"]}")"}) {
+  for (const char* field :
+       {R"("json_schema": {"enum": ["yes", "no"]})", R"("guided_json": {"enum": ["yes", "no"]})",
+        R"("guided_json": "{\"enum\": [\"yes\", \"no\"]}")"}) {
     auto other = matcher(field);
     EXPECT_TRUE(other.accept_text("\"no\"")) << field;
     EXPECT_FALSE(matcher(field).accept_text("n")) << field;
@@ -429,7 +429,9 @@ TEST_F(ServeApi, PiecesOfCharactersHaveNamesInLogprobs) {
   const JsonValue& logprobs = *member(first_choice(answer), "logprobs");
   EXPECT_EQ(json_text(*member(logprobs, "tokens")),
             R"(["bytes:\\xc4","bytes:\\xc5","a","bytes:\\xc4","bytes:\\xc3","bytes:\\xa9"])");
-  const std::string echo = "\xef\xbf\xbd\xef\xbf\xbd" "a\xef\xbf\xbd";
+  const std::string echo =
+      "\xef\xbf\xbd\xef\xbf\xbd"
+      "a\xef\xbf\xbd";
   EXPECT_EQ(text(first_choice(answer), "text"), echo + "\xc3\xa9");
   std::int64_t last = 0;
   for (const JsonValue& chunk : chunks("/v1/completions", "{\"stream\": true, " + fields + "}")) {
@@ -593,9 +595,8 @@ TEST_F(ServeApi, ModelsSlotsAndTemplatesAreTold) {
   EXPECT_EQ(text(document("/apply-template", chat(R"("chat_template_kwargs": {"think": true})")),
                  "prompt"),
             "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n<think>\n");
-  EXPECT_EQ(
-      text(document("/apply-template", chat(R"("add_generation_prompt": false)")), "prompt"),
-      "<|im_start|>user\nhi<|im_end|>\n");
+  EXPECT_EQ(text(document("/apply-template", chat(R"("add_generation_prompt": false)")), "prompt"),
+            "<|im_start|>user\nhi<|im_end|>\n");
   EXPECT_EQ(text(refusal("/apply-template", chat(R"("add_generation_prompt": 1)")), "param"),
             "add_generation_prompt");
   EXPECT_EQ(text(refusal("/apply-template", "{}"), "param"), "messages");

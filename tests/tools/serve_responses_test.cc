@@ -155,8 +155,8 @@ TEST(ResponseRequest, ThoughtsBehindAnAnswerGoWithTheCall) {
   EXPECT_EQ(member(messages[2], "reasoning_content"), nullptr);
 }
 
-// Thoughts that another's turn cuts off are not of the next answer; without a text of their own they
-// are their summary.
+// Thoughts that another's turn cuts off are not of the next answer; without a text of their own
+// they are their summary.
 TEST(ResponseRequest, ThoughtsEndWithTheTurnAndMayBeSummaries) {
   const JsonValue body = *parse_json(R"({"input": [
     {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "lost"}]},
