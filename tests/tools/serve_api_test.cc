@@ -443,7 +443,7 @@ TEST_F(ServeApi, PiecesOfCharactersHaveNamesInLogprobs) {
     }
   }
   EXPECT_EQ(last, 5);
-  EXPECT_EQ(json_text(*member(logprobs, "text_offset")), "[0,0,2,3,4,5]");
+  EXPECT_EQ(json_text(*member(logprobs, "text_offset")), "[0,0,1,3,4,5]");
 }
 
 TEST_F(ServeApi, PlainCompletions) {
