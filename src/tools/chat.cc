@@ -124,6 +124,7 @@ void run_chat(const ChatArguments& arguments) {
        .stops = stop_texts(arguments.text),
        .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer)});
   const bool is_asking = isatty(STDIN_FILENO) != 0, is_shown = isatty(STDOUT_FILENO) != 0;
+  warn_of_context("chat", loaded.model.config.context, loaded.model.trained_context);
   if (is_asking) greet(arguments, scheduler.longest_text());
   const std::string seed = seed_text(arguments.text.sampling, sampling);
   if (!seed.empty()) write_note("chat: " + seed + "\n");

@@ -235,6 +235,26 @@ TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
   const Outcome again = run({"quantize", path("q8.gguf"), path("q4.gguf"), "--type", "Q4_0"});
   EXPECT_EQ(again.status, 0) << again.err;
   expect_says(again.err, "quantize: warning: the weights are packed already, such as ");
+TEST_F(CommandOptions, AContextBeyondTheModelsIsWarnedOf) {
+  write_signs_model(path("short.gguf"), "qwen3", kSignsTemplate,
+                    {{"qwen3.context_length", std::uint32_t{64}}});
+  const std::string warning = ": warning: 500 tokens of context, and the model was made for 64";
+  const std::vector<std::string> rest = {path("short.gguf"), "-n", "2", "--temp", "0", "-c"};
+  const auto noted = [&](const std::string& command, const std::string& context) {
+    std::vector<std::string> arguments = {command};
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    arguments.push_back(context);
+    if (command == "generate") arguments.insert(arguments.end(), {"-p", sign(5)});
+    const Outcome outcome = run(arguments, sign(5) + "\n");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.err;
+  };
+  for (const char* command : {"generate", "chat"}) {
+    expect_says(noted(command, "500"), command + warning);
+    EXPECT_EQ(noted(command, "64"), "");
+  }
+}
+
   EXPECT_EQ(run({"quantize", path("q8.gguf"), path("kept.gguf"), "keep"}).err, "");
   const Outcome coarse = run({"quantize", path("in.gguf"), path("iq2.gguf"), "IQ2_XS"});
   EXPECT_EQ(coarse.status, 0) << coarse.err;
