@@ -240,6 +240,9 @@ TEST_F(SamplingFiles, HoldGrammars) {
   EXPECT_TRUE(allows(by_gbnf, 'x'));
   EXPECT_FALSE(allows(by_gbnf, '1'));
   const auto by_schema = constraint_of({"--json-schema", schema});
+  EXPECT_NE(constraint_of({"--grammar-file", gbnf}), nullptr);
+  EXPECT_NE(constraint_of({"--grammar", "root ::= \"a\" | \"b\""}), nullptr);
+  EXPECT_NE(constraint_of({"-j", " {\"type\": \"integer\"}"}), nullptr);
   EXPECT_TRUE(allows(by_schema, 't'));
   EXPECT_FALSE(allows(by_schema, 'x'));
   const auto message = [&](const std::vector<std::string>& words) -> std::string {
@@ -255,6 +258,8 @@ TEST_F(SamplingFiles, HoldGrammars) {
   EXPECT_NE(message({"--grammar", schema}).find("s.json"), std::string::npos);
   EXPECT_NE(message({"--json-schema", gbnf}).find("g.gbnf"), std::string::npos);
   EXPECT_NE(message({"--grammar", path("none")}).find("none"), std::string::npos);
+  EXPECT_EQ(message({"--grammar", "root ::= nothing"}).rfind("--grammar: ", 0), 0u);
+  EXPECT_EQ(message({"--json-schema", "{\"type\": 3}"}).rfind("--json-schema: ", 0), 0u);
 }
 
 }  // namespace
