@@ -101,6 +101,8 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   const std::string model = path("m.gguf");
   expect_refused_with({"generate", model, "-m", model, "-p", "x"},
                       "--model: given too often; got 2 values, expected one");
+  EXPECT_EQ(written({}), written({"--help"}));
+  expect_refused_with({"generate", path("."), "-p", "x"}, "expected one with config.json");
   expect_refused_with({"generate", model, "hi"}, "an argument too many; got hi");
   expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
   for (const char* joined : {"-ngl", "-no-cnv", "-hf", "-sys"}) {
@@ -183,6 +185,12 @@ TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
   const Outcome helped = run(arguments, "/help\n");
   EXPECT_EQ(helped.out, "");
   expect_says(helped.err, "/reset");
+  const Outcome unknown = run(arguments, "/rest now\n");
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_EQ(unknown.status, 2);
+  expect_says(unknown.err, "chat: line 1: no such command; got /rest, expected one of those");
+  EXPECT_EQ(run(arguments, "/" + sign(5) + "/" + sign(6) + "\n").err.find("command"),
+            std::string::npos);
 }
 
 TEST_F(CommandOptions, StopsMayBeWrittenAsInC) {
@@ -227,14 +235,6 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
       << served.err;
 }
 
-TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
-  write_signs_model(path("in.gguf"), "qwen3", "");
-  const Outcome first = run({"quantize", path("in.gguf"), path("q8.gguf"), "Q8_0"});
-  EXPECT_EQ(first.status, 0) << first.err;
-  EXPECT_EQ(first.err, "");
-  const Outcome again = run({"quantize", path("q8.gguf"), path("q4.gguf"), "--type", "Q4_0"});
-  EXPECT_EQ(again.status, 0) << again.err;
-  expect_says(again.err, "quantize: warning: the weights are packed already, such as ");
 TEST_F(CommandOptions, AContextBeyondTheModelsIsWarnedOf) {
   write_signs_model(path("short.gguf"), "qwen3", kSignsTemplate,
                     {{"qwen3.context_length", std::uint32_t{64}}});
@@ -255,6 +255,14 @@ TEST_F(CommandOptions, AContextBeyondTheModelsIsWarnedOf) {
   }
 }
 
+TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
+  write_signs_model(path("in.gguf"), "qwen3", "");
+  const Outcome first = run({"quantize", path("in.gguf"), path("q8.gguf"), "Q8_0"});
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(first.err, "");
+  const Outcome again = run({"quantize", path("q8.gguf"), path("q4.gguf"), "--type", "Q4_0"});
+  EXPECT_EQ(again.status, 0) << again.err;
+  expect_says(again.err, "quantize: warning: the weights are packed already, such as ");
   EXPECT_EQ(run({"quantize", path("q8.gguf"), path("kept.gguf"), "keep"}).err, "");
   const Outcome coarse = run({"quantize", path("in.gguf"), path("iq2.gguf"), "IQ2_XS"});
   EXPECT_EQ(coarse.status, 0) << coarse.err;
