@@ -214,7 +214,9 @@ class GgufReader {
         errors_.corrupt(position, who(tensor) + " lies outside the data; got " +
                                       std::to_string(bytes) + " bytes at offset " +
                                       std::to_string(begin) + ", expected them within " +
-                                      std::to_string(size) + " bytes");
+                                      std::to_string(size) +
+                                      " bytes: the file is cut off, as by an incomplete download, "
+                                      "or wrong");
       }
       if (bytes == 0) continue;
       tensor.bytes =

@@ -96,11 +96,13 @@ GgufValue read_array(GgufCursor& cursor, const std::string& key) {
   const auto count = cursor.number<std::uint64_t>("the length of an array");
   const std::uint64_t fitting = cursor.remaining() / kLeastBytes[static_cast<int>(type)];
   if (count > std::min(kMaxGgufLength, fitting)) {
-    cursor.errors().corrupt(at, "the array " + hearth::quoted(key) + " is too long; got " +
-                                    std::to_string(count) + " elements, expected at most " +
-                                    (fitting < kMaxGgufLength ? std::to_string(fitting) +
-                                                                    ", for which the file has bytes"
-                                                              : std::to_string(kMaxGgufLength)));
+    cursor.errors().corrupt(
+        at, "the array " + hearth::quoted(key) + " is too long; got " + std::to_string(count) +
+                " elements, expected at most " +
+                (fitting < kMaxGgufLength
+                     ? std::to_string(fitting) + ", for which the file has bytes: it is cut off, "
+                                                 "as by an incomplete download, or wrong"
+                     : std::to_string(kMaxGgufLength)));
   }
   return read_elements(cursor, type, count);
 }

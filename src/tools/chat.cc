@@ -83,7 +83,18 @@ models::ChatFormat format_of(const models::LoadedModel& loaded) {
 }
 
 // What a line that begins with a slash asks for: nothing is said to the model then.
-enum class Asked : std::uint8_t { nothing, done, end };
+enum class Asked : std::uint8_t { nothing, done, unknown, end };
+
+// The command at the start of a line, a slash and letters; empty: none, as in a path.
+std::string command_of(const std::string& line) {
+  if (!line.starts_with('/')) return {};
+  const std::string word = line.substr(0, line.find(' '));
+  const bool is_name =
+      word.size() > 1 && std::all_of(word.begin() + 1, word.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '?';
+      });
+  return is_name ? word : std::string();
+}
 
 Asked obey(const std::string& line, models::Conversation& session) {
   if (line == "/exit" || line == "/bye") return Asked::end;
@@ -94,7 +105,7 @@ Asked obey(const std::string& line, models::Conversation& session) {
   } else if (line == "/help") {
     write_note(kHelp);
   } else {
-    return Asked::nothing;
+    return command_of(line).empty() ? Asked::nothing : Asked::unknown;
   }
   return Asked::done;
 }
@@ -113,6 +124,7 @@ void run_chat(const ChatArguments& arguments) {
   models::require_causal(loaded.model.config, "chat: conversations", kEncodersEmbed);
   models::ChatFormat format = format_of(loaded);
   models::SchedulerOptions options = options_for(arguments, loaded.model.config);
+  warn_of_context("chat", loaded.model.config.context, loaded.model.trained_context);
   options.draft_model = writer_model.draft_model.get();
   models::Scheduler scheduler(loaded, options);
   const AskedSampling sampling = asked_sampling(arguments.text.sampling, loaded);
@@ -146,6 +158,12 @@ void run_chat(const ChatArguments& arguments) {
     const Asked asked = obey(line, session);
     if (asked == Asked::end) break;
     if (asked == Asked::done) continue;
+    if (asked == Asked::unknown) {
+      write_note("chat: line " + std::to_string(lines) + ": no such command; got " +
+                 command_of(line) + ", expected one of those that /help lists\n");
+      ++unanswered;
+      continue;
+    }
     try {
       const AnswerInterrupts interrupts;
       session.say(line, writer);

@@ -259,7 +259,7 @@ void CommandLine::run(int argc, char** argv) {
     if (app_->get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
       return unknown_command(argv[1]);
     }
-    if (app_->get_subcommands().empty() && argc == 1) return unknown_command("");
+    if (app_->get_subcommands().empty() && argc == 1) return write_out(app_->help());
     std::string command = app_->get_name();
     const CLI::App* at = app_.get();
     for (const CLI::App* asked : app_->get_subcommands()) {

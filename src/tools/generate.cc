@@ -6,6 +6,7 @@
 #include "models/language/require_causal.h"
 #include "models/serving/text_generation.h"
 #include "tools/commands.h"
+#include "tools/lm/context_note.h"
 #include "tools/lm/text_options.h"
 #include "tools/lm/writer_options.h"
 #include "tools/output.h"
@@ -46,6 +47,7 @@ void run_generate(const GenerateArguments& arguments) {
   const LoadedWriter writer = load_writer(arguments.writer);
   const models::LoadedModel& loaded = writer.loaded;
   models::require_causal(loaded.model.config, "generate: texts", kEncodersEmbed);
+  warn_of_context("generate", loaded.model.config.context, loaded.model.trained_context);
   const CacheTypes caches = cache_types(arguments.writer.model.caches);
   const AskedSampling sampling = asked_sampling(arguments.text.sampling, loaded);
   const models::TextGenerationOptions generate{

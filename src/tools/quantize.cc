@@ -29,7 +29,7 @@ std::string mebibytes(std::int64_t bytes) {
 class RepackedNote {
  public:
   void see(const models::QuantizedTensorReport& tensor) {
-    if (is_said_ || tensor.from == tensor.to || !is_packed(tensor.from) || !is_packed(tensor.to)) {
+    if (is_said_ || tensor.stays || !is_packed(tensor.from) || !is_packed(tensor.to)) {
       return;
     }
     is_said_ = true;

@@ -69,14 +69,18 @@ std::int64_t memory_for(const ServeArguments& arguments, std::int64_t context, s
 }
 
 // Says, or refuses where --context asked for it, that --memory holds less than a whole text.
-void check_context(const ServeArguments& arguments, std::int64_t wanted, std::int64_t got) {
+void check_context(const ServeArguments& arguments, std::int64_t wanted, std::int64_t trained,
+                   std::int64_t got) {
   const bool is_asked = arguments.writer.model.context > 0;
   if (got >= std::max(wanted, arguments.writer.model.context)) return;
   const std::string memory = "--memory " + std::to_string(arguments.memory) + " MiB holds no more";
-  const std::string why = got < wanted ? memory + "; --memory " +
-                                             std::to_string(memory_for(arguments, wanted, got)) +
-                                             " holds a whole text"
-                                       : "the model has no more positions";
+  // More than the model was made for is nothing to advise.
+  const std::int64_t whole = std::min(wanted, trained);
+  const std::string why = got < whole ? memory + "; --memory " +
+                                            std::to_string(memory_for(arguments, whole, got)) +
+                                            " holds a whole text"
+                          : got < wanted ? memory
+                                         : "the model has no more positions";
   report_context("serve", is_asked ? arguments.writer.model.context : wanted, got, is_asked, why);
 }
 
@@ -86,9 +90,11 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
   options.memory = arguments.memory << 20;
   apply(arguments.writer, options);
   const std::int64_t context = writer.loaded.model.config.context;
+  const std::int64_t trained = writer.loaded.model.trained_context;
   auto service = std::make_shared<serve::LoadedService>(
       std::move(writer.loaded), name_of(arguments), options, std::move(writer.draft_model));
-  check_context(arguments, context, service->card().context);
+  check_context(arguments, context, trained, service->card().context);
+  warn_of_context("serve", context, trained);
   return service;
 }
 

@@ -105,8 +105,11 @@ TEST(GgufHostile, Arrays) {
   expect_refused(array(static_cast<GgufType>(13), 1).str(), "has no known type; got 13", 37);
   expect_refused(array(GgufType::array, 1).raw(std::string(16, '\0')).str(),
                  "the value of \"k\" is an array of arrays", 37, ErrorCode::unsupported);
-  expect_refused(array(GgufType::f64, 3).raw(std::string(23, '\0')).str(),
-                 "the array \"k\" is too long; got 3 elements, expected at most 2, for", 41);
+  expect_refused(
+      array(GgufType::f64, 3).raw(std::string(23, '\0')).str(),
+      "the array \"k\" is too long; got 3 elements, expected at most 2, for which the file "
+      "has bytes: it is cut off, as by an incomplete download, or wrong",
+      41);
   expect_refused(array(GgufType::u8, 4).raw("123").str(), "got 4 elements, expected at most 3", 41);
   expect_refused(array(GgufType::bool_, 4).raw("123").str(), "expected at most 3", 41);
   expect_refused(array(GgufType::string, 2).text("1234567").str(), "expected at most 1", 41);
@@ -177,10 +180,12 @@ TEST(GgufHostile, Types) {
 TEST(GgufHostile, Offsets) {
   // Of a tensor of one axis the offset stands at byte 49.
   expect_refused(one_tensor("t", {1}, kF32, 8), "not aligned; got an offset of 8, expected a", 49);
-  expect_refused(one_tensor("t", {9}, kF32, 32),
-                 "outside the data; got 36 bytes at offset 32, "
-                 "expected them within 64 bytes",
-                 49);
+  expect_refused(
+      one_tensor("t", {9}, kF32, 32),
+      "outside the data; got 36 bytes at offset 32, "
+      "expected them within 64 bytes: the file is cut off, as by an incomplete download, or "
+      "wrong",
+      49);
   expect_refused(one_tensor("t", {1}, kF32, 64), "outside the data", 49);
   expect_refused(one_tensor("t", {1}, kF32, std::uint64_t{1} << 63), "outside the data", 49);
   expect_refused(one_tensor("t", {1}, kF32, ~std::uint64_t{31}), "outside the data", 49);

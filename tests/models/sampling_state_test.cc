@@ -19,7 +19,7 @@ TEST(SamplingOptions, RefusesNumbersOutOfRange) {
       {.temperature = std::numeric_limits<double>::quiet_NaN()},
       {.temperature_range = -0.1},
       {.temperature_range = 0.5, .temperature_exponent = 0},
-      {.top_k = -1},
+      {.top_k = -2},
       {.top_p = 0},
       {.top_p = 1.5},
       {.min_p = -0.1},

@@ -101,6 +101,8 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   const std::string model = path("m.gguf");
   expect_refused_with({"generate", model, "-m", model, "-p", "x"},
                       "--model: given too often; got 2 values, expected one");
+  EXPECT_EQ(written({}), written({"--help"}));
+  expect_refused_with({"generate", path("."), "-p", "x"}, "expected one with config.json");
   expect_refused_with({"generate", model, "hi"}, "an argument too many; got hi");
   expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
   for (const char* joined : {"-ngl", "-no-cnv", "-hf", "-sys"}) {
@@ -183,6 +185,12 @@ TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
   const Outcome helped = run(arguments, "/help\n");
   EXPECT_EQ(helped.out, "");
   expect_says(helped.err, "/reset");
+  const Outcome unknown = run(arguments, "/rest now\n");
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_EQ(unknown.status, 2);
+  expect_says(unknown.err, "chat: line 1: no such command; got /rest, expected one of those");
+  EXPECT_EQ(run(arguments, "/" + sign(5) + "/" + sign(6) + "\n").err.find("command"),
+            std::string::npos);
 }
 
 TEST_F(CommandOptions, StopsMayBeWrittenAsInC) {
@@ -225,6 +233,26 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
       served.err, std::regex("^serve: [0-9]+ tokens of context, of the model's 100000: --memory 1 "
                              "MiB holds no more; --memory [0-9]+ holds a whole text\n$")))
       << served.err;
+}
+
+TEST_F(CommandOptions, AContextBeyondTheModelsIsWarnedOf) {
+  write_signs_model(path("short.gguf"), "qwen3", kSignsTemplate,
+                    {{"qwen3.context_length", std::uint32_t{64}}});
+  const std::string warning = ": warning: 500 tokens of context, and the model was made for 64";
+  const std::vector<std::string> rest = {path("short.gguf"), "-n", "2", "--temp", "0", "-c"};
+  const auto noted = [&](const std::string& command, const std::string& context) {
+    std::vector<std::string> arguments = {command};
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    arguments.push_back(context);
+    if (command == "generate") arguments.insert(arguments.end(), {"-p", sign(5)});
+    const Outcome outcome = run(arguments, sign(5) + "\n");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.err;
+  };
+  for (const char* command : {"generate", "chat"}) {
+    expect_says(noted(command, "500"), command + warning);
+    EXPECT_EQ(noted(command, "64"), "");
+  }
 }
 
 TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {

@@ -252,6 +252,14 @@ TEST_F(Finetune, TheCommandWritesWhatOthersRead) {
                                  "--prompt", sign(5), "--tokens", "4"});
     EXPECT_EQ(written.status, 0) << written.err;
   }
+  // What an adapter changes is rounded again, even where types are kept.
+  ASSERT_EQ(run({"quantize", path("model.gguf"), path("q8.gguf"), "q8_0"}).status, 0);
+  EXPECT_EQ(run({"quantize", path("q8.gguf"), path("kept.gguf"), "keep"}).err, "");
+  const Outcome kept =
+      run({"quantize", path("q8.gguf"), path("more.gguf"), "keep", "--lora", path("out")});
+  EXPECT_EQ(kept.status, 0) << kept.err;
+  EXPECT_NE(kept.err.find("quantize: warning: the weights are packed already"), std::string::npos)
+      << kept.err;
   expect_refused(run({"generate", "--model", path("model.gguf"), "--lora", path("text"), "--prompt",
                       sign(5), "--tokens", "4"}));
   const Outcome info = run({"info", path("out")});

@@ -177,6 +177,7 @@ TEST(SamplingArguments, RefuseWhatCannotBeRead) {
   for (const std::string bad : {"5", "=1", "a=1", "1=", "1=x", "1=2x", "99999999999=1"}) {
     EXPECT_THROW(options_of({"--logit-bias", bad}), Error) << bad;
   }
+  EXPECT_EQ(options_of({"--top-k", "-1"}).top_k, -1);
   EXPECT_THROW(options_of({"--samplers", "top_k;heat"}), Error);
   EXPECT_THROW(options_of({"--mirostat", "3"}), std::exception);
   EXPECT_THROW(options_of({"--top-p", "0"}), std::exception);
@@ -242,6 +243,9 @@ TEST_F(SamplingFiles, HoldGrammars) {
   const auto by_gbnf = constraint_of({"--grammar", gbnf});
   EXPECT_TRUE(allows(by_gbnf, 'x'));
   EXPECT_FALSE(allows(by_gbnf, '1'));
+  EXPECT_NE(constraint_of({"--grammar-file", gbnf}), nullptr);
+  EXPECT_NE(constraint_of({"--grammar", "root ::= \"a\" | \"b\""}), nullptr);
+  EXPECT_NE(constraint_of({"-j", " {\"type\": \"integer\"}"}), nullptr);
   const auto by_schema = constraint_of({"--json-schema", schema});
   EXPECT_TRUE(allows(by_schema, 't'));
   EXPECT_FALSE(allows(by_schema, 'x'));
@@ -257,6 +261,8 @@ TEST_F(SamplingFiles, HoldGrammars) {
             std::string::npos);
   EXPECT_NE(message({"--grammar", schema}).find("s.json"), std::string::npos);
   EXPECT_NE(message({"--json-schema", gbnf}).find("g.gbnf"), std::string::npos);
+  EXPECT_EQ(message({"--grammar", "root ::= nothing"}).rfind("--grammar: ", 0), 0u);
+  EXPECT_EQ(message({"--json-schema", "{\"type\": 3}"}).rfind("--json-schema: ", 0), 0u);
   EXPECT_NE(message({"--grammar", path("none")}).find("none"), std::string::npos);
 }
 

@@ -129,7 +129,10 @@ Array LanguageLayer::forward_blocks(const Array& x, const LanguageConfig& model,
 
 LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, Device its_device,
                              std::int64_t context)
-    : config(its_config), compute(weights.compute()), device(its_device) {
+    : config(its_config),
+      trained_context(its_config.context),
+      compute(weights.compute()),
+      device(its_device) {
   const Family& family = *find_family(config.architecture);
   token_embedding = weights.matrix("token_embd.weight", {-1, config.dim});
   position_embedding = weights.optional_matrix("position_embd.weight", {-1, config.dim});

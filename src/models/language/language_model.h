@@ -69,6 +69,7 @@ struct LanguageModel {
   std::int64_t vocabulary() const { return token_embedding.shape(0); }
 
   LanguageConfig config;
+  std::int64_t trained_context = 0;  // what config.context is where nothing else is asked for
   DType compute = DType::f32;
   Device device;
   Array token_embedding;     // [vocabulary, dim]

@@ -1,7 +1,9 @@
 #include "models/language/load_model.h"
 
+#include <filesystem>
 #include <utility>
 
+#include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/io.h"
 #include "models/adapters/adapter.h"
@@ -33,6 +35,12 @@ ModelContents contents_of(const std::string& path) {
     add_generation_config_of(folder, files.contents.metadata);
     add_sentence_modules_of(folder, files.contents.metadata);
     return files;
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error(ErrorCode::unsupported, "load_model: a folder of no model; got " +
+                                            hearth::quoted(path) +
+                                            ", expected one with config.json");
   }
   GgufContents contents = map_gguf(path);
   std::string source = contents.metadata.as_text("tokenizer.chat_template", "");

@@ -161,8 +161,9 @@ std::vector<std::string> quantize_contents(GgufContents contents, const std::str
     const NamedArray from = std::exchange(contents.arrays[i], {});
     QuantizedTensorReport report{from.name, from.array.dtype(), tensors[i].dtype, 0, 0};
     report.bytes_before = bytes_of(report.from, element_count(tensors[i].shape));
-    const bool stays = report.from == report.to && pairs[i].empty();
-    const Array to = stays ? from.array : converted(from, report.to, options.importance, pairs[i]);
+    report.stays = report.from == report.to && pairs[i].empty();
+    const Array to =
+        report.stays ? from.array : converted(from, report.to, options.importance, pairs[i]);
     const HostBytes bytes = to.host_bytes(report.to);
     writer.write({bytes.data, static_cast<std::size_t>(bytes.bytes)});
     report.bytes_after = bytes.bytes;

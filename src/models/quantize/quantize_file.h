@@ -18,6 +18,7 @@ struct QuantizedTensorReport {
   std::string name;
   DType from = DType::f32, to = DType::f32;
   std::int64_t bytes_before = 0, bytes_after = 0;
+  bool stays = false;  // as it was, bit for bit
 };
 
 struct QuantizeOptions {

@@ -16,4 +16,11 @@ void report_context(const std::string& command, std::int64_t wanted, std::int64_
              std::to_string(wanted) + ": " + why + "\n");
 }
 
+void warn_of_context(const std::string& command, std::int64_t context, std::int64_t trained) {
+  if (context <= trained || trained == 0) return;
+  write_note(command + ": warning: " + std::to_string(context) +
+             " tokens of context, and the model was made for " + std::to_string(trained) +
+             ": what it writes beyond is worth little\n");
+}
+
 }  // namespace hearth::tools

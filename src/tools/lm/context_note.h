@@ -11,4 +11,7 @@ namespace hearth::tools {
 void report_context(const std::string& command, std::int64_t wanted, std::int64_t got,
                     bool is_asked, const std::string& why);
 
+// One line, as a note, where the context is longer than the one that the model was made for.
+void warn_of_context(const std::string& command, std::int64_t context, std::int64_t trained);
+
 }  // namespace hearth::tools

@@ -1,6 +1,7 @@
 #include "tools/lm/sampling_options.h"
 
 #include <charconv>
+#include <filesystem>
 #include <limits>
 #include <random>
 #include <string_view>
@@ -56,6 +57,15 @@ void add_field_option(Command& command, SamplingArguments& arguments,
   std::visit(add, field.member);
 }
 
+// Whether this is the grammar or schema itself, and not the path of its file.
+bool is_written_out(const std::string& value, bool is_schema) {
+  std::error_code ignored;
+  if (std::filesystem::exists(value, ignored)) return false;
+  const std::size_t start = value.find_first_not_of(" \t\r\n");
+  return is_schema ? start != std::string::npos && value[start] == '{'
+                   : value.find("::=") != std::string::npos;
+}
+
 bool wants_grammar(const SamplingArguments& arguments) {
   if (!arguments.grammar.empty() && !arguments.json_schema.empty()) {
     throw Error(ErrorCode::invalid_argument,
@@ -86,9 +96,10 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   command.option("--samplers", arguments.steps,
                  "The order of steps [penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;xtc;"
                  "temperature]; what is left out is not done");
-  command.option("--grammar", arguments.grammar, "File with a GBNF grammar that the text follows");
-  command.option("--json-schema", arguments.json_schema,
-                 "File with a JSON schema that the text follows");
+  command.option("--grammar,--grammar-file", arguments.grammar,
+                 "A GBNF grammar that the text follows, or a file with one");
+  command.option("-j,--json-schema,--json-schema-file", arguments.json_schema,
+                 "A JSON schema that the text follows, or a file with one");
   const Option seed =
       command.option("-s,--seed", arguments.values.seed, "Of the draws [another each time]");
   arguments.given.push_back([&arguments, seed](AskedSampling& to) {
@@ -123,13 +134,15 @@ std::shared_ptr<models::grammar::Constraint> sampling_constraint(
     const SamplingArguments& arguments, const models::Tokenizer& tokenizer) {
   if (!wants_grammar(arguments)) return nullptr;
   const bool is_schema = !arguments.json_schema.empty();
-  const std::string& path = is_schema ? arguments.json_schema : arguments.grammar;
+  const std::string& value = is_schema ? arguments.json_schema : arguments.grammar;
+  const bool is_text = is_written_out(value, is_schema);
   try {
-    const std::string text = io::read_text(path, kMaxGrammarBytes);
+    const std::string text = is_text ? value : io::read_text(value, kMaxGrammarBytes);
     const models::grammar::TokenConstraints constraints(tokenizer);
     return is_schema ? constraints.from_schema_text(text) : constraints.from_gbnf(text);
   } catch (const Error& error) {
-    throw Error(error.code(), path + ": " + error.what());
+    const std::string source = !is_text ? value : is_schema ? "--json-schema" : "--grammar";
+    throw Error(error.code(), source + ": " + error.what());
   }
 }
 

@@ -29,7 +29,7 @@ struct SamplingArguments {
   std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
   std::vector<std::string> logit_bias;
   std::int64_t mirostat = 0;
-  std::string grammar;  // files; at most one of both
+  std::string grammar;  // files or the texts themselves; at most one of both
   std::string json_schema;
   // Each takes the value of one option over where that was given; filled in by the declaration.
   std::vector<std::function<void(AskedSampling&)>> given = {};
