@@ -52,7 +52,7 @@ Activation read_activation(const Keys& keys, const Family& family) {
     known += (known.empty() ? "" : ", ") + std::string(each.name);
   }
   throw Error(ErrorCode::unsupported, keys.full(kKey) + ": another activation; got " +
-                                          quoted(name) + ", expected one of " + known);
+                                          hearth::quoted(name) + ", expected one of " + known);
 }
 
 }  // namespace hearth::models
