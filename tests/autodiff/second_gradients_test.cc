@@ -48,6 +48,11 @@ TEST_P(SecondGradients, AgreeWithFiniteDifferences) {
     for (const SampleInput& input : sample.inputs) {
       inputs.push_back(input_of(input, 11 + 7 * inputs.size()));
     }
+    // Narrow floats are too coarse for differences.
+    const auto is_narrow = [](const Array& x) {
+      return is_float(x.dtype()) && size_of(x.dtype()) < 4;
+    };
+    if (std::any_of(inputs.begin(), inputs.end(), is_narrow)) continue;
     const check::Many apply = [&](std::span<const Array> x) {
       std::vector<const Array*> pointers;
       for (const Array& array : x) pointers.push_back(&array);

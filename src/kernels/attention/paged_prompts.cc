@@ -4,6 +4,7 @@
 #include <string>
 
 #include "codegen/dialect_types.h"
+#include "codegen/entry_stub.h"
 #include "kernels/attention/paged_parts.h"
 #include "kernels/launch/occupancy.h"
 
@@ -72,6 +73,10 @@ void add_paged_prompts(StepPlan& plan, const PagedInputs& in, const StepArgument
   const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
     const PromptSizes sizes(p.d, p.dv, wide && in.is_uniform());
+    // A launch asks for memory only for arrays that could not be static.
+    const bool is_large = sizes.bytes() > in.signature.device->threadgroup_memory;
+    const std::int64_t lacking =
+        is_large ? std::max<std::int64_t>(kStaticThreadgroupBytes + 1 - sizes.bytes(), 0) : 0;
     const auto vectors = [&](int i, paged::CacheFormat format) {
       return wide ? aligned(in.arguments[i], PagedInputs::wide_bytes(format)) : in.arguments[i];
     };
@@ -91,7 +96,7 @@ void add_paged_prompts(StepPlan& plan, const PagedInputs& in, const StepArgument
         .constants(p)
         .threadgroup("uint4", "queries", sizes.query_vectors())
         .threadgroup("uint4", "stages", sizes.stage_vectors())
-        .threadgroup("int", "slots", sizes.slots())
+        .threadgroup("int", "slots", sizes.slots() + ceil_div(lacking, std::int64_t{sizeof(int)}))
         .step(plan, {static_cast<std::uint32_t>(p.tiles * p.kv_heads * p.blocks)},
               {static_cast<std::uint32_t>(kPromptThreads)}, kPromptRoom, rare);
   });
