@@ -37,6 +37,13 @@ std::string no_alias(const runtime::KernelSource& source);
 
 // The static threadgroup arrays of a CUDA kernel hold at most this many bytes.
 inline constexpr std::int64_t kStaticThreadgroupBytes = 48 * 1024;
+// What arrays of `bytes` take where every kernel has `threadgroup_memory`: a launch asks for more
+// only for arrays that could not be static.
+constexpr std::int64_t asked_array_bytes(std::int64_t bytes, std::int64_t threadgroup_memory) {
+  return bytes <= threadgroup_memory || bytes > kStaticThreadgroupBytes
+             ? bytes
+             : kStaticThreadgroupBytes + 1;
+}
 // Where a parameter's array lies in memory that a launch asks for.
 struct LargeArrays {
   std::vector<std::int64_t> offsets;  // of each threadgroup parameter

@@ -73,10 +73,8 @@ void add_paged_prompts(StepPlan& plan, const PagedInputs& in, const StepArgument
   const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
     const PromptSizes sizes(p.d, p.dv, wide && in.is_uniform());
-    // A launch asks for memory only for arrays that could not be static.
-    const bool is_large = sizes.bytes() > in.signature.device->threadgroup_memory;
     const std::int64_t lacking =
-        is_large ? std::max<std::int64_t>(kStaticThreadgroupBytes + 1 - sizes.bytes(), 0) : 0;
+        asked_array_bytes(sizes.bytes(), in.signature.device->threadgroup_memory) - sizes.bytes();
     const auto vectors = [&](int i, paged::CacheFormat format) {
       return wide ? aligned(in.arguments[i], PagedInputs::wide_bytes(format)) : in.arguments[i];
     };

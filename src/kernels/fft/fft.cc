@@ -272,11 +272,10 @@ class Steps {
       call.read(type_, "filter_re", kernel.filter->re).read(type_, "filter_im", kernel.filter->im);
     }
     const std::int64_t threads = ceil_div(group_lines * lanes, kSimdWidth) * kSimdWidth;
-    // A launch asks for memory only for arrays that could not be static.
-    std::int64_t words = memory_words(points);
-    if (words * size_of(dtype_) > signature_.device->threadgroup_memory) {
-      words = std::max(words, kStaticThreadgroupBytes / size_of(dtype_) + 1);
-    }
+    const std::int64_t size = size_of(dtype_);
+    const std::int64_t words = ceil_div(
+        asked_array_bytes(memory_words(points) * size, signature_.device->threadgroup_memory),
+        size);
     plan_->add_step(call.write(type_, "to_re", target.re)
                         .write(type_, "to_im", target.im)
                         .constants(params)
