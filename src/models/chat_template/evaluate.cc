@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/quoted.h"
+#include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
 #include "models/chat_template/slices.h"
 #include "models/chat_template/value_text.h"
