@@ -1,0 +1,158 @@
+// Chats, as OpenAI has them.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/grammar/grammar.h"
+#include "tools/serve_api.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+using check::list;
+using check::member;
+using check::text;
+
+class ServeChat : public ServeApi {};
+
+const char* const kTool =
+    R"("tools": [{"type": "function", "function": {"name": "add", "parameters": {
+         "type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"],
+         "$defs": {"n": {"type": "integer"}}}}}])";
+
+TEST_F(ServeChat, AChatIsAnObjectAsOpenAiHasIt) {
+  for (const char* path : {"/v1/chat/completions", "/chat/completions"}) {
+    const JsonValue answer = document(path, chat(R"("model": "mine", "seed": 3)"));
+    EXPECT_EQ(text(answer, "object"), "chat.completion");
+    EXPECT_EQ(text(answer, "model"), "mine");
+    EXPECT_TRUE(text(answer, "id").starts_with("chatcmpl-"));
+    EXPECT_EQ(text(message(answer), "content"), "Hello!");
+    EXPECT_EQ(text(message(answer), "role"), "assistant");
+    EXPECT_EQ(text(first_choice(answer), "finish_reason"), "stop");
+    EXPECT_EQ(json_text(*member(answer, "usage")),
+              R"({"prompt_tokens":21,"completion_tokens":6,"total_tokens":27,)"
+              R"("prompt_tokens_details":{"cached_tokens":3}})");
+  }
+  // <|im_start|> is one token of the template; "user\nhi" are bytes.
+  const auto requests = model_->requests();
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(model_->tokenizer().decode(requests[0].tokens, {.show_special = true}),
+            "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(requests[0].sampling.seed, 3u);
+}
+
+TEST_F(ServeChat, WhatUsersWriteIsNoControlToken) {
+  document("/v1/chat/completions", chat("", "<|im_end|>"));
+  const auto tokens = model_->requests().at(0).tokens;
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), 4), 1);
+}
+
+TEST_F(ServeChat, SeveralAnswersHaveSeedsOfTheirOwn) {
+  const JsonValue answer = document("/v1/chat/completions", chat(R"("n": 3, "seed": 10)"));
+  EXPECT_EQ(list(answer, "choices").size(), 3u);
+  EXPECT_EQ(*member(*member(answer, "usage"), "completion_tokens"), JsonValue(std::int64_t{18}));
+  std::vector<std::uint64_t> seeds;
+  for (const auto& request : model_->requests()) seeds.push_back(request.sampling.seed);
+  EXPECT_EQ(seeds, (std::vector<std::uint64_t>{10, 11, 12}));
+}
+
+TEST_F(ServeChat, AStreamHasTheRoleThenTextThenItsEnd) {
+  model_->says = [](const auto&) { return std::string("h\xc3\xa9llo"); };
+  const auto all = chunks("/v1/chat/completions",
+                          chat(R"("stream": true, "stream_options": {"include_usage": true})"));
+  ASSERT_GE(all.size(), 4u);
+  std::string content;
+  for (const JsonValue& chunk : all) {
+    EXPECT_EQ(text(chunk, "object"), "chat.completion.chunk");
+    EXPECT_EQ(text(chunk, "id"), text(all[0], "id"));
+    for (const JsonValue& choice : list(chunk, "choices")) {
+      if (const JsonValue* added = member(*member(choice, "delta"), "content")) {
+        content += std::get<std::string>(*added);
+      }
+    }
+  }
+  EXPECT_EQ(content, "h\xc3\xa9llo");
+  EXPECT_EQ(json_text(*member(first_choice(all[0]), "delta")),
+            R"({"role":"assistant","content":""})");
+  const JsonValue& last = all[all.size() - 2];
+  EXPECT_EQ(json_text(*member(first_choice(last), "delta")), "{}");
+  EXPECT_EQ(text(first_choice(last), "finish_reason"), "stop");
+  EXPECT_EQ(*member(last, "usage"), JsonValue(nullptr));
+  EXPECT_TRUE(list(all.back(), "choices").empty());
+  EXPECT_EQ(*member(*member(all.back(), "usage"), "completion_tokens"), JsonValue(std::int64_t{6}));
+  EXPECT_EQ(member(chunks("/v1/chat/completions", chat(R"("stream": true)")).back(), "usage"),
+            nullptr);
+}
+
+TEST_F(ServeChat, ReasoningIsToldApart) {
+  model_->says = [](const auto&) { return std::string("<think>\nwell\n</think>\n\nyes"); };
+  const JsonValue answer = document("/v1/chat/completions", chat());
+  EXPECT_EQ(text(message(answer), "content"), "yes");
+  EXPECT_EQ(text(message(answer), "reasoning_content"), "well");
+  model_->says = [](const auto&) { return std::string("hm</think>no"); };
+  const JsonValue opened =
+      document("/v1/chat/completions", chat(R"("chat_template_kwargs": {"think": true})"));
+  EXPECT_EQ(text(message(opened), "content"), "no");
+  EXPECT_EQ(text(message(opened), "reasoning_content"), "hm");
+}
+
+TEST_F(ServeChat, ToolsThatTheModelMayCall) {
+  model_->says = [](const auto&) {
+    return std::string(
+        "Let me see.\n<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1}}\n</tool_call>\n"
+        "<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 2}}</tool_call>");
+  };
+  const JsonValue answer = document("/v1/chat/completions", chat(kTool));
+  EXPECT_EQ(text(first_choice(answer), "finish_reason"), "tool_calls");
+  EXPECT_EQ(text(message(answer), "content"), "Let me see.");
+  const JsonArray& calls = list(message(answer), "tool_calls");
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(text(*member(calls[1], "function"), "name"), "add");
+  EXPECT_EQ(text(*member(calls[1], "function"), "arguments"), R"({"a":2})");
+  EXPECT_NE(text(calls[0], "id"), text(calls[1], "id"));
+  const std::string one = std::string(kTool) + R"(, "parallel_tool_calls": false)";
+  EXPECT_EQ(list(message(document("/v1/chat/completions", chat(one))), "tool_calls").size(), 1u);
+  const std::string none = std::string(kTool) + R"(, "tool_choice": "none")";
+  const JsonValue plain = document("/v1/chat/completions", chat(none));
+  EXPECT_EQ(member(message(plain), "tool_calls"), nullptr);
+  const auto tokens = model_->requests().back().tokens;
+  EXPECT_EQ(model_->tokenizer().decode(tokens).find("tools:"), std::string::npos);
+}
+
+TEST_F(ServeChat, CallsThatAreRequiredAreHeldByAGrammar) {
+  model_->says = [](const auto&) { return std::string(R"({"name":"add","arguments":{"a":41}})"); };
+  for (const char* choice :
+       {R"("required")", R"({"type": "function", "function": {"name": "add"}})"}) {
+    const std::string fields = std::string(kTool) + R"(, "tool_choice": )" + choice;
+    const JsonValue answer = document("/v1/chat/completions", chat(fields));
+    EXPECT_EQ(text(first_choice(answer), "finish_reason"), "tool_calls");
+    EXPECT_EQ(*member(message(answer), "content"), JsonValue(nullptr));
+    const JsonValue& call = list(message(answer), "tool_calls").at(0);
+    EXPECT_EQ(text(*member(call, "function"), "arguments"), R"({"a":41})");
+    models::grammar::GrammarMatcher matcher(model_->requests().back().constraint);
+    EXPECT_FALSE(matcher.accept_text(R"({"name": "sub")"));
+    EXPECT_FALSE(matcher.accept_text(R"({"name": "add", "arguments": {"a": "1")"));
+    EXPECT_TRUE(matcher.accept_text(R"({"name": "add", "arguments": {"a": 1}})"));
+    EXPECT_TRUE(matcher.may_end());
+  }
+  const auto all =
+      chunks("/v1/chat/completions",
+             chat(std::string(kTool) + R"(, "tool_choice": "required", "stream": true)"));
+  std::string arguments, name;
+  for (const JsonValue& chunk : all) {
+    const JsonValue* calls = member(*member(first_choice(chunk), "delta"), "tool_calls");
+    if (calls == nullptr) continue;
+    const JsonValue& call = std::get<JsonArray>(*calls).at(0);
+    EXPECT_EQ(*member(call, "index"), JsonValue(std::int64_t{0}));
+    if (member(*member(call, "function"), "name")) name += text(*member(call, "function"), "name");
+    arguments += text(*member(call, "function"), "arguments");
+  }
+  EXPECT_EQ(name, "add");
+  EXPECT_EQ(arguments, R"({"a":41})");
+  EXPECT_EQ(text(first_choice(all.back()), "finish_reason"), "tool_calls");
+}
+
+}  // namespace
+}  // namespace hearth::tools::serve

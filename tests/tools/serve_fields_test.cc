@@ -1,0 +1,209 @@
+// The fields that requests share, and bodies that are none.
+#include <limits>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/grammar/grammar.h"
+#include "models/sampling/sampling_fields.h"
+#include "tools/serve_api.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+using check::member;
+using check::text;
+
+class ServeFields : public ServeApi {};
+
+TEST_F(ServeFields, OptionsReachTheModel) {
+  document("/v1/chat/completions",
+           chat(R"("temperature": 0.5, "top_p": 0.9, "top_k": 7, "min_p": 0.1, "typical_p": 0.8,
+                   "presence_penalty": 1, "frequency_penalty": -1.5, "repeat_penalty": 1.2,
+                   "logit_bias": {"5": 2, "6": -100, "7": false}, "stop": ["x", "yz"],
+                   "max_completion_tokens": 4, "max_tokens": 9, "ignore_eos": true)"));
+  const models::GenerationRequest request = model_->requests().at(0);
+  EXPECT_EQ(request.most_tokens, 4);
+  EXPECT_EQ(request.stops, (std::vector<std::string>{"x", "yz"}));
+  EXPECT_TRUE(request.ignores_end);
+  EXPECT_EQ(request.sampling.temperature, 0.5);
+  EXPECT_EQ(request.sampling.top_p, 0.9);
+  EXPECT_EQ(request.sampling.top_k, 7);
+  EXPECT_EQ(request.sampling.min_p, 0.1);
+  EXPECT_EQ(request.sampling.typical_p, 0.8);
+  EXPECT_EQ(request.sampling.presence_penalty, 1);
+  EXPECT_EQ(request.sampling.frequency_penalty, -1.5);
+  EXPECT_EQ(request.sampling.repetition_penalty, 1.2);
+  ASSERT_EQ(request.sampling.logit_bias.size(), 3u);
+  EXPECT_EQ(request.sampling.logit_bias[0].value, 2);
+  EXPECT_EQ(request.sampling.logit_bias[1].value, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(request.sampling.logit_bias[2].value, -std::numeric_limits<float>::infinity());
+}
+
+TEST_F(ServeFields, EveryFieldOfSamplingIsAFieldOfRequests) {
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    const double value = field.high - field.low > 2 ? field.low + 2 : 0.75;
+    const std::string member(field.request);
+    document("/v1/chat/completions", chat(json_text(member) + ": " + json_text(JsonValue(value))));
+    const models::SamplingOptions sampling = model_->requests().back().sampling;
+    std::visit([&](auto at) { EXPECT_EQ(static_cast<double>(sampling.*at), value) << member; },
+               field.member);
+    const JsonValue refused =
+        refusal("/v1/chat/completions", chat(json_text(member) + ": " + json_text(field.high + 1)));
+    EXPECT_EQ(text(refused, "param"), member);
+  }
+}
+
+TEST_F(ServeFields, WrongFieldsAreNamed) {
+  const struct {
+    const char* fields;
+    const char* param;
+  } cases[] = {
+      {R"("temperature": "hot")", "temperature"},
+      {R"("temperature": -1)", "temperature"},
+      {R"("n": 17)", "n"},
+      {R"("n": 1.5)", "n"},
+      {R"("max_tokens": 0)", "max_tokens"},
+      {R"("max_tokens": 18446744073709551615)", "max_tokens"},
+      {R"("stop": 5)", "stop"},
+      {R"("stop": [""])", "stop"},
+      {R"("stop": ["1","2","3","4","5","6","7","8","9","a","b","c","d","e","f","g","h"])", "stop"},
+      {R"("logit_bias": {"x": 1})", "logit_bias"},
+      {R"("logit_bias": {"262": 1})", "logit_bias"},
+      {R"("logit_bias": {"1": 101})", "logit_bias"},
+      {R"("logit_bias": {"1": true})", "logit_bias"},
+      {R"("top_logprobs": 2)", "top_logprobs"},
+      {R"("logprobs": true, "top_logprobs": 21)", "top_logprobs"},
+      {R"("stream": 1)", "stream"},
+      {R"("stream_options": {"include_usage": "no"})", "stream_options.include_usage"},
+      {R"("response_format": {"type": "xml"})", "response_format.type"},
+      {R"("response_format": {"type": "json_schema"})", "response_format.json_schema"},
+      {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "no"}}})",
+       "response_format"},
+      {R"("grammar": "root ::= nothing")", "grammar"},
+      {R"("json_schema": {"type": "no"})", "json_schema"},
+      {R"("guided_json": "{")", "guided_json"},
+      {R"("json_schema": {}, "guided_json": {})", "guided_json"},
+      {R"("json_schema": {}, "grammar": "root ::= [a]")", "json_schema"},
+      {R"("guided_regex": "a+")", "guided_regex"},
+      {R"("guided_grammar": "root ::= [a]")", "guided_grammar"},
+      {R"("guided_choice": ["a", "b"])", "guided_choice"},
+      {R"("n_probs": 3)", "n_probs"},
+      {R"("tools": [{"type": "function", "function": {"name": "a b"}}])", "tools[0].function.name"},
+      {R"("tool_choice": "required")", "tool_choice"},
+      {R"("tool_choice": "always")", "tool_choice"},
+      {R"("chat_template_kwargs": [])", "chat_template_kwargs"},
+      {R"("functions": [{"name": "f"}])", "functions"},
+      {R"("function_call": "auto")", "function_call"},
+      {R"("modalities": ["text", "audio"])", "modalities"},
+      {R"("audio": {"voice": "a"})", "audio"},
+      {R"("web_search_options": {})", "web_search_options"},
+      {R"("messages": [])", "messages"},
+      {R"("messages": [{"role": "robot", "content": ""}])", "messages[0].role"},
+      {R"("messages": [{"role": "user"}])", "messages[0].content"},
+      {R"("messages": [{"role": "user", "content": [{"type": "image_url"}]}])",
+       "messages[0].content"},
+      {R"("messages": [{"role": "user", "content": 5}])", "messages[0].content"},
+  };
+  for (const auto& each : cases) {
+    SCOPED_TRACE(each.fields);
+    // Of members with one name the last counts.
+    const JsonValue error = refusal("/v1/chat/completions", chat(each.fields));
+    EXPECT_EQ(text(error, "type"), "invalid_request_error");
+    EXPECT_EQ(*member(error, "param"), JsonValue(each.param));
+    EXPECT_FALSE(text(error, "message").empty());
+    EXPECT_NE(member(error, "code"), nullptr);
+  }
+  EXPECT_TRUE(model_->requests().empty());
+  document(
+      "/v1/chat/completions",
+      chat(
+          R"("seed": null, "unknown": {"x": [1]}, "user": 7, "modalities": ["text"], "store": false)"));
+}
+
+TEST_F(ServeFields, LimitsHaveSeveralNames) {
+  for (const char* fields :
+       {R"("max_tokens": -1)", R"("n_predict": -1)", R"("max_tokens": null)"}) {
+    document("/v1/completions", R"({"prompt": "a", )" + std::string(fields) + "}");
+    EXPECT_EQ(model_->requests().back().most_tokens, 1000) << fields;
+  }
+  document("/v1/completions", R"({"prompt": "a", "n_predict": 2})");
+  EXPECT_EQ(model_->requests().back().most_tokens, 2);
+  document("/v1/chat/completions", chat(R"("max_tokens": -1)"));
+  EXPECT_EQ(model_->requests().back().most_tokens, 1000);
+  for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"}) {
+    const std::string field = "\"" + std::string(name) + "\": ";
+    EXPECT_EQ(text(refusal("/v1/chat/completions", chat(field + "0")), "param"), name);
+    EXPECT_EQ(text(refusal("/v1/chat/completions", chat(field + "-2")), "param"), name);
+  }
+}
+
+TEST_F(ServeFields, FormatsAreGrammars) {
+  const auto matcher = [&](const std::string& fields) {
+    document("/v1/chat/completions", chat(fields));
+    return models::grammar::GrammarMatcher(model_->requests().back().constraint);
+  };
+  auto any = matcher(R"("response_format": {"type": "json_object"})");
+  EXPECT_FALSE(any.accept_text("["));
+  EXPECT_TRUE(any.accept_text(R"({"x": [1, null]})"));
+  auto schema = matcher(R"("response_format": {"type": "json_schema", "json_schema":
+      {"name": "s", "strict": true, "schema": {"enum": ["yes", "no"]}}})");
+  EXPECT_TRUE(schema.accept_text("\"no\""));
+  auto gbnf = matcher(R"("grammar": "root ::= [0-9]{2}")");
+  EXPECT_FALSE(gbnf.accept_text("a"));
+  EXPECT_TRUE(gbnf.accept_text("42"));
+  for (const char* field :
+       {R"("json_schema": {"enum": ["yes", "no"]})", R"("guided_json": {"enum": ["yes", "no"]})",
+        R"("guided_json": "{\"enum\": [\"yes\", \"no\"]}")"}) {
+    auto other = matcher(field);
+    EXPECT_TRUE(other.accept_text("\"no\"")) << field;
+    EXPECT_FALSE(matcher(field).accept_text("n")) << field;
+  }
+  document("/v1/chat/completions", chat(R"("response_format": {"type": "text"})"));
+  EXPECT_EQ(model_->requests().back().constraint, nullptr);
+}
+
+TEST_F(ServeFields, GrammarsThatAllowNoTextAreRefused) {
+  for (const char* gbnf : {"root ::= []", "root ::= <[99999999]>", R"(root ::= \"a\" root)"}) {
+    const JsonValue error =
+        refusal("/v1/chat/completions", chat("\"grammar\": \"" + std::string(gbnf) + "\""));
+    EXPECT_EQ(text(error, "param"), "grammar");
+  }
+  const JsonValue error = refusal("/v1/chat/completions",
+                                  chat(R"("response_format": {"type": "json_schema", "json_schema":
+      {"name": "s", "schema": {"type": "object", "properties": {"a": {"$ref": "#"}},
+       "required": ["a"]}}})"));
+  EXPECT_EQ(text(error, "param"), "response_format");
+}
+
+TEST_F(ServeFields, BodiesThatNobodyVouchesFor) {
+  const std::string deep = std::string(100, '[') + std::string(100, ']');
+  std::string many = "[0";
+  for (int i = 0; i < 1 << 20; ++i) many += ",0";
+  many += "]";
+  for (const std::string& body :
+       {std::string(), std::string("{"), std::string("[]"), std::string("\xff\xfe"),
+        std::string("{\"messages\": \"\xc3\"}"), R"({"messages": )" + deep + "}",
+        R"({"messages": )" + many + "}", std::string("{\"a\": \"\\ud800\"}"),
+        std::string("{\"messages\": 1e999}")}) {
+    for (const char* path : {"/v1/chat/completions", "/v1/completions", "/v1/embeddings",
+                             "/tokenize", "/detokenize"}) {
+      refusal(path, body);
+    }
+  }
+}
+
+// Bytes count by --max-body alone; of what they hold, only values do.
+TEST_F(ServeFields, LargeBodiesThatAreLegalPass) {
+  const std::string spaces(std::size_t{6} << 20, ' ');
+  const std::string body = R"({"messages": [{"role": "user",)" + spaces + R"("content": "hi"}],)" +
+                           spaces + R"("user": ")" + std::string(std::size_t{2} << 20, ',') + "\"" +
+                           spaces + "}\n";
+  EXPECT_EQ(text(message(document("/v1/chat/completions", body)), "content"), "Hello!");
+  std::string numbers = "[0";
+  for (int i = 0; i < 500'000; ++i) numbers += ", 1";
+  document("/v1/chat/completions", chat("\"metadata\": {\"x\": " + numbers + "]}"));
+}
+
+}  // namespace
+}  // namespace hearth::tools::serve
