@@ -46,11 +46,13 @@ std::int64_t context_of(const BenchModelArguments& arguments) {
 models::ModelContents contents_of(const BenchModelArguments& arguments, Device device) {
   constexpr std::int64_t kLeastContext = 4096;
   if (!arguments.model.path.empty()) return models::read_model_contents(arguments.model.path);
-  return {
-      random_model(model_shape(arguments.shape), models::quantize_type_from_name(arguments.type),
-                   std::max(context_of(arguments), kLeastContext), device),
-      models::FileKind::gguf,
-      {}};
+  models::QuantizeType type = models::quantize_type_from_name(arguments.type);
+  // The name of a dtype measures that dtype; the other names are mixes.
+  if (name(type.dtype) == arguments.type) type.mix = models::QuantizeMix::none;
+  return {random_model(model_shape(arguments.shape), type,
+                       std::max(context_of(arguments), kLeastContext), device),
+          models::FileKind::gguf,
+          {}};
 }
 
 BenchedModel model_to_bench(const BenchModelArguments& arguments, Device device, DType compute) {
@@ -134,7 +136,8 @@ void add_bench_model(CommandLine& line) {
   command.option("--shape", arguments->shape, "Random weights of a well-known model's sizes")
       .one_of(model_shape_names());
   command
-      .option("--type", arguments->type, "Of the weights of --shape, as `hearth quantize` has it")
+      .option("--type", arguments->type,
+              "Of the weights of --shape: one dtype for all, or a mix of `hearth quantize`")
       .lower_case()
       .one_of(models::quantize_type_names())
       .show_default();

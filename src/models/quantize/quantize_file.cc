@@ -22,17 +22,6 @@ namespace {
 
 constexpr std::int64_t kQuantizationVersion = 2;  // of the formats of blocks, as ggml counts
 
-std::int64_t layers_of(const NamedArrays& tensors) {
-  std::int64_t layers = 0;
-  for (const NamedArray& tensor : tensors) layers = std::max(layers, 1 + layer_of(tensor.name));
-  return layers;
-}
-
-bool has_tensor(const NamedArrays& tensors, std::string_view name) {
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [&](const NamedArray& each) { return each.name == name; });
-}
-
 // [in], or [experts, in] as a weight of rank 3 has them: what quantize() takes for each row.
 Array weights_of(const NamedArray& tensor, const std::vector<float>& mean) {
   const Shape& shape = tensor.array.shape();
@@ -120,8 +109,6 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
 std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
                                            const QuantizeOptions& options) {
   require_own(options.importance, contents.arrays);
-  const std::int64_t layers = layers_of(contents.arrays);
-  const bool has_output = has_tensor(contents.arrays, "output.weight");
   std::optional<LoadedAdapters> adapters;
   if (!options.adapters.empty()) {
     const LanguageConfig config = read_config(contents.metadata, FileKind::gguf);
@@ -132,14 +119,15 @@ std::vector<std::string> quantize_contents(GgufContents contents, const std::str
   std::vector<Pairs> pairs;
   for (const NamedArray& each : contents.arrays) pairs.push_back(pairs_of(each, find));
   if (adapters) adapters->require_used();
-  std::vector<io::GgufTensor> tensors;
+  std::vector<TypedTensor> given;
   for (const auto& [name, array] : contents.arrays) {
-    const DType given = array.dtype();
-    const bool is_real = is_float(given) || is_packed(given);
-    const DType dtype =
-        is_real ? quantized_dtype(options.type, name, array.shape(), given, layers, has_output)
-                : given;
-    tensors.push_back({name, dtype, array.shape()});
+    given.push_back({name, array.shape(), array.dtype()});
+  }
+  const std::vector<DType> dtypes = quantized_dtypes(
+      options.type, given, mixed_model(contents.metadata, given, !options.importance.empty()));
+  std::vector<io::GgufTensor> tensors;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    tensors.push_back({given[i].name, dtypes[i], given[i].shape});
   }
   GgufMetadata& metadata = contents.metadata;
   const bool says_type = metadata.contains("general.file_type");

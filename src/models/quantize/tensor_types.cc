@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <map>
 #include <span>
 
 #include "hearth/error.h"
@@ -9,8 +11,7 @@
 namespace hearth::models {
 namespace {
 
-constexpr QuantizeMix kSmall = QuantizeMix::small, kMedium = QuantizeMix::medium,
-                      kLarge = QuantizeMix::large;
+using Mix = QuantizeMix;
 
 // The numbers of llama.cpp's files.
 struct NamedType {
@@ -20,41 +21,47 @@ struct NamedType {
 };
 constexpr NamedType kTypes[] = {
     {"keep", {.is_kept = true}, -1},
+    {"copy", {.is_kept = true}, -1},
     {"f32", {DType::f32}, 0},
     {"f16", {DType::f16}, 1},
     {"bf16", {DType::bf16}, 32},
-    {"q1_0", {DType::q1_0}, -1},
-    {"q2_0", {DType::q2_0}, -1},
-    {"q4_0", {DType::q4_0}, 2},
-    {"q4_1", {DType::q4_1}, 3},
-    {"q5_0", {DType::q5_0}, 8},
-    {"q5_1", {DType::q5_1}, 9},
+    {"q1_0", {DType::q1_0, Mix::plain}, 40},
+    {"q2_0", {DType::q2_0, Mix::ternary}, 41},
+    {"q4_0", {DType::q4_0, Mix::q4_0}, 2},
+    {"q4_1", {DType::q4_1, Mix::plain}, 3},
+    {"q5_0", {DType::q5_0, Mix::q5_0}, 8},
+    {"q5_1", {DType::q5_1, Mix::plain}, 9},
     {"q8_0", {DType::q8_0}, 7},
-    {"q2_k", {DType::q2_k}, 10},
-    {"q3_k", {DType::q3_k}, 11},
-    {"q3_k_s", {DType::q3_k, kSmall}, 11},
-    {"q3_k_m", {DType::q3_k, kMedium}, 12},
-    {"q3_k_l", {DType::q3_k, kLarge}, 13},
-    {"q4_k", {DType::q4_k}, 14},
-    {"q4_k_s", {DType::q4_k, kSmall}, 14},
-    {"q4_k_m", {DType::q4_k, kMedium}, 15},
-    {"q5_k", {DType::q5_k}, 16},
-    {"q5_k_s", {DType::q5_k, kSmall}, 16},
-    {"q5_k_m", {DType::q5_k, kMedium}, 17},
-    {"q6_k", {DType::q6_k}, 18},
-    {"iq1_s", {DType::iq1_s}, 24},
-    {"iq1_m", {DType::iq1_m}, 31},
-    {"iq2_xxs", {DType::iq2_xxs}, 19},
-    {"iq2_xs", {DType::iq2_xs}, 20},
-    {"iq2_s", {DType::iq2_s}, 28},
-    {"iq3_xxs", {DType::iq3_xxs}, 23},
-    {"iq3_s", {DType::iq3_s}, 26},
-    {"iq4_nl", {DType::iq4_nl}, 25},
-    {"iq4_xs", {DType::iq4_xs}, 30},
+    {"q2_k", {DType::q2_k, Mix::q2_k}, 10},
+    {"q2_k_s", {DType::q2_k, Mix::q2_k_s}, 21},
+    {"q3_k_s", {DType::q3_k, Mix::q3_k_s}, 11},
+    {"q3_k_m", {DType::q3_k, Mix::q3_k_m}, 12},
+    {"q3_k", {DType::q3_k, Mix::q3_k_m}, 12},
+    {"q3_k_l", {DType::q3_k, Mix::q3_k_l}, 13},
+    {"q4_k_s", {DType::q4_k, Mix::q4_k_s}, 14},
+    {"q4_k_m", {DType::q4_k, Mix::q4_k_m}, 15},
+    {"q4_k", {DType::q4_k, Mix::q4_k_m}, 15},
+    {"q5_k_s", {DType::q5_k, Mix::q5_k_s}, 16},
+    {"q5_k_m", {DType::q5_k, Mix::q5_k_m}, 17},
+    {"q5_k", {DType::q5_k, Mix::q5_k_m}, 17},
+    {"q6_k", {DType::q6_k, Mix::plain}, 18},
+    {"iq1_s", {DType::iq1_s, Mix::iq1_s}, 24},
+    {"iq1_m", {DType::iq1_m, Mix::iq1_m}, 31},
+    {"iq2_xxs", {DType::iq2_xxs, Mix::iq2_xxs}, 19},
+    {"iq2_xs", {DType::iq2_xs, Mix::iq2_xs}, 20},
+    {"iq2_s", {DType::iq2_s, Mix::iq2_s}, 28},
+    {"iq2_m", {DType::iq2_s, Mix::iq2_m}, 29},
+    {"iq3_xxs", {DType::iq3_xxs, Mix::iq3_xxs}, 23},
+    {"iq3_xs", {DType::iq3_s, Mix::iq3_xs}, 22},
+    {"iq3_s", {DType::iq3_s, Mix::iq3_s}, 26},
+    {"iq3_m", {DType::iq3_s, Mix::iq3_m}, 27},
+    {"iq4_nl", {DType::iq4_nl, Mix::iq4_nl}, 25},
+    {"iq4_xs", {DType::iq4_xs, Mix::iq4_xs}, 30},
     {"mxfp4", {DType::mxfp4}, -1},
-    {"nvfp4", {DType::nvfp4}, -1},
-    {"tq1_0", {DType::tq1_0}, 36},
-    {"tq2_0", {DType::tq2_0}, 37},
+    {"mxfp4_moe", {DType::mxfp4, Mix::mxfp4_moe}, 38},
+    {"nvfp4", {DType::nvfp4}, 39},
+    {"tq1_0", {DType::tq1_0, Mix::ternary}, 36},
+    {"tq2_0", {DType::tq2_0, Mix::ternary}, 37},
 };
 
 bool ends_with(std::string_view name, std::string_view end) { return name.ends_with(end); }
@@ -67,75 +74,14 @@ bool ends_with_any(std::string_view name, std::span<const std::string_view> endi
 }  // namespace
 
 bool is_matrix(std::string_view name, const Shape& shape) {
-  constexpr std::string_view kKept[] = {"_norm.weight",         "ffn_gate_inp.weight",
-                                        "position_embd.weight", "token_types.weight",
-                                        "ssm_conv1d.weight",    "ffn_gate_inp_shexp.weight"};
+  constexpr std::string_view kKept[] = {"_norm.weight",          "ffn_gate_inp.weight",
+                                        "position_embd.weight",  "token_types.weight",
+                                        "ssm_conv1d.weight",     "ffn_gate_inp_shexp.weight",
+                                        "shortconv.conv.weight", "per_layer_model_proj.weight"};
   return shape.rank() >= 2 && ends_with(name, ".weight") && !ends_with_any(name, kKept);
 }
 
 namespace {
-
-// The layers in which a matrix gets more bits, of all those of a model.
-enum class Where : std::uint8_t { all, first_two, first_four, sixteenth, eighth, sensitive };
-
-bool is_in(Where where, std::int64_t layer, std::int64_t layers) {
-  const std::int64_t eighth = layers / 8;
-  switch (where) {
-    case Where::all:
-      return true;
-    case Where::first_two:
-      return layer < 2;
-    case Where::first_four:
-      return layer < 4;
-    case Where::sixteenth:
-      return layer < layers / 16;
-    case Where::eighth:
-      return layer < eighth;
-    case Where::sensitive:  // near both ends, and every third of the others: they cost a model most
-      return layer < eighth || layer >= 7 * eighth || (layer - eighth) % 3 == 2;
-  }
-  return false;
-}
-
-// What the mixes of llama.cpp give to which matrices; of several lines the first that fits counts.
-struct Upgrade {
-  DType of;
-  QuantizeMix mix;
-  std::string_view ending;
-  Where where;
-  DType to;
-};
-constexpr Upgrade kUpgrades[] = {
-    {DType::q3_k, kMedium, "attn_v.weight", Where::first_two, DType::q5_k},
-    {DType::q3_k, kMedium, "attn_v.weight", Where::all, DType::q4_k},
-    {DType::q3_k, kMedium, "ffn_down.weight", Where::sixteenth, DType::q5_k},
-    {DType::q3_k, kMedium, "ffn_down.weight", Where::all, DType::q4_k},
-    {DType::q3_k, kMedium, "attn_output.weight", Where::all, DType::q4_k},
-    {DType::q3_k, kMedium, "attn_qkv.weight", Where::all, DType::q4_k},
-    {DType::q3_k, kLarge, "attn_v.weight", Where::all, DType::q5_k},
-    {DType::q3_k, kLarge, "ffn_down.weight", Where::all, DType::q5_k},
-    {DType::q3_k, kLarge, "attn_output.weight", Where::all, DType::q5_k},
-    {DType::q3_k, kLarge, "attn_qkv.weight", Where::all, DType::q4_k},
-    {DType::q4_k, kSmall, "attn_v.weight", Where::first_four, DType::q5_k},
-    {DType::q4_k, kSmall, "ffn_down.weight", Where::eighth, DType::q5_k},
-    {DType::q4_k, kMedium, "attn_v.weight", Where::sensitive, DType::q6_k},
-    {DType::q4_k, kMedium, "ffn_down.weight", Where::sensitive, DType::q6_k},
-    {DType::q4_k, kMedium, "attn_qkv.weight", Where::all, DType::q5_k},
-    {DType::q5_k, kMedium, "attn_v.weight", Where::sensitive, DType::q6_k},
-    {DType::q5_k, kMedium, "ffn_down.weight", Where::sensitive, DType::q6_k},
-    {DType::q5_k, kMedium, "attn_qkv.weight", Where::all, DType::q6_k},
-};
-
-DType mixed_dtype(const QuantizeType& type, std::string_view name, std::int64_t layers) {
-  const std::int64_t layer = layer_of(name);
-  for (const Upgrade& each : kUpgrades) {
-    if (each.of == type.dtype && each.mix == type.mix && ends_with(name, each.ending) &&
-        is_in(each.where, layer, layers)) {
-      return each.to;
-    }
-  }
-  return type.dtype;
-}
 
 double bits_of(DType dtype) {
   return 8.0 * static_cast<double>(size_of(dtype)) / static_cast<double>(block_of(dtype));
@@ -150,9 +96,12 @@ DType with_small_blocks(DType dtype) {
       return DType::q5_1;
     case DType::q6_k:
       return DType::q8_0;
-    case DType::nvfp4:
+    case DType::q2_k:
+    case DType::q3_k:
+    case DType::tq1_0:
+    case DType::tq2_0:
     case DType::q2_0:
-    case DType::q1_0:
+      return DType::q4_0;
     default:
       return DType::iq4_nl;
   }
@@ -186,13 +135,13 @@ bool needs_importance(DType dtype) {
 }
 
 std::int64_t file_type_of(const QuantizeType& type) {
+  std::int64_t nearest = -1;
   for (const NamedType& each : kTypes) {
-    if (each.type.dtype == type.dtype && each.type.mix == type.mix &&
-        each.type.is_kept == type.is_kept) {
-      return each.file_type;
-    }
+    if (each.type.dtype != type.dtype || each.type.is_kept != type.is_kept) continue;
+    if (each.type.mix == type.mix) return each.file_type;
+    if (nearest < 0) nearest = each.file_type;
   }
-  return -1;
+  return nearest;
 }
 
 std::int64_t layer_of(std::string_view name) {
@@ -203,18 +152,86 @@ std::int64_t layer_of(std::string_view name) {
   return layer;
 }
 
-DType quantized_dtype(const QuantizeType& type, std::string_view name, const Shape& shape,
-                      DType given, std::int64_t layers, bool has_output) {
-  if (type.is_kept || !is_matrix(name, shape)) return given;
+namespace {
+
+DType dtype_of_matrix(const QuantizeType& type, const TypedTensor& tensor,
+                      const MixedMatrix& matrix, const MixedModel& model) {
   DType dtype = type.dtype;
-  const bool is_output = name == "output.weight" || (!has_output && name == "token_embd.weight");
+  const std::int64_t in = tensor.shape.back();
   if (is_packed(dtype) && !type.is_pure) {
-    dtype = mixed_dtype(type, name, layers);
-    if (is_output && bits_of(dtype) < bits_of(DType::q6_k)) dtype = DType::q6_k;
+    const bool has_blocks = in % block_of(dtype) == 0;
+    dtype = mixed_dtype(type.mix, dtype, matrix, model);
+    if (matrix.role == MatrixRole::output) {
+      if (type.mix == Mix::none && bits_of(dtype) < bits_of(DType::q6_k)) dtype = DType::q6_k;
+      if (!has_blocks) dtype = DType::q8_0;
+    }
   }
-  const std::int64_t in = shape.back();
   if (in % block_of(dtype) != 0) dtype = with_small_blocks(dtype);
-  return in % block_of(dtype) == 0 ? dtype : given;
+  return in % block_of(dtype) == 0 ? dtype : tensor.dtype;
+}
+
+// A number of the model's family, of the first layer where each has its own; `otherwise` where the
+// file does not say.
+std::int64_t number_of(const GgufMetadata& metadata, const std::string& name,
+                       std::int64_t otherwise) {
+  const std::string key = metadata.as_text("general.architecture", "") + "." + name;
+  const GgufValue* value = metadata.find(key);
+  if (value == nullptr) return otherwise;
+  if (!value->is_array()) return value->as_int(key);
+  const std::vector<std::int64_t> of_layers = value->as_ints(key);
+  return of_layers.empty() ? otherwise : of_layers.front();
+}
+
+}  // namespace
+
+MixedModel mixed_model(const GgufMetadata& metadata, const std::vector<TypedTensor>& tensors,
+                       bool has_importance) {
+  MixedModel model{.experts = number_of(metadata, "expert_count", 0),
+                   .has_importance = has_importance};
+  for (const TypedTensor& each : tensors) {
+    model.layers = std::max(model.layers, 1 + layer_of(each.name));
+    if (each.name == "output.weight") model.has_output = true;
+  }
+  const std::int64_t heads = number_of(metadata, "attention.head_count", 1);
+  const std::int64_t shared = number_of(metadata, "attention.head_count_kv", heads);
+  model.heads_together = shared > 0 ? heads / shared : 0;
+  const std::string family = metadata.as_text("general.architecture", "");
+  model.has_few_values =
+      model.layers == 80 && ((family == "llama" && heads != shared) || family == "qwen2");
+  return model;
+}
+
+std::vector<DType> quantized_dtypes(const QuantizeType& type,
+                                    const std::vector<TypedTensor>& tensors,
+                                    const MixedModel& model) {
+  std::vector<DType> dtypes;
+  std::vector<std::size_t> order(tensors.size());
+  std::map<MatrixRole, std::int64_t> counts, seen;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    dtypes.push_back(tensors[i].dtype);
+    order[i] = i;
+    if (is_matrix(tensors[i].name, tensors[i].shape)) {
+      ++counts[matrix_role(tensors[i].name, model.has_output)];
+    }
+  }
+  if (type.is_kept) return dtypes;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const std::int64_t first = layer_of(tensors[a].name), second = layer_of(tensors[b].name);
+    return first != second ? first < second : tensors[a].name < tensors[b].name;
+  });
+  for (const std::size_t i : order) {
+    const TypedTensor& tensor = tensors[i];
+    const bool is_real = is_float(tensor.dtype) || is_packed(tensor.dtype);
+    if (!is_real || !is_matrix(tensor.name, tensor.shape)) continue;
+    const MatrixRole role = matrix_role(tensor.name, model.has_output);
+    const MixedMatrix matrix = {.role = role,
+                                .is_of_experts = tensor.shape.rank() == 3 && tensor.shape[0] > 1,
+                                .layer = layer_of(tensor.name),
+                                .index = seen[role]++,
+                                .count = counts[role]};
+    dtypes[i] = dtype_of_matrix(type, tensor, matrix, model);
+  }
+  return dtypes;
 }
 
 }  // namespace hearth::models

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "hearth/dtype.h"
+#include "hearth/gguf.h"
 #include "hearth/shape.h"
+#include "models/quantize/mixes.h"
 
 namespace hearth::models {
 
-// Which matrices get more bits than others, as llama.cpp has it: "q4_k_s", "q4_k_m", "q3_k_l".
-enum class QuantizeMix : std::uint8_t { none, small, medium, large };
-
-// What is asked for: a dtype for matrices, and where some get more bits than others.
+// What is asked for: a dtype for matrices, and which of them get another.
 struct QuantizeType {
   DType dtype = DType::q4_k;
   QuantizeMix mix = QuantizeMix::none;
@@ -23,8 +22,8 @@ struct QuantizeType {
   bool is_kept = false;  // every matrix as it is: "keep"
 };
 
-// "q4_k", "q4_k_m", "mxfp4", "f16"; capital letters are as good. Throws Error{invalid_argument}
-// with the names that there are.
+// "q4_k_m", "mxfp4", "f16", by llama.cpp's names; capital letters are as good. Throws
+// Error{invalid_argument} with the names that there are.
 QuantizeType quantize_type_from_name(std::string_view name);
 std::vector<std::string> quantize_type_names();
 
@@ -41,12 +40,21 @@ bool is_matrix(std::string_view name, const Shape& shape);
 // N of "blk.N.", the layer that a tensor belongs to; -1 for what belongs to none.
 std::int64_t layer_of(std::string_view name);
 
-// The dtype of the tensor called `name`, [.., out, in]: its own, `given`, for norms, biases,
-// routers and whatever else has few elements; and where no blocks of the type fit into its rows,
-// the next larger type whose blocks do. `layers` is the number of blocks "blk.N" of the model;
-// `has_output` says whether it has a tensor "output.weight", or the token embedding takes its
-// place.
-DType quantized_dtype(const QuantizeType& type, std::string_view name, const Shape& shape,
-                      DType given, std::int64_t layers, bool has_output);
+struct TypedTensor {
+  std::string name;
+  Shape shape;  // [.., out, in]
+  DType dtype = DType::f32;
+};
+
+// What mixes look at of a GGUF file's model. Throws Error{invalid_argument} for numbers that are
+// none.
+MixedModel mixed_model(const GgufMetadata& metadata, const std::vector<TypedTensor>& tensors,
+                       bool has_importance);
+
+// The dtype of each of a model's tensors: its own for norms, biases, routers and whatever else has
+// few elements; and where no blocks of the type fit into its rows, a larger type whose blocks do.
+std::vector<DType> quantized_dtypes(const QuantizeType& type,
+                                    const std::vector<TypedTensor>& tensors,
+                                    const MixedModel& model);
 
 }  // namespace hearth::models

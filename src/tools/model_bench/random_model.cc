@@ -57,16 +57,24 @@ GgufContents random_model(const ModelShape& shape, const models::QuantizeType& t
   contents.metadata.set("general.file_type", static_cast<std::uint32_t>(std::max<std::int64_t>(
                                                  models::file_type_of(type), 0)));
   DrawnRows drawn;
-  for (const ShapeTensor& tensor : shape_tensors(shape)) {
+  std::vector<models::TypedTensor> tensors;
+  for (const ShapeTensor& each : shape_tensors(shape)) tensors.push_back({each.name, each.shape});
+  const std::vector<DType> dtypes =
+      models::quantized_dtypes(type, tensors,
+                               {.layers = shape.layers,
+                                .heads_together = shape.heads / shape.kv_heads,
+                                .experts = shape.experts,
+                                .has_output = shape.has_output,
+                                .has_few_values = shape.layers == 80});
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const models::TypedTensor& tensor = tensors[i];
     if (tensor.shape.rank() == 1) {
       Array norm = ones(tensor.shape, DType::f32, device);
       norm.eval();
       contents.arrays.push_back({tensor.name, norm});
       continue;
     }
-    const DType dtype = models::quantized_dtype(type, tensor.name, tensor.shape, DType::f32,
-                                                shape.layers, shape.has_output);
-    contents.arrays.push_back({tensor.name, random_matrix(drawn, dtype, tensor.shape, device)});
+    contents.arrays.push_back({tensor.name, random_matrix(drawn, dtypes[i], tensor.shape, device)});
   }
   return contents;
 }
