@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/json.h"
 #include "core/quoted.h"
@@ -9,6 +10,8 @@
 #include "models/chat_template/chat_template.h"
 #include "tools/commands.h"
 #include "tools/output.h"
+#include "tools/serve/api_error.h"
+#include "tools/serve/template_options.h"
 
 namespace hearth::tools {
 namespace {
@@ -24,8 +27,32 @@ T member_of_kind(const std::string& name, const JsonValue& value, const char* ex
                                                ", expected " + expected);
 }
 
-// An object of messages and what else models::ChatTemplateInput has; `now` in seconds since 1970,
-// local time. Other members are arguments.
+// An object of messages, tools, documents, texts of tokens and template options; other members are
+// arguments, as those of chat_template_kwargs are.
+models::ChatTemplateInput template_input(const JsonObject& object) {
+  models::ChatOptions options = serve::read_template_options(serve::Fields(object));
+  models::ChatTemplateInput input;
+  input.add_generation_prompt = options.add_generation_prompt;
+  input.now = options.now;
+  input.arguments = std::move(options.arguments);
+  for (const auto& [name, value] : object) {
+    if (name == "messages") {
+      input.messages = value;
+    } else if (name == "tools") {
+      input.tools = value;
+    } else if (name == "documents") {
+      input.documents = value;
+    } else if (name == "bos_token") {
+      input.bos_token = member_of_kind<std::string>(name, value, "a text");
+    } else if (name == "eos_token") {
+      input.eos_token = member_of_kind<std::string>(name, value, "a text");
+    } else if (!serve::is_template_option(name)) {
+      input.arguments.emplace_back(name, value);
+    }
+  }
+  return input;
+}
+
 models::ChatTemplateInput read_template_input(const std::string& path) {
   const auto json = parse_json(io::read_text(path, kMaxInputBytes));
   const auto* object = json ? std::get_if<JsonObject>(&*json) : nullptr;
@@ -33,28 +60,11 @@ models::ChatTemplateInput read_template_input(const std::string& path) {
     throw Error(ErrorCode::invalid_argument,
                 "render-template: an input is no JSON object; got " + hearth::quoted(path));
   }
-  models::ChatTemplateInput input;
-  for (const auto& [name, value] : *object) {
-    if (name == "messages") {
-      input.messages = value;
-    } else if (name == "tools") {
-      input.tools = value;
-    } else if (name == "documents") {
-      input.documents = value;
-    } else if (name == "add_generation_prompt") {
-      input.add_generation_prompt = member_of_kind<bool>(name, value, "true or false");
-    } else if (name == "bos_token") {
-      input.bos_token = member_of_kind<std::string>(name, value, "a text");
-    } else if (name == "eos_token") {
-      input.eos_token = member_of_kind<std::string>(name, value, "a text");
-    } else if (name == "now") {
-      input.now = models::chat_template::LocalTime(
-          std::chrono::seconds(member_of_kind<std::int64_t>(name, value, "seconds")));
-    } else {
-      input.arguments.emplace_back(name, value);
-    }
+  try {
+    return template_input(*object);
+  } catch (const serve::ApiError& error) {
+    throw Error(ErrorCode::invalid_argument, std::string("render-template: ") + error.what());
   }
-  return input;
 }
 
 JsonValue parts_of(const models::RenderedPrompt& prompt) {
@@ -75,11 +85,14 @@ void add_render_template(CommandLine& line) {
   const auto arguments = std::make_shared<Arguments>();
   Command command =
       line.add_command("render-template", "Print what a chat template makes of messages");
-  command.option("template", arguments->path, "A file in the language of jinja2").required();
+  command.option("template", arguments->path, "A file in the language of jinja2")
+      .value_name("FILE")
+      .required();
   command
       .option("--input", arguments->input,
-              "A JSON object: messages, tools, documents, add_generation_prompt, bos_token, "
-              "eos_token, now (seconds since 1970) and what else the template takes")
+              "A JSON object, as /apply-template takes it: messages, tools, documents, "
+              "add_generation_prompt [true], now (seconds since 1970), chat_template_kwargs; "
+              "bos_token, eos_token; other members are the template's, too")
       .value_name("FILE")
       .required();
   command.flag("--json", arguments->is_json, "Print the parts, and which of them came from input");

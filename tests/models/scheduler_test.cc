@@ -232,6 +232,7 @@ TEST(Scheduler, EndsWhereItIsTold) {
   request.stops = {text.substr(cut, 4)};
   Answer answer = read(*scheduler.submit(request));
   EXPECT_EQ(answer.last.finish, FinishReason::stop);
+  EXPECT_EQ(answer.last.stop, request.stops[0]);
   EXPECT_EQ(answer.text, text.substr(0, text.find(request.stops[0])));
   request.stops.clear();
   // The end of the text is not text.
@@ -239,6 +240,7 @@ TEST(Scheduler, EndsWhereItIsTold) {
   request.sampling.logit_bias = {{2, 1000}};
   answer = read(*scheduler.submit(request));
   EXPECT_EQ(answer.last.finish, FinishReason::stop);
+  EXPECT_EQ(answer.last.stop, "");
   EXPECT_EQ(answer.text, "");
   EXPECT_TRUE(answer.tokens.empty());
   request = request_of(loaded, 4, 20, 0);

@@ -61,7 +61,8 @@ def expected(template, values):
 
 def render(folder, template, values, *flags):
     (folder / "template").write_bytes(template.encode())
-    (folder / "input").write_text(json.dumps(values | {"now": SECONDS}))
+    given = {"add_generation_prompt": False} | values | {"now": SECONDS}
+    (folder / "input").write_text(json.dumps(given))
     command = [TOOL, "render-template", folder / "template", "--input", folder / "input", *flags]
     result = subprocess.run(command, capture_output=True, timeout=300)
     assert result.returncode in (0, 2), result.stderr

@@ -120,6 +120,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
       [](const models::GenerationRequest&) { return std::string("Hello!"); };
   std::chrono::milliseconds pause{0};  // before each token
   std::string failure;                 // ends answers, where it is not empty
+  std::string stop;                    // the same, as one of the request's stops
   std::atomic<bool> has_full_queue = false, is_failing = false;
   std::atomic<std::int64_t> tokens_out = 0, cancelled = 0;
 
@@ -154,16 +155,17 @@ class ScriptedModel final : public tools::serve::ServedModel {
       ++tokens_out;
       models::GenerationPiece one = piece;
       one.text = stream.push(token);
-      if (request.logprobs >= 0) {
-        one.tokens.push_back({token, -0.5f, {}});
-        for (std::int64_t i = 0; i < request.logprobs; ++i) {
-          one.tokens.back().best.push_back({token, -0.5f - static_cast<float>(i)});
-        }
+      one.tokens.push_back({token, request.logprobs >= 0 ? -0.5f : 0.0f, {}});
+      for (std::int64_t i = 0; i < request.logprobs; ++i) {
+        one.tokens.back().best.push_back({token, -0.5f - static_cast<float>(i)});
       }
       channel.write(std::move(one));
     }
     piece.text = stream.finish();
-    if (piece.finish == models::FinishReason::none) piece.finish = models::FinishReason::stop;
+    if (piece.finish == models::FinishReason::none) {
+      piece.finish = models::FinishReason::stop;
+      piece.stop = stop;
+    }
     if (!failure.empty()) {
       piece.finish = models::FinishReason::failed;
       piece.error = failure;

@@ -99,6 +99,7 @@ ChatFormat::ChatFormat(const LoadedModel& loaded)
 
 ChatFormat::ChatFormat(Tokenizer tokenizer, const std::string& source)
     : tokenizer_(std::move(tokenizer)),
+      source_(source),
       template_(source),
       answers_(&answer_format_of(source)),
       reasoning_(&reasoning_marks_of(source)),

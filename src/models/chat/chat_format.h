@@ -48,10 +48,13 @@ class ChatFormat {
   // Of the answer to a prompt, whose text has those of control tokens where shows_special().
   AnswerParser parser(const ChatPrompt& prompt, std::uint64_t id_seed = 0) const;
   bool shows_special(const ChatPrompt& prompt) const;
+  // The template, as its author wrote it.
+  const std::string& source() const noexcept { return source_; }
   const AnswerFormat& answer_format() const noexcept { return *answers_; }
 
  private:
   Tokenizer tokenizer_;
+  std::string source_;
   ChatTemplate template_;
   const AnswerFormat* answers_;
   const ReasoningMarks* reasoning_;

@@ -43,13 +43,14 @@ struct GenerationToken {
 
 // A part of an answer. Pieces joined are all of it, those that end it among them.
 struct GenerationPiece {
-  std::string text;                     // whole code points, perhaps none
-  std::vector<GenerationToken> tokens;  // that were drawn since the last piece
+  std::string text = {};                     // whole code points, perhaps none
+  std::vector<GenerationToken> tokens = {};  // that were drawn since the last piece
   // Of the prompt, from its second token on, where prompt_logprobs were asked for: those that were
   // scored since the last piece. All of them come before the first that is drawn.
-  std::vector<GenerationToken> prompt;
+  std::vector<GenerationToken> prompt = {};
   FinishReason finish = FinishReason::none;
-  std::string error;  // of FinishReason::failed
+  std::string stop = {};   // of the request's stops, the one that ended the answer; empty: none did
+  std::string error = {};  // of FinishReason::failed
   ErrorCode error_code = ErrorCode::internal;
   // Of the whole answer so far.
   std::int64_t prompt_tokens = 0;

@@ -124,6 +124,7 @@ void RunningText::add(GenerationPiece piece) {
   piece.prompt_tokens = prompt_length_;
   piece.cached_tokens = cached_tokens;
   piece.new_tokens = new_tokens_;
+  if (piece.finish == FinishReason::stop) piece.stop = stops_.found();
   has_ended_ = piece.finish != FinishReason::none;
   unwritten_.push_back(std::move(piece));
 }

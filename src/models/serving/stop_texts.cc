@@ -24,7 +24,7 @@ StopTexts::StopTexts(const std::vector<std::string>& stops) {
 }
 
 std::string StopTexts::push(std::string_view text) {
-  if (is_stopped_) return "";
+  if (is_stopped()) return "";
   for (const char c : text) {
     held_ += c;
     std::size_t longest = 0;
@@ -36,7 +36,7 @@ std::string StopTexts::push(std::string_view text) {
       if (stop.matched == stop.text.size()) longest = std::max(longest, stop.matched);
     }
     if (longest > 0) {
-      is_stopped_ = true;
+      found_ = held_.substr(held_.size() - longest);
       held_.resize(held_.size() - longest);
       return std::exchange(held_, "");
     }

@@ -21,7 +21,9 @@ class StopTexts {
   // What was held back: no stop any more, as the answer ends.
   std::string finish();
 
-  bool is_stopped() const noexcept { return is_stopped_; }
+  bool is_stopped() const noexcept { return !found_.empty(); }
+  // The stop that came; empty until then.
+  const std::string& found() const noexcept { return found_; }
 
  private:
   // How far the text has come in a stop, by the rule of Knuth, Morris and Pratt: work that grows
@@ -33,8 +35,7 @@ class StopTexts {
   };
 
   std::vector<Stop> stops_;
-  std::string held_;
-  bool is_stopped_ = false;
+  std::string held_, found_;
 };
 
 }  // namespace hearth::models

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <random>
 #include <utility>
+#include <variant>
 
+#include "models/sampling/sampling_fields.h"
 #include "models/tokenizer/unicode.h"
 
 namespace hearth::tools::serve {
@@ -95,6 +97,16 @@ JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
     content.push_back(std::move(object));
   }
   return content;
+}
+
+JsonObject sampling_object(const models::SamplingOptions& options) {
+  JsonObject all = {{"seed", options.seed}};
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    std::visit([&](auto member) { all.emplace_back(field.request, options.*member); },
+               field.member);
+  }
+  all.emplace_back("mirostat", static_cast<std::int64_t>(options.mirostat));
+  return all;
 }
 
 std::int64_t code_points(std::string_view text) {

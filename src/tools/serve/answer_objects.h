@@ -26,6 +26,9 @@ JsonValue token_piece(const models::Tokenizer& tokenizer, std::int32_t token);
 JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
                         std::span<const models::GenerationToken> tokens);
 
+// How tokens are drawn, by the names that requests have for it.
+JsonObject sampling_object(const models::SamplingOptions& options);
+
 // How many code points a text has, of which clients count places in texts.
 std::int64_t code_points(std::string_view text);
 

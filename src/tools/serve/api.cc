@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/closest.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/page.h"
@@ -16,10 +17,10 @@ struct Route {
   ApiResponse (*answer)(const ApiRequest&, const Service&);
 };
 
-// A route that ends with a slash has all that is behind it, but not nothing.
-bool is_of(const Route& route, std::string_view path) {
-  if (!route.path.ends_with('/')) return route.path == path;
-  return path.size() > route.path.size() && path.starts_with(route.path);
+// A pattern that ends with a slash has all that is behind it, but not nothing.
+bool is_of(std::string_view pattern, std::string_view path) {
+  if (!pattern.ends_with('/')) return pattern == path;
+  return path.size() > pattern.size() && path.starts_with(pattern);
 }
 
 template <ApiResponse (*kAnswer)(const Service&)>
@@ -32,6 +33,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/completions", answer_completion},
     {"POST", "/responses", answer_response},
     {"POST", "/embeddings", answer_embeddings},
+    {"POST", "/completion", answer_llama_completion},
+    {"POST", "/embedding", answer_llama_embedding},
     {"POST", "/tokenize", answer_tokenize},
     {"POST", "/detokenize", answer_detokenize},
     {"POST", "/apply-template", answer_apply_template},
@@ -42,10 +45,55 @@ constexpr Route kRoutes[] = {
     {"GET", "/metrics", without_request<answer_metrics>},
 };
 
+// What clients of other servers look for.
+struct Elsewhere {
+  std::string_view path;  // one that ends with a slash has all that is behind it
+  const char* instead;
+};
+constexpr Elsewhere kElsewhere[] = {
+    {"/generate", "/v1/completions goes on with texts"},
+    {"/infill", "/v1/completions takes a prompt with the tokens that the model fills in by"},
+    {"/rerank", "/v1/embeddings makes vectors of texts to compare; rerankers are not supported"},
+    {"/reranking", "/v1/embeddings makes vectors of texts to compare; rerankers are not supported"},
+    {"/messages", "/v1/chat/completions and /v1/responses talk"},
+    {"/messages/count_tokens", "/apply-template and /tokenize tell tokens of chats"},
+    {"/chat/completions/input_tokens", "/apply-template and /tokenize tell tokens of chats"},
+    {"/responses/input_tokens", "/apply-template and /tokenize tell tokens of chats"},
+    {"/responses/", "nothing is stored; /v1/responses takes the whole conversation"},
+    {"/lora-adapters", "`hearth serve --lora` adds adapters for all requests"},
+    {"/slots/", "what prompts begin with is kept by itself, not in files"},
+    {"/audio/", "only texts are read and written"},
+    {"/images/", "only texts are read and written"},
+    {"/v1/", "the address of the server has /v1 once"},
+    {"/api/generate", "/completion or /v1/completions goes on with texts"},
+    {"/api/chat", "/v1/chat/completions talks"},
+    {"/api/tags", "/v1/models names the model"},
+    {"/api/show", "/props tells of the model"},
+    {"/api/embed", "/v1/embeddings makes vectors of texts"},
+    {"/api/embeddings", "/v1/embeddings makes vectors of texts"},
+    {"/api/", "this is OpenAI's API: /v1/chat/completions, /v1/completions, /v1/models"},
+};
+
 constexpr std::string_view kPageRules =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
+
+// `path`: without /v1.
+ApiError no_route(const ApiRequest& request, std::string_view path) {
+  constexpr std::size_t kMostShown = 100;
+  std::string message = "there is no " + request.path.substr(0, kMostShown);
+  const auto* other = std::find_if(std::begin(kElsewhere), std::end(kElsewhere),
+                                   [&](const Elsewhere& each) { return is_of(each.path, path); });
+  std::vector<std::string> paths = {"/health"};
+  for (const Route& each : kRoutes) paths.emplace_back(each.path);
+  if (other != std::end(kElsewhere)) {
+    message += std::string("; ") + other->instead;
+  } else if (const std::string meant = closest(path.substr(0, kMostShown), paths); !meant.empty()) {
+    message += "; expected perhaps " + meant;
+  }
+  return {404, message, "invalid_request_error"};
+}
 
 // In a time that depends on the lengths alone.
 bool are_equal(std::string_view a, std::string_view b) {
@@ -148,9 +196,9 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
                    "authentication_error", "", "invalid_api_key");
   }
   const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes),
-                                   [&](const Route& each) { return is_of(each, path); });
+                                   [&](const Route& each) { return is_of(each.path, path); });
   if (route == std::end(kRoutes)) {
-    throw ApiError(404, "there is no " + request.path.substr(0, 100), "invalid_request_error");
+    throw no_route(request, path);
   }
   if (request.method != route->method && !(route->method == "GET" && is_read(request))) {
     return wrong_method(request, route->method);

@@ -6,21 +6,13 @@
 #include "hearth/error.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/chat_messages.h"
+#include "tools/serve/template_options.h"
 #include "tools/serve/tool_choice.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostModalities = 16;
-
-JsonObject template_arguments(const Fields& fields) {
-  JsonObject arguments;
-  if (const JsonObject* given = fields.object("chat_template_kwargs")) arguments = *given;
-  if (auto effort = fields.text("reasoning_effort")) {
-    arguments.emplace_back("reasoning_effort", std::move(*effort));
-  }
-  return arguments;
-}
 
 // What an answer without them would not be what was asked for.
 void refuse_unsupported(const Fields& fields) {
@@ -65,9 +57,10 @@ ChatJob read_chat_job(const Fields& fields, const Service& service) {
     job.is_call = true;
   }
   job.may_call_several = choice.may_call_several;
-  job.prompt = service.model->chat().render(
-      read_chat_messages(fields),
-      {.tools = std::move(choice.tools), .arguments = template_arguments(fields)});
+  models::ChatOptions options = read_template_options(fields);
+  options.tools = std::move(choice.tools);
+  options.add_generation_prompt = true;  // what follows is the answer
+  job.prompt = service.model->chat().render(read_chat_messages(fields), options);
   check_prompt(job.prompt.tokens, *service.model, "messages");
   if (generation.constraint != nullptr) {
     // What a grammar holds is the answer alone, without reasoning and marks.
@@ -80,11 +73,9 @@ ChatJob read_chat_job(const Fields& fields, const Service& service) {
 }
 
 models::ChatPrompt read_chat_prompt(const Fields& fields, const Service& service) {
-  return service.model->chat().render(
-      read_chat_messages(fields),
-      {.tools = read_tool_choice(fields).tools,
-       .add_generation_prompt = fields.flag("add_generation_prompt", true),
-       .arguments = template_arguments(fields)});
+  models::ChatOptions options = read_template_options(fields);
+  options.tools = read_tool_choice(fields).tools;
+  return service.model->chat().render(read_chat_messages(fields), options);
 }
 
 }  // namespace hearth::tools::serve

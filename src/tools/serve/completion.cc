@@ -11,12 +11,12 @@
 #include "tools/serve/endpoints.h"
 #include "tools/serve/event_stream.h"
 #include "tools/serve/generation_fields.h"
+#include "tools/serve/prompts.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::int64_t kMostCompletionLogprobs = 20;
-constexpr std::size_t kMostPrompts = 1024;
 
 struct CompletionJob {
   GenerationFields fields;
@@ -35,45 +35,6 @@ struct CompletionJob {
     return fields.generation.prompt_logprobs >= 0 && prompts[prompt_of(answer)].size() > 1;
   }
 };
-
-// A text or tokens.
-std::vector<std::int32_t> read_one_prompt(const JsonValue& prompt, const Fields& fields,
-                                          const ServedModel& model) {
-  if (const auto* text = std::get_if<std::string>(&prompt)) {
-    return model.tokenizer().encode_prompt(*text);
-  }
-  constexpr const char* kExpected = "a text, tokens, or an array of these";
-  const auto* list = std::get_if<JsonArray>(&prompt);
-  if (list == nullptr) fields.wrong_type("prompt", kExpected);
-  std::vector<std::int32_t> tokens;
-  for (const JsonValue& each : *list) {
-    const auto token = whole_number(each);
-    if (!token) fields.wrong_type("prompt", kExpected);
-    if (*token < 0 || *token >= static_cast<std::int64_t>(model.tokenizer().size())) {
-      throw bad_field("prompt", "is no token of the model; got " + std::to_string(*token));
-    }
-    tokens.push_back(static_cast<std::int32_t>(*token));
-  }
-  return tokens;
-}
-
-models::TokenLists read_prompts(const Fields& fields, const ServedModel& model, bool is_answered) {
-  const JsonValue* prompt = fields.find("prompt");
-  if (prompt == nullptr) throw bad_field("prompt", "is missing");
-  const auto* list = std::get_if<JsonArray>(prompt);
-  models::TokenLists prompts;
-  if (list == nullptr || list->empty() || any_number(list->front())) {
-    prompts.push_back(read_one_prompt(*prompt, fields, model));
-    check_prompt(prompts.back(), model, "prompt", is_answered);
-    return prompts;
-  }
-  for (const JsonValue& each : *fields.array("prompt", kMostPrompts)) {
-    const std::string place = "prompt[" + std::to_string(prompts.size()) + "]";
-    prompts.push_back(read_one_prompt(each, fields, model));
-    check_prompt(prompts.back(), model, list->size() == 1 ? "prompt" : place, is_answered);
-  }
-  return prompts;
-}
 
 CompletionJob read_completion(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
@@ -104,13 +65,7 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
                                            std::to_string(generation.logprobs));
   }
   generation.prompt_logprobs = job.scores_echo ? generation.logprobs : prompt_best.value_or(-1);
-  const auto answers = static_cast<std::int64_t>(job.prompts.size() * job.fields.count);
-  // More would find the queue full at any time.
-  if (const std::int64_t most = service.model->stats().most_waiting; answers > most) {
-    throw bad_field("prompt", "asks for more answers than may wait; got " +
-                                  std::to_string(answers) + " of all prompts, expected at most " +
-                                  std::to_string(most) + " (--queue of the server)");
-  }
+  require_room(job.prompts.size() * job.fields.count, *service.model);
   for (const auto& tokens : job.prompts) {
     job.echoes.push_back(echoes ? service.model->tokenizer().decode(tokens) : "");
   }

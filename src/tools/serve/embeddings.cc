@@ -1,4 +1,4 @@
-// POST /v1/embeddings.
+// POST /v1/embeddings, and /embedding in llama.cpp's own form.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -46,26 +46,39 @@ void check_length(const std::vector<std::int32_t>& text, const std::string& plac
   }
 }
 
-models::TokenLists read_inputs(const Fields& fields, const ServedModel& model) {
-  const JsonValue* input = fields.find("input");
-  if (input == nullptr) throw bad_field("input", "is missing");
+// Of the field called `name`.
+models::TokenLists read_inputs(const Fields& fields, const std::string& name,
+                               const ServedModel& model) {
+  const JsonValue* input = fields.find(name);
+  if (input == nullptr) throw bad_field(name, "is missing");
   const auto* list = std::get_if<JsonArray>(input);
   if (list == nullptr || (!list->empty() && whole_number(list->front()))) {
-    models::TokenLists one = {tokens_of(*input, "input", model)};
-    check_length(one.front(), "input", model);
+    models::TokenLists one = {tokens_of(*input, name, model)};
+    check_length(one.front(), name, model);
     return one;
   }
-  if (list->empty()) throw bad_field("input", "is empty");
+  if (list->empty()) throw bad_field(name, "is empty");
   models::TokenLists texts;
   std::size_t total = 0;
-  for (const JsonValue& each : *fields.array("input", kMostTexts)) {
-    const std::string place = "input[" + std::to_string(texts.size()) + "]";
+  for (const JsonValue& each : *fields.array(name, kMostTexts)) {
+    const std::string place = name + "[" + std::to_string(texts.size()) + "]";
     texts.push_back(tokens_of(each, place, model));
     check_length(texts.back(), place, model);
     total += texts.back().size();
-    if (total > kMostInputTokens) throw bad_field("input", "has too many tokens");
+    if (total > kMostInputTokens) throw bad_field(name, "has too many tokens");
   }
   return texts;
+}
+
+void require_vectors(const ServedModel& model) {
+  if (model.card().embeds) return;
+  throw ApiError(400, "the model writes texts and embeds none", "invalid_request_error", "model");
+}
+
+JsonArray numbers_of(const std::vector<float>& vector) {
+  JsonArray numbers;
+  for (const float number : vector) numbers.emplace_back(double{number});
+  return numbers;
 }
 
 // The first numbers of a vector, made long 1 again: what models trained for it mean by fewer.
@@ -109,9 +122,7 @@ std::string base64_of(const std::vector<float>& numbers) {
 
 ApiResponse answer_embeddings(const ApiRequest& request, const Service& service) {
   ServedModel& model = *service.model;
-  if (!model.card().embeds) {
-    throw ApiError(400, "the model writes texts and embeds none", "invalid_request_error", "model");
-  }
+  require_vectors(model);
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
   const std::string name = fields.text("model").value_or(model.card().id);
@@ -120,7 +131,7 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
     throw bad_field("encoding_format",
                     "is not known; got " + json_text(format) + ", expected float or base64");
   }
-  const models::TokenLists texts = read_inputs(fields, model);
+  const models::TokenLists texts = read_inputs(fields, "input", model);
   std::int64_t tokens = 0;
   for (const auto& text : texts) tokens += static_cast<std::int64_t>(text.size());
   const auto dimensions = fields.integer("dimensions", 1, std::int64_t{1} << 20);
@@ -131,9 +142,7 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
     if (format == "base64") {
       embedding = base64_of(vector);
     } else {
-      JsonArray numbers;
-      for (const float number : vector) numbers.emplace_back(double{number});
-      embedding = std::move(numbers);
+      embedding = numbers_of(vector);
     }
     data.push_back(JsonObject{{"object", "embedding"},
                               {"index", static_cast<std::int64_t>(data.size())},
@@ -144,6 +153,21 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
               {"data", std::move(data)},
               {"model", name},
               {"usage", JsonObject{{"prompt_tokens", tokens}, {"total_tokens", tokens}}}})};
+}
+
+ApiResponse answer_llama_embedding(const ApiRequest& request, const Service& service) {
+  require_vectors(*service.model);
+  const JsonObject body = parse_body(request.body);
+  const Fields fields(body);
+  const std::string name = fields.find("input") == nullptr ? "content" : "input";
+  JsonArray all;
+  for (const std::vector<float>& vector :
+       service.model->embed(read_inputs(fields, name, *service.model))) {
+    // A list of one: llama.cpp has a vector for each token there where texts have none.
+    all.push_back(JsonObject{{"index", static_cast<std::int64_t>(all.size())},
+                             {"embedding", JsonArray{numbers_of(vector)}}});
+  }
+  return {.body = json_text(std::move(all))};
 }
 
 }  // namespace hearth::tools::serve

@@ -11,6 +11,9 @@ ApiResponse answer_chat(const ApiRequest& request, const Service& service);
 ApiResponse answer_completion(const ApiRequest& request, const Service& service);
 ApiResponse answer_response(const ApiRequest& request, const Service& service);
 ApiResponse answer_embeddings(const ApiRequest& request, const Service& service);
+// Those of llama.cpp's own forms.
+ApiResponse answer_llama_completion(const ApiRequest& request, const Service& service);
+ApiResponse answer_llama_embedding(const ApiRequest& request, const Service& service);
 ApiResponse answer_tokenize(const ApiRequest& request, const Service& service);
 ApiResponse answer_detokenize(const ApiRequest& request, const Service& service);
 ApiResponse answer_apply_template(const ApiRequest& request, const Service& service);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "hearth/error.h"
 #include "hearth/version.h"
 #include "tools/serve/answer_objects.h"
 #include "tools/serve/api_error.h"
@@ -32,6 +33,21 @@ JsonObject model_object(const Service& service) {
           {"context_length", card.context}};
 }
 
+std::string text_of(const models::Tokenizer& tokenizer, std::int32_t token) {
+  return token < 0 ? std::string() : std::string(tokenizer.text(token));
+}
+
+// Empty of a model that is not talked to.
+std::string chat_template_of(const ServedModel& model) {
+  if (!model.card().writes) return "";
+  try {
+    return model.chat().source();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return "";
+  }
+}
+
 }  // namespace
 
 ApiResponse answer_models(const Service& service) {
@@ -51,22 +67,31 @@ ApiResponse answer_model(const ApiRequest& request, const Service& service) {
 }
 
 ApiResponse answer_props(const Service& service) {
-  const ModelCard& card = service.model->card();
-  const models::SchedulerStats stats = service.model->stats();
-  return {.body = json_text(JsonObject{
-              {"version", HEARTH_VERSION},
-              {"model", card.id},
-              {"context_length", card.context},
-              {"vocabulary", static_cast<std::int64_t>(service.model->tokenizer().size())},
-              {"writes", card.writes},
-              {"embeds", card.embeds},
-              {"running", stats.running},
-              {"waiting", stats.waiting},
-              {"pages", stats.pages},
-              {"pages_used", stats.pages_used},
-              {"total_slots", stats.most_running},
-              {"default_generation_settings", JsonObject{{"n_ctx", card.context}}},
-              {"build_info", "hearth " HEARTH_VERSION}})};
+  const ServedModel& model = *service.model;
+  const ModelCard& card = model.card();
+  const models::SchedulerStats stats = model.stats();
+  const models::SpecialTokens& special = model.tokenizer().special();
+  return {.body = json_text(
+              JsonObject{{"version", HEARTH_VERSION},
+                         {"model", card.id},
+                         {"context_length", card.context},
+                         {"vocabulary", static_cast<std::int64_t>(model.tokenizer().size())},
+                         {"writes", card.writes},
+                         {"embeds", card.embeds},
+                         {"running", stats.running},
+                         {"waiting", stats.waiting},
+                         {"pages", stats.pages},
+                         {"pages_used", stats.pages_used},
+                         {"total_slots", stats.most_running},
+                         {"default_generation_settings",
+                          JsonObject{{"n_ctx", card.context},
+                                     {"params", sampling_object(model.default_sampling())}}},
+                         {"model_alias", card.id},
+                         {"chat_template", chat_template_of(model)},
+                         {"bos_token", text_of(model.tokenizer(), special.bos)},
+                         {"eos_token", text_of(model.tokenizer(), special.eos)},
+                         {"modalities", JsonObject{{"vision", false}, {"audio", false}}},
+                         {"build_info", "hearth " HEARTH_VERSION}})};
 }
 
 ApiResponse answer_slots(const Service& service) {

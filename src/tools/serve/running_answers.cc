@@ -1,6 +1,7 @@
 #include "tools/serve/running_answers.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "tools/serve/api_error.h"
@@ -13,6 +14,17 @@ constexpr std::chrono::milliseconds kWait{50};  // how late a closed connection 
 double milliseconds_between(std::chrono::steady_clock::time_point from,
                             std::chrono::steady_clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+// `timed` of the `count` tokens took the time.
+void add_phase(JsonObject& timings, const std::string& name, std::int64_t count, std::int64_t timed,
+               double milliseconds) {
+  const bool has_speed = timed > 0 && milliseconds > 0;
+  const double tokens = static_cast<double>(timed);
+  timings.emplace_back(name + "_n", count);
+  timings.emplace_back(name + "_ms", milliseconds);
+  timings.emplace_back(name + "_per_token_ms", has_speed ? milliseconds / tokens : 0.0);
+  timings.emplace_back(name + "_per_second", has_speed ? 1000 * tokens / milliseconds : 0.0);
 }
 
 void require_whole(const models::GenerationPiece& piece) {
@@ -60,12 +72,7 @@ bool RunningAnswers::run(
       if (answer.is_finished) continue;
       const auto piece = answer.stream->next_for(turn);
       if (piece) {
-        last_ = Clock::now();
-        if (!has_first_ && piece->new_tokens > 0) {
-          first_ = last_;
-          first_tokens_ = piece->new_tokens;
-          has_first_ = true;
-        }
+        see_time(answer, *piece);
         answer.prompt_tokens = piece->prompt_tokens;
         answer.cached_tokens = piece->cached_tokens;
         answer.new_tokens = piece->new_tokens;
@@ -79,6 +86,16 @@ bool RunningAnswers::run(
       }
     }
   }
+}
+
+void RunningAnswers::see_time(const Answer& answer, const models::GenerationPiece& piece) {
+  // A piece that only ends an answer is of no token: it takes no time of any.
+  if (has_first_ && piece.new_tokens == answer.new_tokens) return;
+  last_ = Clock::now();
+  if (has_first_ || piece.new_tokens == 0) return;
+  first_ = last_;
+  first_tokens_ = piece.new_tokens;
+  has_first_ = true;
 }
 
 RunningAnswers::Counts RunningAnswers::counts() const {
@@ -102,15 +119,14 @@ JsonValue RunningAnswers::usage() const {
 
 JsonValue RunningAnswers::timings() const {
   const auto [prompt, cached, made] = counts();
-  const double predicted = milliseconds_between(first_, last_);
-  return JsonObject{
-      {"prompt_n", prompt - cached},
-      {"cache_n", cached},
-      {"prompt_ms", milliseconds_between(begun_, first_)},
-      {"predicted_n", made},
-      {"predicted_ms", predicted},
-      {"predicted_per_second",
-       predicted > 0 ? 1000 * static_cast<double>(made - first_tokens_) / predicted : 0.0}};
+  const Clock::time_point read = has_first_ ? first_ : last_;
+  const double of_prompt = milliseconds_between(begun_, read);
+  const std::int64_t later = made - first_tokens_;
+  const double of_answer = later > 0 ? milliseconds_between(read, last_) : 0;
+  JsonObject all = {{"cache_n", cached}};
+  add_phase(all, "prompt", prompt - cached, prompt - cached, of_prompt);
+  add_phase(all, "predicted", made, later, of_answer);
+  return all;
 }
 
 }  // namespace hearth::tools::serve

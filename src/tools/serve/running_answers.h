@@ -45,7 +45,9 @@ class RunningAnswers {
   Counts counts() const;
   // {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details}, so far.
   JsonValue usage() const;
-  // {prompt_n, cache_n, prompt_ms, predicted_n, predicted_ms, predicted_per_second}, so far.
+  // {cache_n, prompt_n, prompt_ms, prompt_per_token_ms, prompt_per_second} and the same of
+  // `predicted`, so far. The step that ends a prompt draws the first token, so that its time is the
+  // prompt's: those of an answer are of the tokens behind it, 0 where there are none.
   JsonValue timings() const;
 
  private:
@@ -56,6 +58,9 @@ class RunningAnswers {
     std::int64_t prompt_tokens = 0, cached_tokens = 0, new_tokens = 0;
     bool is_finished = false;
   };
+
+  // Of the answer as it was before the piece.
+  void see_time(const Answer& answer, const models::GenerationPiece& piece);
 
   Service service_;
   std::vector<Answer> answers_;

@@ -1,0 +1,158 @@
+// POST /completion: texts that go on with prompts, in llama.cpp's own form.
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/sampling/sampling_fields.h"
+#include "tools/serve/answer_job.h"
+#include "tools/serve/answer_objects.h"
+#include "tools/serve/api_error.h"
+#include "tools/serve/endpoints.h"
+#include "tools/serve/event_stream.h"
+#include "tools/serve/generation_fields.h"
+#include "tools/serve/prompts.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+struct LlamaJob {
+  GenerationFields fields;
+  models::TokenLists prompts;
+  bool gives_tokens = false;  // beside the texts
+  bool is_timed = false;      // with each chunk of a stream
+
+  std::vector<models::GenerationRequest> requests() const { return fields.requests(prompts); }
+};
+
+LlamaJob read_llama_completion(const ApiRequest& request, const Service& service) {
+  const JsonObject body = parse_body(request.body);
+  const Fields fields(body);
+  LlamaJob job;
+  job.fields = read_generation_fields(fields, *service.model, 0);
+  if (job.fields.count > 1) throw bad_field("n", "is not supported; expected several prompts");
+  job.fields.generation.constraint = read_constraint(fields, *service.model);
+  job.gives_tokens = fields.flag("return_tokens", false);
+  job.is_timed = fields.flag("timings_per_token", false);
+  job.prompts = read_prompts(fields, *service.model, job.fields.generation.most_tokens > 0);
+  require_room(job.prompts.size(), *service.model);
+  return job;
+}
+
+const char* stop_type(const models::GenerationPiece& last) {
+  if (last.finish == models::FinishReason::length) return "limit";
+  return last.stop.empty() ? "eos" : "word";
+}
+
+JsonArray token_ids(const LlamaJob& job, const std::vector<models::GenerationToken>& tokens) {
+  JsonArray ids;
+  if (!job.gives_tokens) return ids;
+  for (const models::GenerationToken& each : tokens) ids.emplace_back(std::int64_t{each.token});
+  return ids;
+}
+
+// What chunks and whole answers have in common.
+JsonObject head(const LlamaJob& job, std::size_t index, const models::GenerationPiece& piece,
+                bool is_last) {
+  return {{"index", static_cast<std::int64_t>(index)},
+          {"content", piece.text},
+          {"tokens", token_ids(job, piece.tokens)},
+          {"id_slot", -1},
+          {"stop", is_last},
+          {"tokens_predicted", piece.new_tokens},
+          {"tokens_evaluated", static_cast<std::int64_t>(job.prompts[index].size())}};
+}
+
+JsonObject settings(const LlamaJob& job) {
+  const models::GenerationRequest& generation = job.fields.generation;
+  JsonObject all = sampling_object(generation.sampling);
+  JsonArray stops;
+  for (const std::string& stop : generation.stops) stops.emplace_back(stop);
+  all.emplace_back("stop", std::move(stops));
+  all.emplace_back("n_predict", generation.most_tokens);
+  all.emplace_back("ignore_eos", generation.ignores_end);
+  all.emplace_back("stream", job.fields.is_streamed);
+  return all;
+}
+
+// `all`: the answer so far, of which a stream has no text any more.
+JsonObject whole(const LlamaJob& job, const Service& service, const RunningAnswers& answers,
+                 std::size_t index, const models::GenerationPiece& all, bool has_line_break) {
+  const auto prompt_tokens = static_cast<std::int64_t>(job.prompts[index].size());
+  JsonObject object = head(job, index, all, true);
+  object.emplace_back("model", job.fields.model);
+  object.emplace_back("generation_settings", settings(job));
+  object.emplace_back(
+      "prompt", service.model->tokenizer().decode(job.prompts[index], {.show_special = true}));
+  object.emplace_back("has_new_line", has_line_break);
+  object.emplace_back("truncated", false);
+  object.emplace_back("stop_type", stop_type(all));
+  object.emplace_back("stopping_word", all.stop);
+  object.emplace_back("tokens_cached", prompt_tokens + all.new_tokens);
+  object.emplace_back("timings", answers.timings());
+  return object;
+}
+
+bool breaks_line(const std::string& text) { return text.find('\n') != std::string::npos; }
+
+ApiResponse whole_llama_completion(const LlamaJob& job, const Service& service,
+                                   const ApiRequest& request) {
+  RunningAnswers answers(service, job.requests(), 1);
+  std::vector<models::GenerationPiece> all(answers.count());
+  for (auto& each : all) each.finish = models::FinishReason::length;  // where none is asked for
+  const bool is_whole = answers.run(
+      [&](std::size_t i, const models::GenerationPiece& piece) {
+        std::string text = std::move(all[i].text) + piece.text;
+        std::vector<models::GenerationToken> tokens = std::move(all[i].tokens);
+        tokens.insert(tokens.end(), piece.tokens.begin(), piece.tokens.end());
+        all[i] = piece;
+        all[i].text = std::move(text);
+        all[i].tokens = std::move(tokens);
+        return true;
+      },
+      [&] { return !request.is_open || request.is_open(); });
+  if (!is_whole) throw ApiError(503, "the answer was cancelled", "server_error");
+  JsonArray objects;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    objects.push_back(whole(job, service, answers, i, all[i], breaks_line(all[i].text)));
+  }
+  const bool is_one = objects.size() == 1;
+  return {.body = json_text(is_one ? std::move(objects.front()) : JsonValue(std::move(objects)))};
+}
+
+// Ends with the chunk whose `stop` is true: llama.cpp says no [DONE] here.
+bool stream_llama_completion(const LlamaJob& job, const Service& service, RunningAnswers& answers,
+                             const std::function<bool()>& wait, EventStream& events) {
+  std::vector<bool> has_line_break(answers.count(), false);
+  const auto end = [&](std::size_t i, models::GenerationPiece last) {
+    last.text.clear();
+    last.tokens.clear();
+    return events.send(whole(job, service, answers, i, last, has_line_break[i]));
+  };
+  if (job.fields.generation.most_tokens == 0) {
+    for (std::size_t i = 0; i < answers.count(); ++i) {
+      if (!end(i, {.finish = models::FinishReason::length})) return false;
+    }
+  }
+  return answers.run(
+      [&](std::size_t i, const models::GenerationPiece& piece) {
+        if (breaks_line(piece.text)) has_line_break[i] = true;
+        bool is_open = true;
+        if (!piece.text.empty() || !piece.tokens.empty()) {
+          JsonObject chunk = head(job, i, piece, false);
+          if (job.is_timed) chunk.emplace_back("timings", answers.timings());
+          is_open = events.send(std::move(chunk));
+        }
+        return is_open && (piece.finish == models::FinishReason::none || end(i, piece));
+      },
+      wait);
+}
+
+}  // namespace
+
+ApiResponse answer_llama_completion(const ApiRequest& request, const Service& service) {
+  return answer_job(request, service, read_llama_completion, whole_llama_completion,
+                    stream_llama_completion);
+}
+
+}  // namespace hearth::tools::serve
