@@ -37,6 +37,8 @@ struct ChatArguments {
   WriterArguments writer;
   TextArguments text;
   std::string system;
+  PromptArguments first;        // message
+  bool is_single_turn = false;  // it ends after the first answer
 };
 
 volatile std::sig_atomic_t is_interrupted = 0;
@@ -119,6 +121,7 @@ void greet(const ChatArguments& arguments, std::int64_t context) {
 }
 
 void run_chat(const ChatArguments& arguments) {
+  const std::string first = read_prompt(arguments.first, arguments.text.sampling.escapes);
   const LoadedWriter writer_model = load_writer(arguments.writer);
   const models::LoadedModel& loaded = writer_model.loaded;
   models::require_causal(loaded.model.config, "chat: conversations", kEncodersEmbed);
@@ -130,7 +133,7 @@ void run_chat(const ChatArguments& arguments) {
   const AskedSampling sampling = asked_sampling(arguments.text.sampling, loaded);
   models::Conversation session(
       scheduler, std::move(format),
-      {.system = arguments.system,
+      {.system = arguments.text.sampling.escapes.read(arguments.system),
        .most_tokens = most_tokens(arguments.text),
        .sampling = sampling.options,
        .stops = stop_texts(arguments.text),
@@ -148,9 +151,32 @@ void run_chat(const ChatArguments& arguments) {
       write_out(std::string(kDim) + std::string(text) + std::string(kUndim));
     };
   }
-  std::string line;
   std::int64_t lines = 0, unanswered = 0;
-  while (true) {
+  // `place`: where the message came from.
+  const auto say = [&](const std::string& message, const std::string& place) {
+    try {
+      const AnswerInterrupts interrupts;
+      session.say(message, writer);
+    } catch (const Error& error) {
+      // Others go on failing.
+      if (!is_asking && error.code() != ErrorCode::invalid_argument) throw;
+      const std::string what = error.what() + std::string(kResetHint);
+      if (is_asking) {
+        write_out(what);
+      } else {
+        write_note("chat: " + place + ": " + what + "\n");
+      }
+      ++unanswered;
+    }
+    write_out("\n");
+  };
+  if (!first.empty()) {
+    if (is_asking) write_out("> " + first + "\n");
+    say(first, "--prompt");
+  }
+  std::string line;
+  bool goes_on = first.empty() || !arguments.is_single_turn;
+  while (goes_on) {
     if (is_asking) write_out("> ");
     if (!std::getline(std::cin, line)) break;
     ++lines;
@@ -164,21 +190,8 @@ void run_chat(const ChatArguments& arguments) {
       ++unanswered;
       continue;
     }
-    try {
-      const AnswerInterrupts interrupts;
-      session.say(line, writer);
-    } catch (const Error& error) {
-      // Others go on failing.
-      if (!is_asking && error.code() != ErrorCode::invalid_argument) throw;
-      const std::string what = error.what() + std::string(kResetHint);
-      if (is_asking) {
-        write_out(what);
-      } else {
-        write_note("chat: line " + std::to_string(lines) + ": " + what + "\n");
-      }
-      ++unanswered;
-    }
-    write_out("\n");
+    say(line, "line " + std::to_string(lines));
+    goes_on = !arguments.is_single_turn;
   }
   if (is_asking && std::cin.eof()) write_out("\n");
   if (options.drafts > 0) {
@@ -206,8 +219,10 @@ void add_chat(CommandLine& line) {
   add_model_option(command, arguments->writer.model.path,
                    "GGUF file or folder of Hugging Face or MLX")
       .required();
-  command.option("--system,--system-prompt", arguments->system,
+  command.option("-sys,--system,--system-prompt", arguments->system,
                  "What the model is told before all else");
+  add_prompt_options(command, arguments->first, "The first message, before those that are typed");
+  command.flag("-st,--single-turn", arguments->is_single_turn, "End after the first answer");
   add_text_options(command, arguments->text, "Tokens of an answer at most");
   add_context_option(command, arguments->writer.model.context,
                      "Tokens of the conversation at most [the model's, 8192 at most]");

@@ -10,7 +10,10 @@
 
 #include "core/closest.h"
 #include "core/number_text.h"
+#include "tools/help_formatter.h"
+#include "tools/option_hints.h"
 #include "tools/output.h"
+#include "tools/short_names.h"
 
 namespace hearth::tools {
 namespace {
@@ -67,10 +70,10 @@ bool takes_value(const CLI::App& command, const std::string& word) {
 
 // The first word such as -ngl, which would be read as -n with the value "gl"; empty: none. Numbers
 // may stand behind their letter, as in -n5.
-std::string joined_letters(const CLI::App& command, int argc, char** argv) {
+std::string joined_letters(const CLI::App& command, const std::vector<std::string>& words) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  for (int i = 2; i < argc; ++i) {
-    const std::string word = argv[i];
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::string& word = words[i];
     if (word == "--") break;
     if (takes_value(command, word)) {
       ++i;
@@ -83,14 +86,25 @@ std::string joined_letters(const CLI::App& command, int argc, char** argv) {
   return {};
 }
 
+// With names of several letters behind one dash as the long ones they stand for.
+std::vector<std::string> with_long_names(const CLI::App& command, const ShortNames& names,
+                                         std::vector<std::string> words) {
+  for (std::size_t i = 2; i < words.size() && words[i] != "--"; ++i) {
+    words[i] = names.long_name(command, words[i]);
+    if (takes_value(command, words[i])) ++i;
+  }
+  return words;
+}
+
 std::string no_such_option(const std::string& got, const CLI::App& command) {
+  const std::string begin = "no such option; got " + got + ", expected ";
+  if (const char* const hint = option_hint(got)) return begin + hint;
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::string meant = closest(got, names);
-  return "no such option; got " + got +
-         (meant.empty() ? ", expected one of those there are" : ", expected perhaps " + meant);
+  return begin + (meant.empty() ? "one of those there are" : "perhaps " + meant);
 }
 
 std::string list_hint(const std::string& command) {
@@ -167,9 +181,10 @@ Option& Option::lower_case() {
 Option& Option::one_of(std::vector<std::string> values) {
   const std::string all = listed(values, ", ");
   const auto refused = [values = std::move(values), all](const std::string& text) {
-    return std::find(values.begin(), values.end(), text) != values.end()
-               ? std::string()
-               : "no such value; got " + text + ", expected one of " + all;
+    if (std::find(values.begin(), values.end(), text) != values.end()) return std::string();
+    const std::string meant = closest(text, values);
+    return "no such value; got " + text + ", expected one of " + all +
+           (meant.empty() ? "" : "; perhaps " + meant);
   };
   option_->check(refused, "{" + all + "}");
   return *this;
@@ -187,50 +202,64 @@ Option& Option::optional_value() {
 
 bool Option::given() const { return option_->count() > 0; }
 
+template <class T>
+CLI::Option* Command::add(const std::string& flags, T& value, const std::string& summary) {
+  const SplitNames names = split_names(flags);
+  CLI::Option* option = nullptr;
+  if constexpr (std::is_same_v<T, bool>) {
+    option = command_->add_flag(names.known, value, summary);
+  } else {
+    option = command_->add_option(names.known, value, summary);
+  }
+  names_->add(option, names.short_names);
+  return option;
+}
+
 Option Command::option(const std::string& flags, std::string& value, const std::string& summary) {
-  return Option(command_->add_option(flags, value, summary));
+  return Option(add(flags, value, summary));
 }
 
 Option Command::option(const std::string& flags, int& value, const std::string& summary) {
-  CLI::Option* const option = command_->add_option(flags, value, summary);
+  CLI::Option* const option = add(flags, value, summary);
   option->check(refuse_words<int>, "");
   return Option(option);
 }
 
 Option Command::option(const std::string& flags, std::int64_t& value, const std::string& summary) {
-  CLI::Option* const option = command_->add_option(flags, value, summary);
+  CLI::Option* const option = add(flags, value, summary);
   option->check(refuse_words<std::int64_t>, "");
   return Option(option);
 }
 
 Option Command::option(const std::string& flags, std::uint64_t& value, const std::string& summary) {
-  CLI::Option* const option = command_->add_option(flags, value, summary);
+  CLI::Option* const option = add(flags, value, summary);
   option->check(refuse_wrapping, "");
   return Option(option);
 }
 
 Option Command::option(const std::string& flags, double& value, const std::string& summary) {
-  CLI::Option* const option = command_->add_option(flags, value, summary);
+  CLI::Option* const option = add(flags, value, summary);
   option->check(refuse_words<double>, "");
   return Option(option);
 }
 
 Option Command::option(const std::string& flags, std::vector<std::string>& values,
                        const std::string& summary) {
-  CLI::Option* const option = command_->add_option(flags, values, summary);
+  CLI::Option* const option = add(flags, values, summary);
   option->expected(1)->take_all();
   return Option(option);
 }
 
 Option Command::flag(const std::string& flags, bool& value, const std::string& summary) {
-  return Option(command_->add_flag(flags, value, summary));
+  return Option(add(flags, value, summary));
 }
 
 void Command::action(std::function<void()> action) { command_->callback(std::move(action)); }
 
 CommandLine::CommandLine(const std::string& name, const std::string& summary,
                          const std::string& version)
-    : app_(std::make_unique<CLI::App>(summary, name)) {
+    : names_(std::make_unique<ShortNames>()), app_(std::make_unique<CLI::App>(summary, name)) {
+  app_->formatter(std::make_shared<HelpFormatter>(*names_));
   app_->set_version_flag("--version", version);
   app_->require_subcommand(1);
 }
@@ -238,19 +267,23 @@ CommandLine::CommandLine(const std::string& name, const std::string& summary,
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::add_command(const std::string& name, const std::string& summary) {
-  return Command(app_->add_subcommand(name, summary));
+  return {app_->add_subcommand(name, summary), names_.get()};
 }
 
 void CommandLine::run(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
   for (const CLI::App* command : app_->get_subcommands(nullptr)) {
-    if (argc < 2 || command->get_name() != argv[1]) continue;
-    const std::string joined = joined_letters(*command, argc, argv);
+    if (argc < 2 || command->get_name() != words[1]) continue;
+    words = with_long_names(*command, *names_, std::move(words));
+    const std::string joined = joined_letters(*command, words);
     if (joined.empty()) continue;
     throw std::runtime_error(no_such_option(joined, *command) +
-                             list_hint(app_->get_name() + " " + argv[1]));
+                             list_hint(app_->get_name() + " " + words[1]));
   }
+  std::vector<const char*> all;
+  for (const std::string& word : words) all.push_back(word.c_str());
   try {
-    app_->parse(argc, argv);
+    app_->parse(argc, all.data());
   } catch (const CLI::Success& asked) {
     std::ostringstream text;
     app_->exit(asked, text, text);

@@ -17,6 +17,8 @@ class Option;
 
 namespace hearth::tools {
 
+class ShortNames;
+
 // A handle to a declared option; the CommandLine owns what it stands for.
 class Option {
  public:
@@ -49,7 +51,8 @@ class Option {
 // A handle to a subcommand; the CommandLine owns what it stands for.
 class Command {
  public:
-  // `flags`: as they are written, for instance "--seed"; a plain word for an argument without one.
+  // `flags`: as they are written, for instance "-s,--seed"; a plain word for an argument without
+  // one. Names of one dash may have several letters, "-ctk", beside a long one.
   Option option(const std::string& flags, std::string& value, const std::string& summary);
   Option option(const std::string& flags, int& value, const std::string& summary);
   Option option(const std::string& flags, std::int64_t& value, const std::string& summary);
@@ -58,7 +61,8 @@ class Command {
   // May be given several times.
   Option option(const std::string& flags, std::vector<std::string>& values,
                 const std::string& summary);
-  // An option without a value, which sets the variable.
+  // An option without a value, which sets the variable; by names behind an exclamation mark, as in
+  // "--escape,!--no-escape", to false.
   Option flag(const std::string& flags, bool& value, const std::string& summary);
 
   // What the command does. Owns what it captures for as long as the CommandLine lives.
@@ -66,9 +70,13 @@ class Command {
 
  private:
   friend class CommandLine;
-  explicit Command(CLI::App* command) : command_(command) {}
+  Command(CLI::App* command, ShortNames* names) : command_(command), names_(names) {}
+
+  template <class T>
+  CLI::Option* add(const std::string& flags, T& value, const std::string& summary);
 
   CLI::App* command_;
+  ShortNames* names_;
 };
 
 class CommandLine {
@@ -88,6 +96,7 @@ class CommandLine {
  private:
   void unknown_command(const std::string& word) const;
 
+  std::unique_ptr<ShortNames> names_;
   std::unique_ptr<CLI::App> app_;
 };
 

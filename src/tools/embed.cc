@@ -10,6 +10,7 @@
 #include "models/language/load_model.h"
 #include "models/language/text_encoder.h"
 #include "tools/commands.h"
+#include "tools/lm/escapes.h"
 #include "tools/lm/model_options.h"
 #include "tools/output.h"
 
@@ -21,6 +22,7 @@ constexpr std::uint64_t kMaxTexts = std::uint64_t{1} << 30;  // bytes of standar
 struct EmbedArguments {
   ModelArguments model;
   std::vector<std::string> texts;
+  EscapeOption escapes;
 };
 
 // One text a line.
@@ -59,7 +61,7 @@ void run_embed(const EmbedArguments& arguments) {
   const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
       models::load_language_model(arguments.model.path, load_options(arguments.model, device));
-  std::vector<std::string> texts = arguments.texts;
+  std::vector<std::string> texts = arguments.escapes.read(arguments.texts);
   if (texts.empty()) texts = lines_of(io::read_text("/dev/stdin", kMaxTexts));
   std::string first_error;
   std::size_t failed = 0;
@@ -96,6 +98,7 @@ void add_embed(CommandLine& line) {
       .required();
   command.option("-p,--text,--prompt", arguments->texts,
                  "A text; may be given again [lines of standard input]");
+  add_escape_option(command, arguments->escapes);
   add_context_option(command, arguments->model.context, "Tokens of a text at most [the model's]");
   add_compute_options(command, arguments->model);
   command.action([arguments] { run_embed(*arguments); });

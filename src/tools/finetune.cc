@@ -86,6 +86,7 @@ void add_finetune(CommandLine& line) {
   add_run_options(command, options, flags->run, "Texts");
   command.action([flags] {
     flags->options.adapters = adapter_files(flags->adapters);
+    require_adapters("--base-lora", flags->options.adapters);
     run_training(flags->options, flags->run, [&] { run_finetune(flags->options); });
   });
 }

@@ -1,6 +1,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/language/require_causal.h"
@@ -18,6 +19,7 @@ struct GenerateArguments {
   WriterArguments writer;
   PromptArguments prompt;
   TextArguments text;
+  bool hides_prompt = false;
 };
 
 // Says how to have the text again.
@@ -30,7 +32,7 @@ void note_seed(const AskedSampling& sampling) {
 // refused.
 class PromptBefore {
  public:
-  explicit PromptBefore(const std::string& prompt) : prompt_(prompt) {}
+  explicit PromptBefore(std::string prompt) : prompt_(std::move(prompt)) {}
 
   void write(std::string_view text) {
     if (!is_written_) write_out(prompt_);
@@ -39,7 +41,7 @@ class PromptBefore {
   }
 
  private:
-  const std::string& prompt_;
+  std::string prompt_;
   bool is_written_ = false;
 };
 
@@ -61,8 +63,8 @@ void run_generate(const GenerateArguments& arguments) {
       .goes_on = arguments.text.tokens >= 0,
       .drafts = arguments.writer.drafts.count(),
       .draft_model = writer.draft_model.get()};
-  const std::string prompt = read_prompt(arguments.prompt);
-  PromptBefore out(prompt);
+  const std::string prompt = read_prompt(arguments.prompt, arguments.text.sampling.escapes);
+  PromptBefore out(arguments.hides_prompt ? std::string() : prompt);
   const models::Generated made =
       models::generate_text(loaded, prompt, generate, [&](std::string_view text) {
         out.write(text);
@@ -84,7 +86,8 @@ void add_generate(CommandLine& line) {
   add_model_option(command, arguments->writer.model.path,
                    "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
       .required();
-  add_prompt_options(command, arguments->prompt);
+  add_prompt_options(command, arguments->prompt, "What the text starts with");
+  command.flag("--no-display-prompt", arguments->hides_prompt, "Print only what is new");
   add_text_options(command, arguments->text,
                    "Tokens to write; beyond the context from its last half on");
   add_context_option(command, arguments->writer.model.context,

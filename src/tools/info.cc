@@ -27,6 +27,7 @@ void add_info(CommandLine& line) {
   command
       .option("-m,--model,file", arguments->file,
               "Of a split model any of its files, or its folder")
+      .value_name("FILE")
       .required();
   command.flag("--tensors", arguments->options.tensors, "List the tensors");
   command.flag("--all", arguments->options.all,

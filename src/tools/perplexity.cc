@@ -17,6 +17,7 @@
 #include "models/language/require_causal.h"
 #include "tools/commands.h"
 #include "tools/lm/model_options.h"
+#include "tools/lm/option_file.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -92,14 +93,16 @@ void run_perplexity(const PerplexityArguments& arguments) {
   const models::LoadedModel loaded =
       models::load_language_model(arguments.model.path, load_options(arguments.model, device));
   models::require_causal(loaded.model.config, "perplexity: scores", kEncodersEmbed);
-  const std::vector<std::int32_t> tokens =
-      loaded.tokenizer.encode(io::read_text(arguments.file, kMaxText));
+  const std::vector<std::int32_t> tokens = loaded.tokenizer.encode(read_option_file(
+      "--file", "a text", [&] { return io::read_text(arguments.file, kMaxText); }));
   const std::int32_t bos = loaded.tokenizer.adds_bos() ? loaded.tokenizer.special().bos : -1;
   const models::TokenWindows windows =
       models::windows_of(tokens, arguments.model.context, arguments.windows, bos);
   std::optional<BaseScores> base;
   if (!arguments.base.empty()) {
-    base = read_base(arguments.base, windows, loaded.model.vocabulary());
+    base = read_option_file("--kl-base", "what --save-base wrote of the same text", [&] {
+      return read_base(arguments.base, windows, loaded.model.vocabulary());
+    });
   }
   models::Perplexity perplexity;
   models::Divergence divergence;
@@ -138,11 +141,12 @@ void add_perplexity(CommandLine& line) {
   Command command = line.add_command(
       "perplexity", "How well a language model foresees a text, and how far it is from another");
   add_model_option(command, arguments->model.path, "GGUF file or folder").required();
-  command.option("-f,--file", arguments->file, "The text").required();
+  command.option("-f,--file", arguments->file, "A file with the text")
+      .value_name("FILE")
+      .required();
   add_adapter_option(command, arguments->model.adapters);
   add_context_option(command, arguments->model.context,
-                     "Tokens of a window, whose second half is scored")
-      .range(4, std::int64_t{1} << 24)
+                     "Tokens of a window, whose second half is scored", 4, std::int64_t{1} << 24)
       .show_default();
   command
       .option("--windows,--chunks", arguments->windows, "At most so many [all that the text has]")

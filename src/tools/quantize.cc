@@ -13,6 +13,7 @@
 #include "models/quantize/quantize_file.h"
 #include "tools/commands.h"
 #include "tools/lm/model_options.h"
+#include "tools/lm/option_file.h"
 #include "tools/output.h"
 #include "tools/progress_bar.h"
 
@@ -72,7 +73,8 @@ void add_quantize(CommandLine& line) {
   command.option("out", arguments->out, "The file to write").required();
   const Option type =
       command.option("--type,type", arguments->type,
-                     "Of matrices; _s, _m, _l: some of them with more bits; keep: as they are");
+                     "Of matrices, some of which have more bits or fewer, as llama.cpp's type of "
+                     "this name has it; keep: as they are");
   Option(type).show_default().lower_case().one_of(models::quantize_type_names());
   command
       .option("--imatrix", arguments->importance, "How much inputs count, as llama-imatrix has it")
@@ -89,7 +91,9 @@ void add_quantize(CommandLine& line) {
     options.type.is_pure = arguments->is_pure;
     options.file.max_shard_bytes = arguments->shard_mib << 20;
     if (!arguments->importance.empty()) {
-      options.importance = models::read_importance(arguments->importance);
+      options.importance = read_option_file("--imatrix", "a file of llama-imatrix", [&] {
+        return models::read_importance(arguments->importance);
+      });
     }
     if (models::needs_importance(options.type.dtype) && options.importance.empty()) {
       write_note("quantize: warning: " + arguments->type +
@@ -97,6 +101,7 @@ void add_quantize(CommandLine& line) {
                  "one\n");
     }
     options.adapters = adapter_files(arguments->adapters);
+    require_adapters("--lora", options.adapters);
     RepackedNote repacked;
     std::int64_t before = 0, after = 0;
     // Lines and a bar on one terminal would be mixed up.

@@ -13,6 +13,7 @@
 #include "models/language/load_model.h"
 #include "tools/commands.h"
 #include "tools/lm/context_note.h"
+#include "tools/lm/option_file.h"
 #include "tools/lm/writer_options.h"
 #include "tools/output.h"
 #include "tools/serve/api.h"
@@ -38,7 +39,9 @@ struct ServeArguments {
 std::vector<std::string> keys_of(const ServeArguments& arguments) {
   std::vector<std::string> keys = arguments.keys;
   if (!arguments.key_file.empty()) {
-    const std::string text = io::read_text(arguments.key_file, kMostKeyBytes);
+    const std::string text = read_option_file("--api-key-file", "a text with a key a line", [&] {
+      return io::read_text(arguments.key_file, kMostKeyBytes);
+    });
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
       if (end > at) keys.push_back(text.substr(at, end - at));
@@ -145,10 +148,12 @@ void add_serve(CommandLine& line) {
       .show_default();
   command.option("--api-key", arguments->keys,
                  "A key that clients must have; may be given again [none]");
-  command.option("--api-key-file", arguments->key_file, "A file with a key a line");
+  command.option("--api-key-file", arguments->key_file, "A file with a key a line")
+      .value_name("FILE");
   command.option("--cors", arguments->origins,
                  "Origin of pages that may ask, or *; may be given again [none]");
-  command.option("--parallel", arguments->scheduler.most_running, "Texts that are written at once")
+  command
+      .option("-np,--parallel", arguments->scheduler.most_running, "Texts that are written at once")
       .range(std::int64_t{1}, std::int64_t{256})
       .show_default();
   command

@@ -11,6 +11,7 @@
 #include "io/text_file.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/commands.h"
+#include "tools/lm/escapes.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -20,6 +21,7 @@ constexpr std::uint64_t kMaxInput = std::uint64_t{1} << 30;
 
 struct TokenizeArguments {
   std::string file, text;
+  EscapeOption escapes;
   bool as_json = false, decode = false, lines = false, plain = false, parse_special = false;
 };
 
@@ -83,9 +85,11 @@ void add_tokenize(CommandLine& line) {
   const auto arguments = std::make_shared<TokenizeArguments>();
   Command command = line.add_command("tokenize", "Turn texts into tokens, or tokens into texts");
   command.option("-m,--model,file", arguments->file, "A GGUF file, a tokenizer.json or its folder")
+      .value_name("FILE")
       .required();
   const Option text =
       command.option("-p,--text,--prompt", arguments->text, "The text; without it, what stdin has");
+  add_escape_option(command, arguments->escapes);
   command.flag("--decode", arguments->decode, "The text is ids of tokens");
   command.flag("--json", arguments->as_json, "Print JSON, with the tokens' texts");
   command.flag("--lines", arguments->lines,
@@ -95,7 +99,7 @@ void add_tokenize(CommandLine& line) {
                "Take texts of control tokens for these tokens, or show them");
   command.action([arguments, text] {
     const models::Tokenizer tokenizer = models::read_tokenizer(arguments->file);
-    std::string input = arguments->text;
+    std::string input = arguments->escapes.read(arguments->text);
     if (!text.given()) input = io::read_text("/dev/stdin", kMaxInput);
     if (!arguments->lines) return write_out(converted(tokenizer, *arguments, input) + "\n");
     std::string out;

@@ -35,6 +35,7 @@ void add_train(CommandLine& line) {
                                      "run of the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 30;
   command.option("-f,--text,--file", options.text, "Any file; its last 5 % are held out")
+      .value_name("FILE")
       .required();
   command.option("--layers", options.model.layers, "Decoder layers").range(1, most).show_default();
   command.option("--dim", options.model.dim, "Width of the model").range(1, most).show_default();

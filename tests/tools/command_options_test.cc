@@ -56,7 +56,7 @@ TEST_F(CommandOptions, HaveTheNamesThatUsersOfOthersKnow) {
       expect_says(help, names);
     }
     if (std::string(command) == "embed") continue;
-    for (const char* names : {"--cache-type", "--cache-type-k", "--cache-type-v"}) {
+    for (const char* names : {"--cache-type", "-ctk,--cache-type-k", "-ctv,--cache-type-v"}) {
       expect_says(help, names);
     }
   }
@@ -105,7 +105,7 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   expect_refused_with({"generate", path("."), "-p", "x"}, "expected one with config.json");
   expect_refused_with({"generate", model, "hi"}, "an argument too many; got hi");
   expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
-  for (const char* joined : {"-ngl", "-no-cnv", "-hf", "-sys"}) {
+  for (const char* joined : {"-nope", "-no-cnv", "-hf", "-sys"}) {
     expect_refused_with({"generate", model, joined, "9"},
                         std::string("no such option; got ") + joined);
   }

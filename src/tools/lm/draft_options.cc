@@ -1,18 +1,19 @@
 #include "tools/lm/draft_options.h"
 
 #include "tools/lm/load_with_progress.h"
+#include "tools/lm/option_file.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
 
 void add_draft_options(Command& command, DraftArguments& arguments) {
   command
-      .option("--draft-model", arguments.model,
+      .option("-md,--draft-model,--model-draft", arguments.model,
               "A smaller model of the same tokens that guesses ahead; the text stays the same")
       .value_name("FILE");
   command
       .option(
-          "--drafts", arguments.drafts,
+          "--drafts,--draft,--draft-max", arguments.drafts,
           "Tokens guessed ahead and checked in one step, looked up in the text where there is no "
           "--draft-model [0; 8 with one]")
       .range(std::int64_t{0}, std::int64_t{256});
@@ -22,7 +23,10 @@ std::unique_ptr<const models::LoadedModel> load_draft_model(const DraftArguments
                                                             models::LoadOptions options) {
   if (arguments.model.empty()) return nullptr;
   options.adapters.clear();
-  return std::make_unique<models::LoadedModel>(load_with_progress(arguments.model, options));
+  return read_option_file("--draft-model", "a model", [&] {
+    return std::make_unique<const models::LoadedModel>(
+        load_with_progress(arguments.model, options));
+  });
 }
 
 std::string held_text(std::int64_t held, std::int64_t guessed) {

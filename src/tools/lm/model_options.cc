@@ -3,10 +3,13 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
+#include "models/adapters/stored_adapter.h"
 #include "runtime/device/worker_pool.h"
+#include "tools/lm/option_file.h"
 
 namespace hearth::tools {
 namespace {
@@ -39,7 +42,7 @@ void add_adapter_option(Command& command, std::vector<std::string>& values) {
 }
 
 void add_place_options(Command& command, std::string& device, int& threads) {
-  command.option("--device", device, "See `hearth devices`");
+  command.option("-dev,--device", device, "See `hearth devices`");
   command.option("-t,--threads", threads, "Of the CPU [one a core]")
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
 }
@@ -61,8 +64,8 @@ void add_cache_options(Command& command, CacheArguments& arguments, const std::s
     command.option(flag, type, text).lower_case().one_of(models::cache_type_names());
   };
   add("--cache-type", arguments.both, summary);
-  add("--cache-type-k", arguments.keys, "What keys are kept as [as --cache-type]");
-  add("--cache-type-v", arguments.values, "What values are kept as [as --cache-type]");
+  add("-ctk,--cache-type-k", arguments.keys, "What keys are kept as [as --cache-type]");
+  add("-ctv,--cache-type-v", arguments.values, "What values are kept as [as --cache-type]");
 }
 
 Device use_device(const ModelArguments& arguments) {
@@ -73,10 +76,12 @@ Device use_device(const ModelArguments& arguments) {
 }
 
 models::LoadOptions load_options(const ModelArguments& arguments, Device device) {
+  std::vector<AdapterFile> adapters = adapter_files(arguments.adapters);
+  require_adapters("--lora", adapters);
   return {.device = device,
           .compute = dtype_from_name(arguments.dtype),
           .context = arguments.context,
-          .adapters = adapter_files(arguments.adapters)};
+          .adapters = std::move(adapters)};
 }
 
 CacheTypes cache_types(const CacheArguments& arguments) {
@@ -106,6 +111,13 @@ std::vector<AdapterFile> adapter_files(const std::vector<std::string>& values) {
     }
   }
   return files;
+}
+
+void require_adapters(const std::string& option, const std::vector<AdapterFile>& files) {
+  for (const AdapterFile& file : files) {
+    read_option_file(option, "an adapter, a GGUF file or a folder of PEFT",
+                     [&] { return models::read_adapter(file.path); });
+  }
 }
 
 }  // namespace hearth::tools

@@ -62,6 +62,9 @@ std::string cache_text(const std::string& keys, const std::string& values);
 // a file and Error{io} for a file that is not there.
 std::vector<AdapterFile> adapter_files(const std::vector<std::string>& values);
 
+// Refuses, by the option's name, what is no adapter, as models::read_adapter() does.
+void require_adapters(const std::string& option, const std::vector<AdapterFile>& files);
+
 // What commands that write or score texts say of encoders: `instead` of models::require_causal().
 inline constexpr const char* kEncodersEmbed = "`hearth embed` makes vectors with it";
 

@@ -16,6 +16,7 @@
 #include "models/grammar/token_constraints.h"
 #include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_fields.h"
+#include "tools/lm/option_file.h"
 
 namespace hearth::tools {
 namespace {
@@ -118,7 +119,8 @@ AskedSampling asked_sampling(const SamplingArguments& arguments,
     options.logit_bias.push_back(read_bias(text));
   }
   if (options.dry_multiplier > 0 && arguments.dry_breakers != std::vector<std::string>{"none"}) {
-    options.dry_breakers = models::dry_breakers_of(loaded.tokenizer, arguments.dry_breakers);
+    options.dry_breakers =
+        models::dry_breakers_of(loaded.tokenizer, arguments.escapes.read(arguments.dry_breakers));
   }
   return asked;
 }
@@ -136,13 +138,19 @@ std::shared_ptr<models::grammar::Constraint> sampling_constraint(
   const bool is_schema = !arguments.json_schema.empty();
   const std::string& value = is_schema ? arguments.json_schema : arguments.grammar;
   const bool is_text = is_written_out(value, is_schema);
+  const std::string option = is_schema ? "--json-schema" : "--grammar";
+  const std::string text =
+      is_text ? value
+              : read_option_file(option,
+                                 is_schema ? "a JSON schema, or a file with one"
+                                           : "a grammar of GBNF, or a file with one",
+                                 [&] { return io::read_text(value, kMaxGrammarBytes); });
+  const models::grammar::TokenConstraints constraints(tokenizer);
   try {
-    const std::string text = is_text ? value : io::read_text(value, kMaxGrammarBytes);
-    const models::grammar::TokenConstraints constraints(tokenizer);
     return is_schema ? constraints.from_schema_text(text) : constraints.from_gbnf(text);
   } catch (const Error& error) {
-    const std::string source = !is_text ? value : is_schema ? "--json-schema" : "--grammar";
-    throw Error(error.code(), source + ": " + error.what());
+    const std::string file = is_text ? "" : ": " + hearth::quoted(value);
+    throw Error(error.code(), option + file + ": " + error.what());
   }
 }
 

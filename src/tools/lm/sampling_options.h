@@ -12,6 +12,7 @@
 #include "models/sampling/sampling_options.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/command_line.h"
+#include "tools/lm/escapes.h"
 
 namespace hearth::tools {
 
@@ -27,6 +28,7 @@ struct SamplingArguments {
   models::SamplingOptions values;
   std::string steps;
   std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
+  EscapeOption escapes;  // of breakers, and of what other texts the command takes
   std::vector<std::string> logit_bias;
   std::int64_t mirostat = 0;
   std::string grammar;  // files or the texts themselves; at most one of both

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/command_line.h"
+#include "tools/lm/escapes.h"
 #include "tools/lm/sampling_options.h"
 
 namespace hearth::tools {
@@ -17,13 +18,13 @@ struct TextArguments {
   SamplingArguments sampling;
 };
 
-// Declares --tokens, --stop and all of sampling; `arguments` must live as long as the variables of
-// other options.
+// Declares --tokens, --stop, --escape and all of sampling; `arguments` must live as long as the
+// variables of other options.
 void add_text_options(Command& command, TextArguments& arguments, const std::string& tokens);
 
 // At most: as many as there could ever be where there is no limit.
 std::int64_t most_tokens(const TextArguments& arguments);
-// The texts of --stop, in which \n, \r, \t and \\ stand for what they mean in C.
+// The texts of --stop.
 std::vector<std::string> stop_texts(const TextArguments& arguments);
 
 struct PromptArguments {
@@ -31,11 +32,11 @@ struct PromptArguments {
   std::string file;  // at most one of both
 };
 
-// Declares --prompt and --prompt-file.
-void add_prompt_options(Command& command, PromptArguments& arguments);
+// Declares --prompt, which `summary` is of, and --prompt-file.
+void add_prompt_options(Command& command, PromptArguments& arguments, const std::string& summary);
 
 // What they name; of a file without the line break at its end. Throws Error{io}, and
 // Error{invalid_argument} where both are there.
-std::string read_prompt(const PromptArguments& arguments);
+std::string read_prompt(const PromptArguments& arguments, const EscapeOption& escapes);
 
 }  // namespace hearth::tools

@@ -1,0 +1,118 @@
+#include "tools/option_hints.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace hearth::tools {
+namespace {
+
+// llama.cpp's names, and some of vLLM's and MLX's, with spaces around each.
+struct OptionHint {
+  std::string_view options;
+  const char* instead;  // behind "expected "
+};
+
+constexpr OptionHint kOptionHints[] = {
+    {" -hf -hfr --hf --hf-repo -hff --hf-file -hft --hf-token -mu --model-url -dr --docker-repo ",
+     "the path of a file: `curl -LO https://huggingface.co/OWNER/NAME/resolve/main/FILE.gguf` "
+     "fetches one"},
+    {" -ngl --gpu-layers --n-gpu-layers -ngld --gpu-layers-draft --n-gpu-layers-draft ",
+     "--device cuda or metal, which runs all layers there"},
+    {" -mg --main-gpu -sm --split-mode -ts --tensor-split --rpc --tensor-parallel-size ",
+     "--device: a model runs on one device"},
+    {" -ot --override-tensor -cmoe --cpu-moe -ncmoe --n-cpu-moe -nkvo --no-kv-offload -kvo "
+     "--kv-offload --no-op-offload ",
+     "--device: a model and its caches are on one device"},
+    {" -fit --fit -fitt --fit-target -fitc --fit-ctx ",
+     "`hearth info FILE --context N`, which says what a model takes"},
+    {" -fa --flash-attn ", "none: attention always runs without a matrix of scores"},
+    {" --mlock --mmap --no-mmap -dio --direct-io -lm --load-mode ",
+     "none: files are read where they lie, without a copy"},
+    {" --numa --prio --prio-batch --poll -C --cpu-mask -Cr --cpu-range --cpu-strict ",
+     "--threads; taskset or numactl bind a program to cores"},
+    {" -tb --threads-batch --threads-http ", "--threads, which counts for all"},
+    {" -cnv --conversation -no-cnv --no-conversation -i --interactive -if --interactive-first "
+     "-mli --multiline-input --simple-io ",
+     "none: `hearth chat` talks, `hearth generate` goes on with a text"},
+    {" -r --reverse-prompt ", "--stop, of commands that write"},
+    {" -st --single-turn ", "`hearth chat --prompt TEXT --single-turn`"},
+    {" -sys -sysf --system-prompt --system-prompt-file ",
+     "--system TEXT of `hearth chat`; of a file --system \"$(cat FILE)\""},
+    {" --in-prefix --in-prefix-bos --in-suffix ", "--chat-template, which says what stands where"},
+    {" --chat-template --chat-template-file ", "`hearth chat`, which takes one"},
+    {" --jinja --no-jinja ", "none: chat templates are always run"},
+    {" --chat-template-kwargs --reasoning-format --reasoning-budget -rea --reasoning --think ",
+     "chat_template_kwargs in requests to `hearth serve`"},
+    {" --color -co --no-color ", "none: only what a model thinks is dimmed, on terminals"},
+    {" --log-disable --log-file --log-colors --log-verbosity -lv --log-prefix --log-timestamps "
+     "--verbose -v --verbose-prompt --no-perf --perf --show-timings --no-show-timings ",
+     "none: notes go to standard error, 2>/dev/null drops them"},
+    {" --no-display-prompt --display-prompt -sp --special --ignore-eos --no-context-shift "
+     "--context-shift --keep ",
+     "`hearth generate`, with --no-display-prompt, or ignore_eos in requests to `hearth serve`"},
+    {" -np --parallel --max-num-seqs ", "--parallel of `hearth serve`, --sequences of bench-model"},
+    {" -cb --cont-batching -nocb --no-cont-batching -kvu --kv-unified ",
+     "none: texts that run together share steps and caches"},
+    {" -b --batch-size -ub --ubatch-size ",
+     "--prefill of `hearth serve`, --piece of bench-model; other commands choose by themselves"},
+    {" -ctk -ctv ", "--cache-type-k and --cache-type-v, of commands that keep caches"},
+    {" -ctkd -ctvd --cache-type-k-draft --cache-type-v-draft -cd --ctx-size-draft -devd "
+     "--device-draft -td --threads-draft ",
+     "none: a model that guesses ahead runs as the other does"},
+    {" --draft-min --draft-n-min --draft-p-min --draft-p-split --spec-type --lookup-ngram-min ",
+     "--drafts, the most tokens that are guessed ahead"},
+    {" --rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx "
+     "--yarn-ext-factor --yarn-attn-factor --yarn-beta-slow --yarn-beta-fast ",
+     "none: positions are scaled as the model's files say"},
+    {" --override-kv --check-tensors --no-repack -nr --warmup --no-warmup --swa-full "
+     "--no-host --offline ",
+     "none: leave it out"},
+    {" --lora-scaled --lora-base --lora-init-without-apply --adapter-path --adapter ",
+     "--lora FILE[:SCALE]"},
+    {" --control-vector --control-vector-scaled --control-vector-layer-range ",
+     "none: only adapters change a model, by --lora"},
+    {" -mm --mmproj -mmu --mmproj-url --no-mmproj --image --audio --image-max-tokens ",
+     "texts: models read nothing else here"},
+    {" --prompt-cache --prompt-cache-all --prompt-cache-ro --slot-save-path -cram --cache-ram "
+     "--cache-reuse --cache-prompt --no-cache-prompt ",
+     "none: `hearth serve` keeps what prompts begin with, in --memory"},
+    {" --gpu-memory-utilization ", "--memory, in MiB for keys and values"},
+    {" --max-model-len ", "--context"},
+    {" --served-model-name ", "--name"},
+    {" --metrics --slots --no-slots --props --no-webui --webui --no-ui --models-dir ",
+     "none: /metrics, /slots, /props and the page are always there, for one model"},
+    {" --embedding --embeddings --pooling --embd-normalize --rerank --reranking "
+     "--embd-output-format ",
+     "none: the model's files say what vectors are made of, for `hearth embed` and /v1/embeddings"},
+    {" -to --timeout --path --api-prefix --reuse-port --ssl-key-file --ssl-cert-file ",
+     "a proxy in front: there is no TLS"},
+    {" --kl-divergence --kl-divergence-base --logits-file ",
+     "--save-base FILE with one model, then --kl-base FILE with the other"},
+    {" --ppl-stride --ppl-output-type --hellaswag --winogrande --multiple-choice ",
+     "none: `hearth perplexity` measures windows of a text"},
+    {" --allow-requantize ", "none: packed weights are rounded again, with a warning"},
+    {" --leave-output-tensor --output-tensor-type --token-embedding-type --tensor-type "
+     "--tensor-type-file --include-weights --exclude-weights --prune-layers ",
+     "one of the types: each says which matrices have more bits"},
+    {" --keep-split ", "--shard-mib, the size of each file"},
+    {" --dry-run ", "none: `hearth info` says the size of what was written"},
+    {" --trust-remote-code --tokenizer-mode ", "none: no code of a model's is run"},
+};
+
+}  // namespace
+
+const char* option_hint(std::string_view option) {
+  const std::string_view name = option.substr(0, option.find('='));
+  const auto has_name = [&](const OptionHint& hint) {
+    for (std::size_t at = hint.options.find(name); at != std::string_view::npos;
+         at = hint.options.find(name, at + 1)) {
+      if (hint.options[at - 1] == ' ' && hint.options[at + name.size()] == ' ') return true;
+    }
+    return false;
+  };
+  if (name.size() < 2 || name.find(' ') != std::string_view::npos) return nullptr;
+  const auto* found = std::find_if(std::begin(kOptionHints), std::end(kOptionHints), has_name);
+  return found == std::end(kOptionHints) ? nullptr : found->instead;
+}
+
+}  // namespace hearth::tools

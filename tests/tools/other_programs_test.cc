@@ -1,0 +1,220 @@
+// What people type who know llama.cpp's programs: names of options, escapes, chats of one turn, and
+// hints where there is no such option.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tools/lm/escapes.h"
+#include "tools/option_hints.h"
+#include "tools/short_names.h"
+#include "tools/signs_model.h"
+#include "tools/tool_folder.h"
+
+namespace hearth::tools {
+namespace {
+
+TEST(Escapes, AreThoseOfLlamaCpp) {
+  EXPECT_EQ(without_escapes(R"(a\nb\r\t\\n\"\'\x41\x7A)"), "a\nb\r\t\\n\"'Az");
+  // Others stay, and so does what is not whole.
+  EXPECT_EQ(without_escapes(R"(\q\x4\x4g\)"), R"(\q\x4\x4g\)");
+  EXPECT_EQ(without_escapes(R"(\x00)"), std::string(1, '\0'));
+  EXPECT_EQ(without_escapes(""), "");
+  EXPECT_EQ((EscapeOption{.is_on = false}.read(R"(a\n)")), R"(a\n)");
+  const std::vector<std::string> both = {"\n", "b"};
+  EXPECT_EQ((EscapeOption{}.read(std::vector<std::string>{R"(\n)", "b"})), both);
+}
+
+TEST(ShortNames, AreSplitFromTheNamesThatAreKnown) {
+  const SplitNames split = split_names("-s,-sys,--system,!--no-system,word");
+  EXPECT_EQ(split.known, "-s,--system,!--no-system,word");
+  EXPECT_EQ(split.short_names, std::vector<std::string>{"-sys"});
+}
+
+TEST(OptionHints, KnowWholeNames) {
+  for (const char* known : {"-ngl", "--n-gpu-layers", "-fa", "--flash-attn", "--mlock", "--no-mmap",
+                            "-cnv", "--jinja", "--color", "--log-disable", "-cb", "-ub", "-hf",
+                            "--rope-scaling", "--rope-scaling=yarn", "-i"}) {
+    EXPECT_NE(option_hint(known), nullptr) << known;
+  }
+  for (const char* unknown :
+       {"-", "--", "", " ", "-ng", "--rope", "ngl", "-ngl ", "--mlock --mmap"}) {
+    EXPECT_EQ(option_hint(unknown), nullptr) << unknown;
+  }
+}
+
+#ifdef HEARTH_TOOL
+
+class OtherPrograms : public ToolFolder {
+ protected:
+  void SetUp() override {
+    ToolFolder::SetUp();
+    write_signs_model(path("m.gguf"), "qwen3", kSignsTemplate);
+  }
+
+  void expect_refused_with(const std::vector<std::string>& arguments, const std::string& part) {
+    const Outcome outcome = run(arguments);
+    expect_refused(outcome);
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  }
+  std::string written(std::vector<std::string> arguments, const std::vector<std::string>& more = {},
+                      const std::string& input = "") {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run(arguments, input);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  }
+};
+
+TEST_F(OtherPrograms, NamesOfSeveralLettersBehindOneDash) {
+  const std::vector<std::string> base = {"generate", "-m", path("m.gguf"), "-p", sign(5),
+                                         "-n",       "6",  "--temp",       "0"};
+  const std::string text = written(base, {"--cache-type-k", "bf16", "--cache-type-v", "f16"});
+  EXPECT_EQ(written(base, {"-ctk", "bf16", "-ctv", "f16"}), text);
+  expect_refused_with({"generate", path("m.gguf"), "-ctk", "q9"}, "--cache-type-k: no such value");
+  // A value that looks like such a name is a value.
+  EXPECT_EQ(written({"generate", path("m.gguf"), "-n", "0", "--temp", "0", "-p", "-ctk"}),
+            "-ctk\n");
+  const std::string help = written({"serve", "--help"});
+  for (const char* names : {"-np,--parallel", "-ctk,--cache-type-k", "-md,--draft-model",
+                            "--chat-template,--chat-template-file"}) {
+    EXPECT_NE(help.find(names), std::string::npos) << names;
+  }
+}
+
+TEST_F(OtherPrograms, AModelIsAskedForOnce) {
+  const std::string help = written({"generate", "--help"});
+  EXPECT_EQ(help.find("REQUIRED"), help.rfind("REQUIRED")) << help;
+  EXPECT_NE(help.find("Another way to give model"), std::string::npos) << help;
+  EXPECT_NE(help.find("--escape,--no-escape "), std::string::npos) << help;
+  const std::string windows = written({"perplexity", "--help"});
+  EXPECT_NE(windows.find("-c,--context,--ctx-size INT:4 to 16777216=512"), std::string::npos)
+      << windows;
+}
+
+TEST_F(OtherPrograms, OptionsThatAreNotThereSayWhatIs) {
+  const struct {
+    std::vector<std::string> words;
+    const char* hint;
+  } cases[] = {
+      {{"-ngl", "99"}, "got -ngl, expected --device cuda"},
+      {{"--n-gpu-layers", "99"}, "expected --device cuda"},
+      {{"-hf", "owner/name"}, "huggingface.co"},
+      {{"-fa"}, "expected none: attention"},
+      {{"--mlock"}, "files are read where they lie"},
+      {{"-cnv"}, "`hearth chat` talks"},
+      {{"-i"}, "`hearth chat` talks"},
+      {{"--jinja"}, "always run"},
+      {{"-ub", "512"}, "--prefill of `hearth serve`"},
+      {{"-cb"}, "expected none: texts that run together"},
+      {{"--rope-scaling", "yarn"}, "as the model's files say"},
+      {{"--color"}, "expected none"},
+      {{"-np", "2"}, "--parallel of `hearth serve`"},
+  };
+  for (const auto& each : cases) {
+    std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p", "x"};
+    arguments.insert(arguments.end(), each.words.begin(), each.words.end());
+    expect_refused_with(arguments, each.hint);
+  }
+}
+
+TEST_F(OtherPrograms, TextsOfOptionsHaveEscapesAndFilesHaveNone) {
+  const std::vector<std::string> base = {"generate", path("m.gguf"), "-n", "0", "--temp", "0"};
+  const std::string escaped = sign(5) + "\\n" + sign(6), plain = sign(5) + "\n" + sign(6);
+  EXPECT_EQ(written(base, {"-p", escaped}), plain + "\n");
+  EXPECT_EQ(written(base, {"-e", "-p", escaped}), plain + "\n");
+  EXPECT_EQ(written(base, {"--no-escape", "-p", escaped}), escaped + "\n");
+  std::ofstream(path("prompt")) << escaped << "\n";
+  EXPECT_EQ(written(base, {"-f", path("prompt")}), escaped + "\n");
+  EXPECT_EQ(written(base, {"-p", "-"}, escaped + "\n"), escaped + "\n");
+  const std::string model = path("m.gguf"), hex = R"(\x41)";
+  EXPECT_EQ(written({"tokenize", model, "-p", hex}), written({"tokenize", model, "-p", "A"}));
+  EXPECT_NE(written({"tokenize", model, "--no-escape", "-p", hex}),
+            written({"tokenize", model, "-p", "A"}));
+}
+
+TEST_F(OtherPrograms, AReversePromptIsAStop) {
+  const std::vector<std::string> base = {"generate", path("m.gguf"), "-p",     sign(5),
+                                         "-n",       "12",           "--temp", "0"};
+  const std::string text = written(base);
+  const std::string fourth = text.substr(9, 3);
+  const std::string cut = text.substr(0, text.find(fourth, 3)) + "\n";
+  EXPECT_EQ(written(base, {"-r", fourth}), cut);
+  EXPECT_EQ(written(base, {"--reverse-prompt", fourth}), cut);
+  EXPECT_EQ(written(base, {"--no-display-prompt"}), text.substr(sign(5).size()));
+}
+
+TEST_F(OtherPrograms, AChatMayBeginWithAMessage) {
+  const std::vector<std::string> base = {"chat", path("m.gguf"), "-n", "3", "--temp", "0"};
+  const std::string both = written(base, {}, sign(5) + "\n" + sign(7) + "\n");
+  const std::string first = written(base, {}, sign(5) + "\n");
+  EXPECT_EQ(written(base, {"-p", sign(5)}, sign(7) + "\n"), both);
+  EXPECT_EQ(written(base, {"-p", sign(5), "-st"}, sign(7) + "\n"), first);
+  EXPECT_EQ(written(base, {"-st"}, sign(5) + "\n" + sign(7) + "\n"), first);
+  std::ofstream(path("message")) << sign(5) << "\n";
+  EXPECT_EQ(written(base, {"-f", path("message"), "--single-turn"}), first);
+  EXPECT_EQ(written(base, {"-sys", sign(30), "-p", sign(5), "-st"}),
+            written(base, {"--system", sign(30)}, sign(5) + "\n"));
+}
+
+TEST_F(OtherPrograms, WrongFilesNameTheirOption) {
+  const std::string model = path("m.gguf"), none = path("none"), words = path("words");
+  std::ofstream(words) << "just some words\n";
+  const struct {
+    std::vector<std::string> arguments;
+    const char* begin;
+  } cases[] = {
+      {{"perplexity", model, "-f", none}, "--file: expected a text; "},
+      {{"perplexity", model, "-f", path("text"), "-c", "8", "--kl-base", none},
+       "--kl-base: expected what --save-base wrote of the same text; "},
+      {{"perplexity", model, "-f", path("text"), "-c", "8", "--kl-base", words},
+       "--kl-base: expected what --save-base wrote of the same text; "},
+      {{"quantize", model, path("out"), "q4_0", "--imatrix", none},
+       "--imatrix: expected a file of llama-imatrix; "},
+      {{"quantize", model, path("out"), "q4_0", "--imatrix", words},
+       "--imatrix: expected a file of llama-imatrix; "},
+      {{"generate", model, "-p", "x", "--lora", none}, "--lora: no such file; got "},
+      {{"generate", model, "-p", "x", "--lora", words}, "--lora: expected "},
+      {{"generate", model, "-p", "x", "--grammar-file", none},
+       "--grammar: expected a grammar of GBNF, or a file with one; "},
+      {{"generate", model, "-p", "x", "--grammar-file", words}, "--grammar: "},
+      {{"generate", model, "-p", "x", "--json-schema-file", none},
+       "--json-schema: expected a JSON schema, or a file with one; "},
+      {{"generate", model, "-f", none}, "--prompt-file: expected a text; "},
+      {{"chat", model, "--chat-template", none},
+       "--chat-template: expected a file in the language of jinja2; "},
+  };
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += sign(5 + i);
+  std::ofstream(path("text")) << text;
+  for (const auto& each : cases) {
+    SCOPED_TRACE(each.begin);
+    expect_refused_with(each.arguments, each.begin);
+    // Which of the files it was.
+    const std::string& file = each.arguments.back();
+    EXPECT_NE(run(each.arguments).err.find(file), std::string::npos) << run(each.arguments).err;
+  }
+}
+
+TEST_F(OtherPrograms, TemplatesAreRenderedWithTheDefaultsOfTheServer) {
+  std::ofstream(path("t.jinja"))
+      << "{{ messages[0].content }}{% if add_generation_prompt %}|{% endif %}{{ effort }}";
+  const auto rendered = [&](const std::string& members) {
+    std::ofstream(path("in.json"))
+        << R"({"messages": [{"role": "user", "content": "a"}])" << members << "}";
+    return written({"render-template", path("t.jinja"), "--input", path("in.json")});
+  };
+  EXPECT_EQ(rendered(""), "a|");
+  EXPECT_EQ(rendered(R"(, "add_generation_prompt": false)"), "a");
+  EXPECT_EQ(rendered(R"(, "effort": "b")"), "a|b");
+  EXPECT_EQ(rendered(R"(, "chat_template_kwargs": {"effort": "b"})"), "a|b");
+  std::ofstream(path("in.json")) << R"({"messages": [], "add_generation_prompt": 1})";
+  expect_refused_with({"render-template", path("t.jinja"), "--input", path("in.json")},
+                      "render-template: add_generation_prompt: is of the wrong type");
+}
+
+#endif
+
+}  // namespace
+}  // namespace hearth::tools
