@@ -9,6 +9,7 @@
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/sequences.h"
+#include "models/language/windows.h"
 
 namespace hearth::models {
 namespace {
@@ -53,7 +54,11 @@ void score_windows(
   if (windows.empty()) return;
   const auto context = static_cast<std::int64_t>(windows.front().size());
   Sequences sequences(model,
-                      {.pages = pages_of(context), .states = 1, .keys = keys, .values = values});
+                      {.pages = pages_of(context),
+                       .window_pages = window_pages_of_text(model.config, kWindowPiece, kPageRows),
+                       .states = 1,
+                       .keys = keys,
+                       .values = values});
   for (const std::vector<std::int32_t>& window : windows) {
     Sequence sequence = sequences.begin();
     // Row i foresees token i + 1.
