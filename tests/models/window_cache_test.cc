@@ -51,8 +51,8 @@ class WindowCaches : public ::testing::TestWithParam<std::string> {
     std::mt19937_64 random(seed);
     Tokens tokens;
     for (std::int64_t i = 0; i < count; ++i) {
-      tokens.push_back(static_cast<std::int32_t>(
-          random() % static_cast<std::uint64_t>(model_.vocabulary())));
+      tokens.push_back(
+          static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(model_.vocabulary())));
     }
     return tokens;
   }
@@ -133,7 +133,8 @@ TEST_P(WindowCaches, TextsSideBySideKeepTheirBits) {
       const std::int64_t left = std::ssize(tokens[i]) - texts[i].length;
       is_done = is_done && left == 0;
       if (left == 0 || random() % 4 == 0) continue;
-      const auto count = std::min<std::int64_t>(left, 1 + static_cast<std::int64_t>(random() % kWindowPiece));
+      const auto count =
+          std::min<std::int64_t>(left, 1 + static_cast<std::int64_t>(random() % kWindowPiece));
       rows.push_back({&texts[i],
                       std::span(tokens[i]).subspan(static_cast<std::size_t>(texts[i].length),
                                                    static_cast<std::size_t>(count)),
@@ -252,8 +253,8 @@ TEST_P(WindowCaches, EitherKindOfPagesMayEnd) {
     Sequence sequence = sequences.begin();
     run(sequences, sequence, tokens, 6);
     const SequenceRows rows{&sequence, std::span(tokens).subspan(6, 20), 1};
-    const std::string error = check::error_of(ErrorCode::out_of_memory,
-                                              [&] { sequences.step({&rows, 1}).eval(); });
+    const std::string error =
+        check::error_of(ErrorCode::out_of_memory, [&] { sequences.step({&rows, 1}).eval(); });
     EXPECT_EQ(check::contains(error, "windows"), of_windows) << error;
     EXPECT_EQ(sequence.length, 6);
     EXPECT_EQ(sequence.pages.size(), 2u);
@@ -290,13 +291,12 @@ INSTANTIATE_TEST_SUITE_P(All, WindowCaches, ::testing::ValuesIn(models_with_wind
 // What a scheduler has room for, with windows and without.
 TEST(WindowPlan, MemoryHoldsLongerTextsAndMoreOfThem) {
   const testing::GoldenModel golden = testing::read_golden_model("gemma3");
-  LanguageConfig config =
-      testing::golden_language_model(golden, DType::f32, kWindowRows).config;
+  LanguageConfig config = testing::golden_language_model(golden, DType::f32, kWindowRows).config;
   config.context = 4096;
   LanguageConfig full = config;
   for (LayerConfig& layer : full.layers) layer.attention.window = 0;
-  const SchedulerOptions of_one{.pages = 129, .most_running = 1, .prefill_rows = 64,
-                                .shares_prefixes = false};
+  const SchedulerOptions of_one{
+      .pages = 129, .most_running = 1, .prefill_rows = 64, .shares_prefixes = false};
   const auto bytes = [](const LanguageConfig& of, const CacheOptions& cache) {
     return cache_bytes(of, cache, DType::f32);
   };
@@ -314,11 +314,11 @@ TEST(WindowPlan, MemoryHoldsLongerTextsAndMoreOfThem) {
     EXPECT_GE(own.pages_of_windows(), std::min(own.pages, *windows.window_pages)) << memory;
   }
   // What holds the windows of all and a whole text is shared out so.
-  const SchedulerOptions four{.pages = 130, .most_running = 4, .prefill_rows = 64,
-                              .shares_prefixes = false};
+  const SchedulerOptions four{
+      .pages = 130, .most_running = 4, .prefill_rows = 64, .shares_prefixes = false};
   const std::int64_t enough = bytes(config, cache_options(config, DType::f32, four));
-  const CacheOptions own = cache_options(
-      config, DType::f32, {.memory = enough, .most_running = 4, .prefill_rows = 64});
+  const CacheOptions own =
+      cache_options(config, DType::f32, {.memory = enough, .most_running = 4, .prefill_rows = 64});
   EXPECT_GE(own.pages * own.page_size, config.context);
   EXPECT_GE(own.pages_of_windows(), 4 * *windows.window_pages - 1);
 }

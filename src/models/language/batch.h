@@ -19,7 +19,7 @@ struct Batch {
   // The same of layers with windows (windows.h), where the model has some; pages that no row sees
   // are -1.
   Array window_pages, window_slots;
-  Array states;   // i32 [sequences]: the states of each, of models that have some
+  Array states;  // i32 [sequences]: the states of each, of models that have some
   // > 0: whole texts, each of so many rows, of which the caches had none; they keep states alone.
   // Last rows of a text may be padding: encoders have lengths to say so, models that see one way
   // have none, since no row sees what comes after it. Pages, slots and outputs are not there;

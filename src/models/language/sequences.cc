@@ -148,8 +148,8 @@ void Sequences::let_go(Sequence& sequence) {
   const std::int64_t first_of_branch = first_seen_page(sequence.branch);
   const std::int64_t end = first_held_page(sequence.length);
   for (std::int64_t& i = sequence.window_begin; i < end; ++i) {
-    const std::int32_t page = std::exchange(sequence.window_pages[static_cast<std::size_t>(i)],
-                                            WindowPages::kNone);
+    const std::int32_t page =
+        std::exchange(sequence.window_pages[static_cast<std::size_t>(i)], WindowPages::kNone);
     if (page == WindowPages::kNone) continue;
     if (i >= first_of_branch && i * page_size() < sequence.branch) tree_.windows().want(page);
     tree_.windows().release(page);
@@ -261,9 +261,9 @@ bool Sequences::is_shared(const Sequence& sequence) const {
 }
 
 PageCounts Sequences::pages_wanted(const Sequence& sequence, std::int64_t rows) const {
-  std::int64_t wanted = std::max<std::int64_t>(
-      0, pages_of(sequence.length + rows, page_size()) -
-             static_cast<std::int64_t>(sequence.pages.size()));
+  std::int64_t wanted =
+      std::max<std::int64_t>(0, pages_of(sequence.length + rows, page_size()) -
+                                    static_cast<std::int64_t>(sequence.pages.size()));
   if (is_seen(sequence) && is_shared(sequence)) ++wanted;
   return {wanted, has_windows() ? wanted : 0};
 }
@@ -288,10 +288,9 @@ PageCounts Sequences::pages_wanted(const Sequence& sequence, std::int64_t rows,
                                    std::int64_t piece) const {
   PageCounts wanted = pages_wanted(sequence, rows);
   const std::int64_t most = window_pages_of_text(model_.config, piece, page_size());
-  const std::int64_t held = static_cast<std::int64_t>(sequence.pages.size()) -
-                            first_seen_page(sequence.length);
-  wanted.window_pages =
-      std::max<std::int64_t>(std::min(wanted.window_pages, most - held), 0);
+  const std::int64_t held =
+      static_cast<std::int64_t>(sequence.pages.size()) - first_seen_page(sequence.length);
+  wanted.window_pages = std::max<std::int64_t>(std::min(wanted.window_pages, most - held), 0);
   return wanted;
 }
 
@@ -340,8 +339,7 @@ void Sequences::reserve(std::span<const SequenceRows> rows) {
       if (is_shared(sequence) || spare-- > 0) {
         copy_next_page(sequence);
       } else {
-        tree_.make_writable(sequence.pages[next_page(sequence)],
-                            sequence.length % page_size());
+        tree_.make_writable(sequence.pages[next_page(sequence)], sequence.length % page_size());
       }
     }
     const auto count = static_cast<std::size_t>(

@@ -1,9 +1,9 @@
 // Which pages of the layers with windows hold the rows of which pages of a tree (page_tree.h).
 //
 // Such layers have pages of their own, and fewer of them: rows that no later row of a text sees are
-// let go while the text goes on. Pages that nobody holds any more are kept while they have an owner,
-// until their place is wanted: those that lay in the middle of a text first, then those from which
-// texts went on or ended, each the ones let go first. Only numbers.
+// let go while the text goes on. Pages that nobody holds any more are kept while they have an
+// owner, until their place is wanted: those that lay in the middle of a text first, then those from
+// which texts went on or ended, each the ones let go first. Only numbers.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,8 @@ constexpr std::int64_t first_seen_row(std::int64_t position, std::int64_t window
 }
 
 // Pages of layers with windows that a text has at most, however long it is, where a step runs
-// `piece` of its rows at most: those that the piece has and sees, and one before them, so that a few
-// rows can be taken back. 0: no layer has a window.
+// `piece` of its rows at most: those that the piece has and sees, and one before them, so that a
+// few rows can be taken back. 0: no layer has a window.
 inline std::int64_t window_pages_of_text(const LanguageConfig& config, std::int64_t piece,
                                          std::int64_t page_size) {
   const std::int64_t window = kept_window(config);
