@@ -30,7 +30,8 @@ std::optional<std::int64_t> number_of_full_layers(const JsonObject& config, cons
 }  // namespace
 
 void add_layer_kinds(const JsonObject& config, GgufMetadata& metadata) {
-  const std::string prefix = metadata.as_text("general.architecture") + ".";
+  const std::string architecture = metadata.as_text("general.architecture");
+  const std::string prefix = architecture + ".";
   const auto count = [&](const char* key) {
     const std::int64_t value = find_integer(config, key).value_or(0);
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 1 << 28));
@@ -55,7 +56,6 @@ void add_layer_kinds(const JsonObject& config, GgufMetadata& metadata) {
   const bool is_wide = find_flag(config, "use_double_wide_mlp").value_or(false);
   const std::size_t own = layers - std::min<std::size_t>(layers, count("num_kv_shared_layers"));
   std::vector<std::uint32_t> heads, hidden;
-  const std::string architecture = metadata.as_text("general.architecture");
   const Keys keys(metadata, architecture);
   const Family& family = *find_family(architecture);
   for (std::size_t i = 0; i < layers; ++i) {
