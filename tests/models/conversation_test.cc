@@ -98,7 +98,8 @@ TEST_P(ConversationTurns, EachTurnGoesOnFromTheLast) {
   EXPECT_EQ(session.messages().size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Some, ConversationTurns, ::testing::Values("llama", "mamba2", "qwen3_5"),
+INSTANTIATE_TEST_SUITE_P(Some, ConversationTurns,
+                         ::testing::Values("llama", "gemma3", "mamba2", "qwen3_5"),
                          [](const auto& each) { return each.param; });
 
 TEST(Conversation, StopsAndRefusals) {

@@ -64,7 +64,8 @@ TEST_P(MemoryPlans, IsWhatASchedulerAllocates) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Some, MemoryPlans, ::testing::Values("llama", "qwen3_5", "mamba2"),
+INSTANTIATE_TEST_SUITE_P(Some, MemoryPlans,
+                         ::testing::Values("llama", "qwen3_5", "mamba2", "gemma3"),
                          [](const auto& each) { return each.param; });
 
 TEST(MemoryPlan, GrowsWithWhatIsAskedFor) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -274,9 +275,11 @@ TEST(TextRunner, NobodyWaitsForever) {
   }
 }
 
+class SharedBeginnings : public ::testing::TestWithParam<std::string> {};
+
 // Prompts that begin alike and come together: the later ones find what the first computed.
-TEST(TextRunner, TextsThatComeTogetherShareTheirBeginning) {
-  const LoadedModel loaded = loaded_golden("llama");
+TEST_P(SharedBeginnings, AreComputedOnce) {
+  const LoadedModel loaded = loaded_golden(GetParam());
   TextRunner runner(loaded.model, {.pages = 80, .page_size = 8, .prefill_rows = 48});
   std::vector<GenerationRequest> requests(4, request_of(loaded, 3, 40, 3));
   std::vector<std::unique_ptr<GenerationStream>> streams;
@@ -293,6 +296,48 @@ TEST(TextRunner, TextsThatComeTogetherShareTheirBeginning) {
   runner.flush();
   EXPECT_GE(runner.stats().tokens_cached, 2 * 40);
   EXPECT_GE(runner.stats().hits, 2);
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    EXPECT_EQ(read(*streams[i]).tokens, tokens_alone(loaded, requests[i])) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, SharedBeginnings,
+                         ::testing::Values("llama", "gemma3", "mistral_window"),
+                         [](const auto& each) { return each.param; });
+
+// A text of many windows beside others, in pages of windows for hardly more than those: none is
+// long, in any of them.
+TEST(TextRunner, WindowsHaveFewPages) {
+  const LoadedModel loaded = loaded_golden("gemma3");
+  TextRunner runner(loaded.model, {.pages = 80,
+                                   .page_size = 4,
+                                   .most_running = 2,
+                                   .prefill_rows = 8,
+                                   .shares_prefixes = false});
+  const std::int64_t of_all = runner.stats().window_pages;
+  EXPECT_LT(of_all, 80);
+  std::vector<GenerationRequest> requests;
+  std::vector<std::unique_ptr<GenerationStream>> streams;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    requests.push_back(request_of(loaded, i, 20 + 30 * i, 60));
+    streams.push_back(std::make_unique<GenerationStream>());
+    runner.add(std::make_unique<RunningText>(loaded.tokenizer, loaded.model.vocabulary(),
+                                             runner.longest_text(), requests[i],
+                                             streams.back()->channel()));
+  }
+  std::int64_t most_used = 0;
+  while (!runner.is_idle()) {
+    runner.step();
+    const SchedulerStats stats = runner.stats();
+    // Of each the window of 11, a piece of 8 at most, and a page on either side.
+    EXPECT_LE(stats.window_pages_used, stats.running * ((11 + 8) / 4 + 3));
+    most_used = std::max(most_used, stats.window_pages_used);
+  }
+  runner.flush();
+  EXPECT_GT(most_used, 0);
+  EXPECT_EQ(runner.stats().window_pages_used, 0);
+  EXPECT_GT(runner.stats().window_pages_kept, 0);
+  EXPECT_EQ(runner.stats().preemptions, 0);
   for (std::size_t i = 0; i < streams.size(); ++i) {
     EXPECT_EQ(read(*streams[i]).tokens, tokens_alone(loaded, requests[i])) << i;
   }

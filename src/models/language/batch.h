@@ -16,7 +16,10 @@ struct Batch {
   Array lengths;  // i32 [sequences]: rows of each in the caches, these among them
   Array pages;    // i32 [sequences, pages]: where in the caches a sequence's rows are, page by page
   Array slots;    // i32 [rows]: where these rows go in the caches
-  Array states;   // i32 [sequences]: the states of each, of models that have some
+  // The same of layers with windows (windows.h), where the model has some; pages that no row sees
+  // are -1.
+  Array window_pages, window_slots;
+  Array states;  // i32 [sequences]: the states of each, of models that have some
   // > 0: whole texts, each of so many rows, of which the caches had none; they keep states alone.
   // Last rows of a text may be padding: encoders have lengths to say so, models that see one way
   // have none, since no row sees what comes after it. Pages, slots and outputs are not there;

@@ -7,6 +7,7 @@
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "hearth/quantization/packed.h"
+#include "models/language/windows.h"
 
 namespace hearth::models {
 namespace {
@@ -18,7 +19,8 @@ struct LayerShapes {
 LayerShapes shapes_of(const LanguageConfig& config, const LayerConfig& layer,
                       const CacheOptions& options) {
   LayerShapes shapes;
-  const std::int64_t slots = options.pages * options.page_size;
+  const std::int64_t pages = keeps_window(layer) ? options.pages_of_windows() : options.pages;
+  const std::int64_t slots = pages * options.page_size;
   const std::int64_t states = options.states + options.saved_states;
   switch (layer.mixer) {
     case Mixer::attention: {
@@ -64,6 +66,18 @@ void copy_rows(Array& cache, const Array& from, const Array& to) {
   cache = select_assign(std::exchange(cache, Array()), to, rows, 0, IndexingUpdateOp::assign);
 }
 
+void copy_page_of(Cache& cache, bool of_windows, std::int64_t from, std::int64_t to,
+                  Device device) {
+  const std::int64_t rows = cache.options.page_size;
+  const Array of_from = slots_from(from * rows, rows, device);
+  const Array of_to = slots_from(to * rows, rows, device);
+  for (LayerCache& layer : cache.layers) {
+    if (layer.keeps_window != of_windows) continue;
+    copy_rows(layer.keys, of_from, of_to);
+    copy_rows(layer.values, of_from, of_to);
+  }
+}
+
 void require_fit(const LayerConfig& layer, CacheType of_keys, CacheType of_values) {
   if (layer.mixer != Mixer::attention) return;
   const auto refuse = [](const std::string& why) {
@@ -106,6 +120,7 @@ Cache::Cache(const LanguageConfig& config, const CacheOptions& its_options, DTyp
       return shape.empty() ? Array() : zeros(shape, dtype, device);
     };
     LayerCache& cache = layers.emplace_back();
+    cache.keeps_window = keeps_window(layer);
     cache.key_type = options.keys;
     cache.value_type = options.values;
     cache.keys = make(stored_shape(shapes.keys, options.keys), stored_dtype(options.keys));
@@ -127,13 +142,11 @@ void write_rows(Array& cache, CacheType type, const Array& slots, const Array& r
 }
 
 void copy_page(Cache& cache, std::int64_t from, std::int64_t to, Device device) {
-  const std::int64_t rows = cache.options.page_size;
-  const Array of_from = slots_from(from * rows, rows, device);
-  const Array of_to = slots_from(to * rows, rows, device);
-  for (LayerCache& layer : cache.layers) {
-    copy_rows(layer.keys, of_from, of_to);
-    copy_rows(layer.values, of_from, of_to);
-  }
+  copy_page_of(cache, false, from, to, device);
+}
+
+void copy_window_page(Cache& cache, std::int64_t from, std::int64_t to, Device device) {
+  copy_page_of(cache, true, from, to, device);
 }
 
 void copy_states(Cache& cache, std::int64_t from, std::int64_t to, Device device) {
@@ -163,6 +176,7 @@ Array readable(const Array& cache, CacheType type) {
 }
 
 CacheOptions with_padding(CacheOptions options) {
+  options.window_pages = options.pages_of_windows() + 1;
   ++options.pages;
   ++options.states;
   return options;

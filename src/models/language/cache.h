@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "hearth/array.h"
@@ -20,6 +21,8 @@ constexpr std::int64_t pages_of(std::int64_t rows, std::int64_t page_size = kPag
 
 struct CacheOptions {
   std::int64_t pages = 1;
+  // Of the layers with windows (windows.h); nothing: as many as the others have.
+  std::optional<std::int64_t> window_pages = std::nullopt;
   std::int64_t page_size = kPageRows;
   std::int64_t states = 1;        // sequences that have states
   std::int64_t saved_states = 0;  // more of them, of earlier rows
@@ -27,6 +30,8 @@ struct CacheOptions {
   // less then.
   CacheType keys = DType::f32, values = DType::f32;
   std::uint64_t seed = 0;  // of the rotation: what is stored with one is read with the same
+
+  std::int64_t pages_of_windows() const { return window_pages.value_or(pages); }
 };
 
 // What one layer remembers. Undefined arrays are of mixers that it does not have, or of keys and
@@ -39,6 +44,7 @@ struct LayerCache {
   Array convolution;  // [states + saved_states, kernel - 1, channels]
   Array state;        // [states + saved_states, heads, ...]
   CacheType key_type, value_type;
+  bool keeps_window = false;  // its pages and slots are those of the layers with windows
   HeadRotation key_rotation, value_rotation;
 };
 
@@ -58,13 +64,15 @@ void write_rows(Array& cache, CacheType type, const Array& slots, const Array& r
 // A cache as paged_attention() takes it: codes of blocks as a packed array, others as they are.
 Array readable(const Array& cache, CacheType type);
 
-// All layers' rows of a page, or states of a slot, to another one.
+// The rows of a page to another one, of all layers without windows, or of all with them.
 void copy_page(Cache& cache, std::int64_t from, std::int64_t to, Device device);
+void copy_window_page(Cache& cache, std::int64_t from, std::int64_t to, Device device);
+// All layers' states of a slot to another one.
 void copy_states(Cache& cache, std::int64_t from, std::int64_t to, Device device);
 // Those that a sequence begins with.
 void clear_states(Cache& cache, std::int64_t slot, Device device);
 
-// With one page and one state more, for what padding writes.
+// With one page of each kind and one state more, for what padding writes.
 CacheOptions with_padding(CacheOptions options);
 
 // What a cache takes in memory, of a model that computes in `compute`.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "models/language/windows.h"
+
 namespace hearth::models {
 namespace {
 
@@ -21,8 +23,11 @@ std::int64_t common_length(std::span<const std::int32_t> a, std::span<const std:
 
 }  // namespace
 
-PageTree::PageTree(std::int64_t pages, std::int64_t page_size, std::int64_t states)
+PageTree::PageTree(std::int64_t pages, std::int64_t page_size, std::int64_t states,
+                   std::int64_t window, std::int64_t window_pages)
     : page_size_(page_size),
+      window_(window),
+      windows_(window_pages, pages),
       pages_(static_cast<std::size_t>(pages)),
       free_(numbers_below(pages)),
       free_states_(numbers_below(states)) {}
@@ -133,12 +138,20 @@ PageTree::Found PageTree::find(std::span<const std::int32_t> tokens, std::int64_
   Found found;
   std::vector<std::int32_t> path;
   std::int32_t last_of_best = kNone;
+  std::int64_t first_kept = 0;  // the pages of the path from here on have their pages of windows
+  // Whether a row behind `rows` rows, the last of them in `page`, finds what it sees.
+  const auto has_window = [&](std::int32_t page, std::int64_t rows) {
+    if (window_ == 0) return true;
+    const std::int64_t first = first_seen_row(rows, window_) / page_size_;
+    if (first * page_size_ >= rows) return true;
+    return windows_.page_of(page) != WindowPages::kNone && first >= first_kept;
+  };
   // What is known when `rows` rows of `page` are, whose parents are `path`.
   const auto offer = [&](std::int32_t page, std::int64_t rows) {
     std::int32_t state = kNone;
     if (needs_state) std::tie(rows, state) = saved_state(page, rows);
     const std::int64_t all = static_cast<std::int64_t>(path.size()) * page_size_ + rows;
-    if (rows == 0 || all <= found.rows) return;
+    if (rows == 0 || all <= found.rows || !has_window(page, all)) return;
     found.rows = all;
     found.state = state;
     found.pages = path;
@@ -152,7 +165,11 @@ PageTree::Found PageTree::find(std::span<const std::int32_t> tokens, std::int64_
     offer(next, page_size_);
     path.push_back(next);
     parent = next;
+    if (window_ > 0 && windows_.page_of(next) == WindowPages::kNone) {
+      first_kept = static_cast<std::int64_t>(path.size());
+    }
   }
+  found.full_rows = static_cast<std::int64_t>(path.size()) * page_size_;
   for (const std::int32_t child : children_of(parent)) {
     offer(child, common_length(at(child).tokens, tokens));
   }
@@ -217,6 +234,7 @@ void PageTree::forget(std::int32_t page) {
   Page& forgotten = at(page);
   forget_children(page);
   forget_full(page);
+  windows_.forget(page);
   for (const Saved& each : forgotten.saved) free_states_.push_back(each.state);
   saved_states_ -= static_cast<std::int64_t>(forgotten.saved.size());
   std::erase(children_of(forgotten.parent), page);

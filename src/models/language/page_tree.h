@@ -3,7 +3,9 @@
 //
 // A page holds the rows behind those of its parent. Pages that nobody holds any more are kept while
 // they have a name, and found again, until their place is wanted: the ones let go first are
-// forgotten first. Only numbers: what pages and slots hold is elsewhere.
+// forgotten first. Of layers with windows, which have pages of their own, a page of the tree owns
+// the one with the same rows, as long as that is kept. Only numbers: what pages and slots hold is
+// elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/language/window_pages.h"
+
 namespace hearth::models {
 
 // Not for several threads at once.
@@ -21,7 +25,12 @@ class PageTree {
  public:
   static constexpr std::int32_t kNone = -1;
 
-  PageTree(std::int64_t pages, std::int64_t page_size, std::int64_t states);
+  // With `window` > 0 layers see that many rows at most, and have `window_pages` pages.
+  PageTree(std::int64_t pages, std::int64_t page_size, std::int64_t states, std::int64_t window = 0,
+           std::int64_t window_pages = 0);
+
+  WindowPages& windows() noexcept { return windows_; }
+  const WindowPages& windows() const noexcept { return windows_; }
 
   // ---- Pages
 
@@ -51,9 +60,10 @@ class PageTree {
     std::vector<std::int32_t> pages;  // held for the caller
     std::int64_t rows = 0;            // the last page may hold more
     std::int32_t state = kNone;
+    std::int64_t full_rows = 0;  // of full pages, that `tokens` begin with
   };
   // The longest run of rows, `most_rows` at most, that `tokens` begin with; with `needs_state` only
-  // up to a row whose states were saved.
+  // up to a row whose states were saved, with windows up to one that sees pages which are kept.
   Found find(std::span<const std::int32_t> tokens, std::int64_t most_rows, bool needs_state);
 
   // ---- States
@@ -105,6 +115,8 @@ class PageTree {
   void forget_oldest_state(std::int32_t besides);
 
   std::int64_t page_size_;
+  std::int64_t window_;
+  WindowPages windows_;
   std::vector<Page> pages_;
   std::vector<std::int32_t> roots_;
   std::vector<std::int32_t> free_;

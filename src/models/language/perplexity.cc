@@ -9,6 +9,7 @@
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/sequences.h"
+#include "models/language/windows.h"
 
 namespace hearth::models {
 namespace {
@@ -52,8 +53,13 @@ void score_windows(
   const NoGrad no_grad;
   if (windows.empty()) return;
   const auto context = static_cast<std::int64_t>(windows.front().size());
-  Sequences sequences(model,
-                      {.pages = pages_of(context), .states = 1, .keys = keys, .values = values});
+  const std::int64_t pages = pages_of(context);
+  const std::int64_t of_windows = window_pages_of_text(model.config, kWindowPiece, kPageRows);
+  Sequences sequences(model, {.pages = pages,
+                              .window_pages = std::min(pages, of_windows),
+                              .states = 1,
+                              .keys = keys,
+                              .values = values});
   for (const std::vector<std::int32_t>& window : windows) {
     Sequence sequence = sequences.begin();
     // Row i foresees token i + 1.

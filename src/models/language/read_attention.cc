@@ -73,17 +73,6 @@ RopeConfig window_rope(const Keys& keys, const Family& family, RopeConfig rope,
   return rope;
 }
 
-// The keys that a layer sees at most; 0: all of them.
-std::int64_t window_of(const Keys& keys, const Family& family, std::int64_t layer) {
-  const std::int64_t window = keys.size("attention.sliding_window", 0);
-  const GgufValue* pattern = keys.find("attention.sliding_window_pattern");
-  if (pattern != nullptr && pattern->is_array()) {
-    return keys.flag_of("attention.sliding_window_pattern", layer, false) ? window : 0;
-  }
-  const std::int64_t period = keys.size("attention.sliding_window_pattern", family.window_period);
-  return period == 0 || layer % period < period - 1 ? window : 0;
-}
-
 void read_heads(const Keys& keys, std::int64_t dim, std::int64_t layer,
                 AttentionConfig& attention) {
   attention.heads = keys.size_of("attention.head_count", layer, 0);
@@ -131,6 +120,16 @@ std::int64_t layer_to_share(const Keys& keys, const LanguageConfig& config, std:
 }
 
 }  // namespace
+
+std::int64_t window_of(const Keys& keys, const Family& family, std::int64_t layer) {
+  const std::int64_t window = keys.size("attention.sliding_window", 0);
+  const GgufValue* pattern = keys.find("attention.sliding_window_pattern");
+  if (pattern != nullptr && pattern->is_array()) {
+    return keys.flag_of("attention.sliding_window_pattern", layer, false) ? window : 0;
+  }
+  const std::int64_t period = keys.size("attention.sliding_window_pattern", family.window_period);
+  return period == 0 || layer % period < period - 1 ? window : 0;
+}
 
 AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind kind,
                                const LanguageConfig& config, std::int64_t layer) {

@@ -5,6 +5,9 @@
 
 namespace hearth::models {
 
+// The keys that a layer sees at most; 0: all of them.
+std::int64_t window_of(const Keys& keys, const Family& family, std::int64_t layer);
+
 // Of layer `layer`, for a config that has its dim and context. Throws as read_config() does.
 AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind kind,
                                const LanguageConfig& config, std::int64_t layer);

@@ -8,6 +8,8 @@
 
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/language/batch_builder.h"
+#include "models/language/windows.h"
 #include "models/token_range.h"
 
 namespace hearth::models {
@@ -31,90 +33,15 @@ bool any_states(const LanguageConfig& config) {
                      [](const LayerConfig& layer) { return layer.mixer != Mixer::attention; });
 }
 
-// The arrays of a batch on their way to the device.
-class BatchBuilder {
- public:
-  BatchBuilder(std::int64_t rows, std::int64_t sequences, std::int64_t pages,
-               std::int32_t spare_slot, std::int32_t spare_state)
-      : tokens_(size(rows)),
-        positions_(size(rows)),
-        starts_(size(sequences + 1)),
-        lengths_(size(sequences)),
-        table_(size(sequences * pages), -1),
-        slots_(size(rows), spare_slot),
-        states_(size(sequences), spare_state),
-        pages_(pages) {}
-
-  void add(const SequenceRows& rows, std::int64_t page_size) {
-    const Sequence& sequence = *rows.sequence;
-    for (std::size_t i = 0; i < rows.tokens.size(); ++i) {
-      const std::int64_t position = sequence.length + static_cast<std::int64_t>(i);
-      tokens_[row_] = rows.tokens[i];
-      positions_[row_] = static_cast<std::int32_t>(position);
-      const auto page = static_cast<std::int64_t>(sequence.pages[size(position / page_size)]);
-      slots_[row_++] = static_cast<std::int32_t>(page * page_size + position % page_size);
-    }
-    for (std::int64_t i = rows.outputs; i > 0; --i) {
-      outputs_.push_back(static_cast<std::int32_t>(row_) - static_cast<std::int32_t>(i));
-    }
-    lengths_[sequence_] =
-        static_cast<std::int32_t>(sequence.length) + static_cast<std::int32_t>(rows.tokens.size());
-    states_[sequence_] = sequence.state;
-    std::copy(sequence.pages.begin(), sequence.pages.end(),
-              table_.begin() + static_cast<std::ptrdiff_t>(sequence_ * size(pages_)));
-    starts_[++sequence_] = static_cast<std::int32_t>(row_);
-  }
-
-  Batch batch(Device device) {
-    for (std::size_t i = sequence_ + 1; i < starts_.size(); ++i) starts_[i] = starts_[sequence_];
-    outputs_.resize(size(bucket(static_cast<std::int64_t>(outputs_.size()))));
-    // One array of all of them: one copy to the device, and one address.
-    std::vector<std::int32_t> all;
-    const auto at = [&](const std::vector<std::int32_t>& values) {
-      const auto first = static_cast<std::int64_t>(all.size());
-      all.insert(all.end(), values.begin(), values.end());
-      all.resize((all.size() + kAligned - 1) / kAligned * kAligned);
-      return std::pair(first, static_cast<std::int64_t>(values.size()));
-    };
-    const auto tokens = at(tokens_), positions = at(positions_), starts = at(starts_),
-               lengths = at(lengths_), table = at(table_), slots = at(slots_), states = at(states_),
-               outputs = at(outputs_);
-    const Array packed = Array::from_data(all, {static_cast<std::int64_t>(all.size())}, device);
-    const auto part = [&](const std::pair<std::int64_t, std::int64_t>& place) {
-      return narrow(packed, 0, place.first, place.second);
-    };
-    Batch made;
-    made.tokens = part(tokens);
-    made.positions = part(positions);
-    made.starts = part(starts);
-    made.lengths = part(lengths);
-    made.pages = reshape(part(table), {lengths.second, pages_});
-    made.slots = part(slots);
-    made.states = part(states);
-    made.outputs = part(outputs);
-    return made;
-  }
-
- private:
-  static constexpr std::size_t kAligned = 4;  // elements: parts begin at multiples of 16 bytes
-
-  static std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
-
-  std::vector<std::int32_t> tokens_, positions_, starts_, lengths_, table_, slots_, states_,
-      outputs_;
-  std::int64_t pages_;
-  std::size_t row_ = 0;
-  std::size_t sequence_ = 0;
-};
-
 }  // namespace
 
 Sequences::Sequences(const LanguageModel& model, const CacheOptions& options)
     : model_(model),
       cache_(model.config, with_padding(options), model.compute, model.device),
       has_states_(any_states(model.config)),
-      tree_(options.pages, options.page_size, options.states + options.saved_states),
-      most_pages_(options.pages),
+      window_(kept_window(model.config)),
+      tree_(options.pages, options.page_size, options.states + options.saved_states, window_,
+            window_ > 0 ? options.pages_of_windows() : 0),
       most_sequences_(options.states) {}
 
 Sequence Sequences::begin() { return begin({}); }
@@ -132,6 +59,10 @@ Sequence Sequences::begin(std::span<const std::int32_t> tokens) {
   sequence.length = known.rows;
   sequence.tokens.assign(tokens.begin(), tokens.begin() + known.rows);
   sequence.pages = std::move(known.pages);
+  sequence.window_pages.assign(sequence.pages.size(), WindowPages::kNone);
+  sequence.branch = known.full_rows;
+  hold_window(sequence);
+  want_window(sequence);
   sequence.named = known.rows / page_size();
   sequence.state = tree_.take_state(known.state);
   if (sequence.state == PageTree::kNone) {
@@ -149,6 +80,7 @@ Sequence Sequences::begin(std::span<const std::int32_t> tokens) {
 void Sequences::end(Sequence& sequence) {
   if (sequence.state == PageTree::kNone) return;
   name_pages(sequence, true);
+  want_window(sequence);
   if (has_states_ && sequence.length > 0) {
     const std::int64_t page = (sequence.length - 1) / page_size();
     tree_.save_state(sequence.pages[static_cast<std::size_t>(page)],
@@ -158,15 +90,13 @@ void Sequences::end(Sequence& sequence) {
   }
   if (sequence.marked_state != PageTree::kNone) tree_.release_state(sequence.marked_state);
   // The last page first, which is of use to the fewest: it is forgotten before the others.
-  while (!sequence.pages.empty()) {
-    tree_.release(sequence.pages.back());
-    sequence.pages.pop_back();
-  }
+  while (!sequence.pages.empty()) drop_last_page(sequence);
   sequence = {};
   --sequences_;
 }
 
 void Sequences::save(Sequence& sequence) {
+  want_window(sequence);
   if (!has_states_ || sequence.length == 0) return;
   const std::int32_t slot = tree_.take_state();
   if (slot == PageTree::kNone) return;
@@ -186,6 +116,80 @@ bool Sequences::mark(Sequence& sequence) {
   return true;
 }
 
+std::int64_t Sequences::first_seen_page(std::int64_t length) const {
+  return has_windows() ? first_seen_row(length, window_) / page_size() : 0;
+}
+
+std::int64_t Sequences::first_held_page(std::int64_t length) const {
+  return std::max<std::int64_t>(first_seen_page(length) - 1, 0);
+}
+
+void Sequences::hold_window(Sequence& sequence) {
+  if (!has_windows()) return;
+  const std::int64_t first = first_seen_page(sequence.length);
+  sequence.window_begin = std::min(sequence.window_begin, first);
+  for (auto i = static_cast<std::size_t>(first); i < sequence.pages.size(); ++i) {
+    std::int32_t& page = sequence.window_pages[i];
+    if (page != WindowPages::kNone) continue;
+    page = tree_.windows().page_of(sequence.pages[i]);
+    tree_.windows().hold(page);
+  }
+}
+
+void Sequences::want_window(const Sequence& sequence) {
+  for (auto i = static_cast<std::size_t>(first_seen_page(sequence.length));
+       i < sequence.window_pages.size(); ++i) {
+    const std::int32_t page = sequence.window_pages[i];
+    if (page != WindowPages::kNone) tree_.windows().want(page);
+  }
+}
+
+void Sequences::let_go(Sequence& sequence) {
+  const std::int64_t first_of_branch = first_seen_page(sequence.branch);
+  const std::int64_t end = first_held_page(sequence.length);
+  for (std::int64_t& i = sequence.window_begin; i < end; ++i) {
+    const std::int32_t page =
+        std::exchange(sequence.window_pages[static_cast<std::size_t>(i)], WindowPages::kNone);
+    if (page == WindowPages::kNone) continue;
+    if (i >= first_of_branch && i * page_size() < sequence.branch) tree_.windows().want(page);
+    tree_.windows().release(page);
+  }
+}
+
+std::int64_t Sequences::last_seeing_row(const Sequence& sequence, std::int64_t most) const {
+  if (!has_windows()) return most;
+  const auto has_page = [&](std::int64_t page) {
+    const auto i = static_cast<std::size_t>(page);
+    return sequence.window_pages[i] != WindowPages::kNone ||
+           tree_.windows().page_of(sequence.pages[i]) != WindowPages::kNone;
+  };
+  while (most > 0) {
+    const std::int64_t first = first_seen_page(most);
+    std::int64_t page = (most - 1) / page_size();
+    while (page >= first && has_page(page)) --page;
+    if (page < first) break;
+    most = page * page_size();
+  }
+  return most;
+}
+
+std::pair<std::int64_t, std::int32_t> Sequences::last_state(const Sequence& sequence,
+                                                            std::int64_t most) {
+  std::int64_t rows = 0;
+  std::int32_t state = PageTree::kNone;
+  for (std::int64_t page = pages_of(most, page_size()); page-- > 0 && rows == 0;) {
+    const std::int64_t before = page * page_size();
+    std::tie(rows, state) = tree_.saved_state(sequence.pages[static_cast<std::size_t>(page)],
+                                              std::min(most - before, page_size()));
+    if (rows > 0) rows += before;
+  }
+  const bool has_mark = sequence.marked_state != PageTree::kNone;
+  if (has_mark && sequence.marked <= most && sequence.marked >= rows) {
+    return {sequence.marked, sequence.marked_state};
+  }
+  return {rows, state};
+}
+
 std::int64_t Sequences::truncate(Sequence& sequence, std::int64_t length) {
   if (length < 0 || length > sequence.length) {
     throw Error(ErrorCode::invalid_argument, "model: no such row to cut a sequence at; got " +
@@ -193,34 +197,27 @@ std::int64_t Sequences::truncate(Sequence& sequence, std::int64_t length) {
                                                  std::to_string(sequence.length));
   }
   if (length == sequence.length) return length;
+  std::int64_t rows = last_seeing_row(sequence, length);
   if (has_states_) {
-    std::int64_t rows = 0;
     std::int32_t state = PageTree::kNone;
-    for (std::int64_t page = pages_of(length, page_size()); page-- > 0 && rows == 0;) {
-      const std::int64_t before = page * page_size();
-      std::tie(rows, state) = tree_.saved_state(sequence.pages[static_cast<std::size_t>(page)],
-                                                std::min(length - before, page_size()));
-      if (rows > 0) rows += before;
+    std::int64_t of_state = -1;
+    while (rows != of_state) {
+      std::tie(of_state, state) = last_state(sequence, rows);
+      rows = last_seeing_row(sequence, of_state);
     }
-    const bool has_mark = sequence.marked_state != PageTree::kNone;
-    if (has_mark && sequence.marked <= length && sequence.marked >= rows) {
-      std::tie(rows, state) = std::pair(sequence.marked, sequence.marked_state);
-    }
-    length = rows;
     if (state == PageTree::kNone) {
       clear_states(cache_, sequence.state, model_.device);
     } else {
       copy_states(cache_, state, sequence.state, model_.device);
     }
   }
+  length = rows;
   const auto kept = static_cast<std::size_t>(pages_of(length, page_size()));
-  while (sequence.pages.size() > kept) {
-    tree_.release(sequence.pages.back());
-    sequence.pages.pop_back();
-  }
+  while (sequence.pages.size() > kept) drop_last_page(sequence);
   sequence.length = length;
   sequence.tokens.resize(static_cast<std::size_t>(length));
   sequence.named = std::min(sequence.named, length / page_size());
+  hold_window(sequence);
   if (sequence.marked > length && sequence.marked_state != PageTree::kNone) {
     tree_.release_state(std::exchange(sequence.marked_state, PageTree::kNone));
   }
@@ -247,52 +244,107 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
   }
 }
 
-std::int32_t Sequences::seen_page(const Sequence& sequence) const {
-  const std::int64_t row = sequence.length % page_size();
-  if (row == 0) return PageTree::kNone;
-  const std::int32_t page = sequence.pages[static_cast<std::size_t>(sequence.length / page_size())];
-  return tree_.is_writable(page, row) ? PageTree::kNone : page;
+std::size_t Sequences::next_page(const Sequence& sequence) const {
+  return static_cast<std::size_t>(sequence.length / page_size());
 }
 
-std::int64_t Sequences::pages_wanted(std::span<const SequenceRows> rows) const {
-  std::int64_t wanted = 0;
+bool Sequences::is_seen(const Sequence& sequence) const {
+  const std::int64_t row = sequence.length % page_size();
+  if (row == 0) return false;
+  return is_shared(sequence) || !tree_.is_writable(sequence.pages[next_page(sequence)], row);
+}
+
+bool Sequences::is_shared(const Sequence& sequence) const {
+  const std::size_t page = next_page(sequence);
+  return tree_.is_shared(sequence.pages[page]) ||
+         (has_windows() && tree_.windows().is_shared(sequence.window_pages[page]));
+}
+
+PageCounts Sequences::pages_wanted(const Sequence& sequence, std::int64_t rows) const {
+  std::int64_t wanted =
+      std::max<std::int64_t>(0, pages_of(sequence.length + rows, page_size()) -
+                                    static_cast<std::int64_t>(sequence.pages.size()));
+  if (is_seen(sequence) && is_shared(sequence)) ++wanted;
+  return {wanted, has_windows() ? wanted : 0};
+}
+
+PageCounts Sequences::pages_wanted(std::span<const SequenceRows> rows) const {
+  PageCounts wanted;
   for (const SequenceRows& each : rows) {
-    const std::int64_t length =
-        each.sequence->length + static_cast<std::int64_t>(each.tokens.size());
-    wanted += std::max<std::int64_t>(
-        0, pages_of(length, page_size()) - static_cast<std::int64_t>(each.sequence->pages.size()));
-    const std::int32_t seen = seen_page(*each.sequence);
-    wanted += seen != PageTree::kNone && tree_.is_shared(seen) ? 1 : 0;
+    const Sequence& sequence = *each.sequence;
+    const PageCounts own = pages_wanted(sequence, static_cast<std::int64_t>(each.tokens.size()));
+    wanted.pages += own.pages;
+    wanted.window_pages += own.window_pages;
+    for (std::int64_t i = sequence.window_begin; i < first_held_page(sequence.length); ++i) {
+      const std::int32_t page = sequence.window_pages[static_cast<std::size_t>(i)];
+      if (page != WindowPages::kNone && !tree_.windows().is_shared(page)) --wanted.window_pages;
+    }
   }
+  wanted.window_pages = std::max<std::int64_t>(wanted.window_pages, 0);
   return wanted;
 }
 
+PageCounts Sequences::pages_wanted(const Sequence& sequence, std::int64_t rows,
+                                   std::int64_t piece) const {
+  PageCounts wanted = pages_wanted(sequence, rows);
+  const std::int64_t most = window_pages_of_text(model_.config, piece, page_size());
+  const std::int64_t held =
+      static_cast<std::int64_t>(sequence.pages.size()) - first_seen_page(sequence.length);
+  wanted.window_pages = std::max<std::int64_t>(std::min(wanted.window_pages, most - held), 0);
+  return wanted;
+}
+
+void Sequences::copy_next_page(Sequence& sequence) {
+  const std::size_t at = next_page(sequence);
+  const std::int32_t own = tree_.take_page();
+  copy_page(cache_, sequence.pages[at], own, model_.device);
+  tree_.release(std::exchange(sequence.pages[at], own));
+  if (!has_windows()) return;
+  const std::int32_t of_windows = tree_.windows().take();
+  copy_window_page(cache_, sequence.window_pages[at], of_windows, model_.device);
+  tree_.windows().release(std::exchange(sequence.window_pages[at], of_windows));
+}
+
+void Sequences::add_page(Sequence& sequence) {
+  sequence.pages.push_back(tree_.take_page());
+  sequence.window_pages.push_back(has_windows() ? tree_.windows().take() : WindowPages::kNone);
+}
+
+void Sequences::drop_last_page(Sequence& sequence) {
+  const std::int32_t of_windows = sequence.window_pages.back();
+  if (of_windows != WindowPages::kNone) tree_.windows().release(of_windows);
+  tree_.release(sequence.pages.back());
+  sequence.window_pages.pop_back();
+  sequence.pages.pop_back();
+}
+
 void Sequences::reserve(std::span<const SequenceRows> rows) {
-  const std::int64_t wanted = pages_wanted(rows);
-  if (wanted > free_pages()) {
-    throw Error(ErrorCode::out_of_memory, "model: caches are full; got " + std::to_string(wanted) +
+  const PageCounts wanted = pages_wanted(rows), free_now = free();
+  const auto require = [&](std::int64_t count, std::int64_t most, const char* of) {
+    if (count <= most) return;
+    throw Error(ErrorCode::out_of_memory, "model: caches are full; got " + std::to_string(count) +
                                               " more pages of " + std::to_string(page_size()) +
-                                              " rows, expected at most " +
-                                              std::to_string(free_pages()));
-  }
+                                              " rows" + of + ", expected at most " +
+                                              std::to_string(most));
+  };
+  require(wanted.pages, free_now.pages, "");
+  require(wanted.window_pages, free_now.window_pages, " of layers with windows");
   // For copies of pages that only are found, where no sequence has them.
-  std::int64_t spare = free_pages() - wanted;
+  std::int64_t spare = free_now.pages - wanted.pages;
+  if (has_windows()) spare = std::min(spare, free_now.window_pages - wanted.window_pages);
+  for (const SequenceRows& each : rows) let_go(*each.sequence);
   for (const SequenceRows& each : rows) {
     Sequence& sequence = *each.sequence;
-    const std::int32_t seen = seen_page(sequence);
-    if (seen != PageTree::kNone) {
-      if (tree_.is_shared(seen) || spare-- > 0) {
-        const std::int32_t own = tree_.take_page();
-        copy_page(cache_, seen, own, model_.device);
-        tree_.release(seen);
-        sequence.pages[static_cast<std::size_t>(sequence.length / page_size())] = own;
+    if (is_seen(sequence)) {
+      if (is_shared(sequence) || spare-- > 0) {
+        copy_next_page(sequence);
       } else {
-        tree_.make_writable(seen, sequence.length % page_size());
+        tree_.make_writable(sequence.pages[next_page(sequence)], sequence.length % page_size());
       }
     }
     const auto count = static_cast<std::size_t>(
         pages_of(sequence.length + static_cast<std::int64_t>(each.tokens.size()), page_size()));
-    while (sequence.pages.size() < count) sequence.pages.push_back(tree_.take_page());
+    while (sequence.pages.size() < count) add_page(sequence);
   }
 }
 
@@ -308,22 +360,32 @@ void Sequences::name_pages(Sequence& sequence, bool all) {
         page, parent,
         std::span(sequence.tokens)
             .subspan(static_cast<std::size_t>(i * size), static_cast<std::size_t>(rows)));
+    std::int32_t& of_windows = sequence.window_pages[static_cast<std::size_t>(i)];
+    if (of_windows != WindowPages::kNone) of_windows = tree_.windows().give(of_windows, page);
   }
   sequence.named = sequence.length / size;
 }
 
 Batch Sequences::batch_of(std::span<const SequenceRows> rows) const {
   std::int64_t total = 0;
-  for (const SequenceRows& each : rows) total += static_cast<std::int64_t>(each.tokens.size());
-  const std::int64_t spare_slot = most_pages_ * page_size();
-  const auto spare_state =
-      static_cast<std::int32_t>(cache_.options.states + cache_.options.saved_states - 1);
   std::size_t pages = 1;
-  for (const SequenceRows& each : rows) pages = std::max(pages, each.sequence->pages.size());
-  BatchBuilder builder(row_bucket(total), bucket(static_cast<std::int64_t>(rows.size())),
-                       bucket(static_cast<std::int64_t>(pages)),
-                       static_cast<std::int32_t>(spare_slot), spare_state);
-  for (const SequenceRows& each : rows) builder.add(each, page_size());
+  for (const SequenceRows& each : rows) {
+    total += static_cast<std::int64_t>(each.tokens.size());
+    pages = std::max(pages, each.sequence->pages.size());
+  }
+  const CacheOptions& all = cache_.options;
+  BatchBuilder::Sizes sizes;
+  sizes.rows = row_bucket(total);
+  sizes.sequences = bucket(static_cast<std::int64_t>(rows.size()));
+  sizes.pages = bucket(static_cast<std::int64_t>(pages));
+  sizes.page_size = page_size();
+  sizes.spare_page = static_cast<std::int32_t>(all.pages - 1);
+  if (has_windows()) {
+    sizes.spare_window_page = static_cast<std::int32_t>(all.pages_of_windows() - 1);
+  }
+  sizes.spare_state = static_cast<std::int32_t>(all.states + all.saved_states - 1);
+  BatchBuilder builder(sizes);
+  for (const SequenceRows& each : rows) builder.add(each);
   return builder.batch(model_.device);
 }
 

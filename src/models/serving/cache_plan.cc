@@ -4,9 +4,13 @@
 #include <string>
 
 #include "hearth/error.h"
+#include "hearth/ops/recurrent.h"
+#include "models/language/windows.h"
 
 namespace hearth::models {
 namespace {
+
+constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
 
 void require_positive(const char* name, std::int64_t value, std::int64_t most) {
   if (value >= 1 && value <= most) return;
@@ -15,11 +19,56 @@ void require_positive(const char* name, std::int64_t value, std::int64_t most) {
                                                ", expected 1 to " + std::to_string(most));
 }
 
+// What a page of each kind takes, and how many of them one text has.
+struct PageSizes {
+  std::int64_t of_page, of_window_page;  // bytes
+  std::int64_t of_text, of_text_windows;
+};
+
+PageSizes page_sizes(const LanguageConfig& config, CacheOptions cache, DType compute,
+                     const SchedulerOptions& options) {
+  const auto bytes = [&](std::int64_t pages, std::int64_t window_pages) {
+    cache.states = cache.saved_states = 0;
+    cache.pages = pages;
+    cache.window_pages = window_pages;
+    return cache_bytes(config, cache, compute);
+  };
+  // Rows of one text in a step: a block of the delta rule is not cut, guesses come on top.
+  const std::int64_t piece = std::max(options.prefill_rows, kDeltaRuleBlock) + options.drafts;
+  const std::int64_t of_text =
+      std::min(kMostPages, pages_of(config.context, options.page_size) + 1);
+  return {bytes(1, 0), bytes(0, 1), of_text,
+          std::min(of_text, window_pages_of_text(config, piece, options.page_size))};
+}
+
+// Pages that `memory` bytes have room for.
+void share_out(std::int64_t memory, const PageSizes& sizes, const SchedulerOptions& options,
+               CacheOptions& cache) {
+  // More than all texts could ever fill only keeps earlier ones.
+  const std::int64_t most = std::min(kMostPages, 2 * sizes.of_text * options.most_running);
+  const std::int64_t of_both = sizes.of_page + sizes.of_window_page;
+  const auto fitting = [](std::int64_t bytes, std::int64_t size, std::int64_t limit) {
+    return size == 0 ? limit : std::clamp<std::int64_t>(bytes / size, 0, limit);
+  };
+  // Windows of all that run, as far as half of the memory goes, but those of one text; and of what
+  // is left beside a whole text half for the windows of texts that ended.
+  const std::int64_t of_all = std::min(kMostPages, sizes.of_text_windows * options.most_running);
+  std::int64_t windows = std::min(
+      of_all, std::max(sizes.of_text_windows, fitting(memory / 2, sizes.of_window_page, of_all)));
+  if (options.shares_prefixes) {
+    const std::int64_t left =
+        memory - windows * sizes.of_window_page - sizes.of_text * sizes.of_page;
+    windows += fitting(left / 2, sizes.of_window_page, of_all);
+  }
+  cache.pages = fitting(memory - windows * sizes.of_window_page, sizes.of_page, most);
+  if (cache.pages < windows) cache.pages = windows = fitting(memory, of_both, most);
+  cache.window_pages = windows;
+}
+
 }  // namespace
 
 CacheOptions cache_options(const LanguageConfig& config, DType compute,
                            const SchedulerOptions& options) {
-  constexpr std::int64_t kMostPages = std::int64_t{1} << 24;
   constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
   require_positive("page_size", options.page_size, kMostRows);
   require_positive("most_running", options.most_running, kMostRows);
@@ -33,11 +82,10 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
                      .saved_states = 0,
                      .keys = options.keys.value_or(compute),
                      .values = options.values.value_or(compute)};
-  CacheOptions page = cache, state = cache;
-  page.states = 0;
+  const PageSizes sizes = page_sizes(config, cache, compute, options);
+  CacheOptions state = cache;
   state.pages = 0;
   state.states = 1;
-  const std::int64_t of_page = cache_bytes(config, page, compute);
   const std::int64_t of_state = cache_bytes(config, state, compute);
   if (options.pages != 0) {
     require_positive("pages", options.pages, kMostPages);
@@ -52,20 +100,20 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
   }
   if (options.pages != 0) {
     cache.pages = options.pages;
+    const std::int64_t texts = options.most_running * (options.shares_prefixes ? 2 : 1);
+    cache.window_pages = std::min(cache.pages, sizes.of_text_windows * texts);
     return cache;
   }
   const std::int64_t for_pages = options.memory - of_state * (cache.states + cache.saved_states);
-  const std::int64_t of_text = pages_of(config.context, options.page_size) + 1;
-  // More than all texts could ever fill only keeps earlier ones.
-  const std::int64_t most = std::min(kMostPages, 2 * of_text * options.most_running);
-  if (for_pages < of_page) {
+  const std::int64_t of_both = sizes.of_page + sizes.of_window_page;
+  if (for_pages < of_both) {
     throw Error(ErrorCode::invalid_argument,
                 "scheduler: memory too small; got " + std::to_string(options.memory) +
                     " bytes, expected at least " +
-                    std::to_string(options.memory - for_pages + of_page) + " for " +
+                    std::to_string(options.memory - for_pages + of_both) + " for " +
                     std::to_string(options.most_running) + " texts");
   }
-  cache.pages = of_page == 0 ? most : std::clamp<std::int64_t>(for_pages / of_page, 1, most);
+  share_out(for_pages, sizes, options, cache);
   return cache;
 }
 

@@ -121,6 +121,7 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
   if (!config.is_causal) return plan;  // encoders remember nothing
   SchedulerOptions texts{.pages = pages_of(plan.context, defaults.page_size) * options.sequences,
                          .most_running = options.sequences,
+                         .prefill_rows = std::min(options.prompt_rows, plan.context),
                          .shares_prefixes = false};
   if (!options.keys.empty()) texts.keys = cache_type_from_name(options.keys);
   if (!options.values.empty()) texts.values = cache_type_from_name(options.values);
@@ -128,6 +129,7 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
   CacheOptions pages = caches, states = caches;
   pages.states = pages.saved_states = 0;
   states.pages = 0;
+  states.window_pages = 0;
   plan.caches = cache_bytes(config, pages, options.compute);
   plan.states = cache_bytes(config, states, options.compute);
   return plan;

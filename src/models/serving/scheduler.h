@@ -19,7 +19,8 @@
 namespace hearth::models {
 
 struct SchedulerOptions {
-  // Of keys and values, of all texts together; 0: as many as `memory` has room for.
+  // Of keys and values, of all texts together; 0: as many as `memory` has room for. Layers with
+  // windows have no more than the texts that run can hold, and as many again for those that ended.
   std::int64_t pages = 0;
   std::int64_t memory = std::int64_t{1} << 30;  // bytes of caches, where `pages` is 0
   std::int64_t page_size = kPageRows;
@@ -57,6 +58,8 @@ struct SchedulerStats {
   std::int64_t pages = 0;
   std::int64_t pages_used = 0;  // by texts that run
   std::int64_t pages_kept = 0;  // of texts that ended, for others that begin the same
+  // The same of layers with windows, of which a text has no more than the windows take.
+  std::int64_t window_pages = 0, window_pages_used = 0, window_pages_kept = 0;
   // Since the scheduler was made:
   std::int64_t tokens_in = 0;      // of prompts
   std::int64_t tokens_cached = 0;  // of these, that were not computed again

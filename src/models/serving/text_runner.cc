@@ -33,6 +33,7 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
   longest_ = std::min(model.config.context, cache_.pages * cache_.page_size);
   sequences_.emplace(model, cache_);
   stats_.pages = cache_.pages;
+  stats_.window_pages = sequences_->has_windows() ? cache_.pages_of_windows() : 0;
   stats_.most_running = options.most_running;
   stats_.most_waiting = options.most_waiting;
 }
@@ -68,16 +69,16 @@ void TextRunner::flush() {
 }
 
 bool TextRunner::begin(RunningText& text) {
-  const std::int64_t free = sequences_->free_pages();
-  if (!running_.empty() && pages_too_few_ && free <= *pages_too_few_) return false;
+  const PageCounts free = sequences_->free();
+  if (!running_.empty() && pages_too_few_ && free.fit(*pages_too_few_)) return false;
   text.sequence =
       options_.shares_prefixes ? sequences_->begin(text.shared_tokens()) : sequences_->begin();
-  const SequenceRows all{&text.sequence,
-                         text.tokens().subspan(static_cast<std::size_t>(text.sequence.length)), 0};
+  const std::int64_t rows = std::ssize(text.tokens()) - text.sequence.length;
+  PageCounts wanted = sequences_->pages_wanted(text.sequence, rows, options_.prefill_rows);
   // A page more for each text that runs, so that it need not give way at once.
-  const auto others = static_cast<std::int64_t>(running_.size());
-  if (!running_.empty() &&
-      sequences_->pages_wanted({&all, 1}) + others > sequences_->free_pages()) {
+  wanted.pages += std::ssize(running_);
+  if (sequences_->has_windows()) wanted.window_pages += std::ssize(running_);
+  if (!running_.empty() && !wanted.fit(sequences_->free())) {
     sequences_->end(text.sequence);
     pages_too_few_ = free;
     return false;
@@ -206,7 +207,7 @@ TextRunner::Step TextRunner::plan() {
     Step step = planned();
     const bool has_guesses = std::ranges::any_of(
         step.texts, [](const RunningText* text) { return !text->guess().empty(); });
-    const bool fits = sequences_->pages_wanted(step.rows) <= sequences_->free_pages();
+    const bool fits = sequences_->pages_wanted(step.rows).fit(sequences_->free());
     if (fits || (running_.size() <= 1 && !has_guesses)) return step;
     has_guesses ? drop_guesses() : preempt_youngest();
   }
@@ -347,8 +348,10 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
   stats_.is_failing = false;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     stats_.rows += static_cast<std::int64_t>(rows[i].tokens.size());
-    if (options_.shares_prefixes && sequences_->has_states() &&
-        save_points(*texts[i]).has(texts[i]->sequence.length)) {
+    const std::int64_t length = texts[i]->sequence.length;
+    const bool is_read = !sequences_->has_states() && length == texts[i]->prompt_length();
+    if (options_.shares_prefixes &&
+        (is_read || (sequences_->has_states() && save_points(*texts[i]).has(length)))) {
       sequences_->save(texts[i]->sequence);
     }
   }
@@ -450,8 +453,11 @@ SchedulerStats TextRunner::stats() const {
                            text->sequence.length, text->new_tokens(), text->tokens_left()});
   }
   if (!sequences_) return stats;
-  stats.pages_kept = sequences_->kept_pages();
-  stats.pages_used = stats.pages - sequences_->free_pages();
+  const PageCounts kept = sequences_->kept(), free = sequences_->free();
+  stats.pages_kept = kept.pages;
+  stats.pages_used = stats.pages - free.pages;
+  stats.window_pages_kept = kept.window_pages;
+  stats.window_pages_used = stats.window_pages - free.window_pages;
   return stats;
 }
 

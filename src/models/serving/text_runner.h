@@ -99,7 +99,7 @@ class TextRunner {
   Texts ended_;                                       // since the last flush()
   std::int64_t arrivals_ = 0;
   // Free pages with which the first that waits did not fit.
-  std::optional<std::int64_t> pages_too_few_;
+  std::optional<PageCounts> pages_too_few_;
   SchedulerStats stats_;
 };
 

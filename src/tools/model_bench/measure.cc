@@ -13,6 +13,7 @@
 #include "models/language/require_causal.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
+#include "models/language/windows.h"
 #include "models/serving/scheduler.h"
 
 namespace hearth::tools {
@@ -42,7 +43,7 @@ class TokenDraws {
 class ModelRun {
  public:
   ModelRun(const models::LanguageModel& model, const ModelBenchOptions& options)
-      : options_(options), sequences_(model, cache_options(options)), draws_(model) {}
+      : options_(options), sequences_(model, cache_options(model.config, options)), draws_(model) {}
 
   double prompt_rate() {
     begin(1);
@@ -65,9 +66,14 @@ class ModelRun {
   }
 
  private:
-  static models::CacheOptions cache_options(const ModelBenchOptions& options) {
+  static models::CacheOptions cache_options(const models::LanguageConfig& config,
+                                            const ModelBenchOptions& options) {
     const std::int64_t rows = options.depth + std::max(options.prompt, options.tokens);
-    return {.pages = std::max<std::int64_t>(models::pages_of(rows), 1) * options.sequences,
+    const std::int64_t pages = std::max<std::int64_t>(models::pages_of(rows), 1);
+    const std::int64_t of_windows =
+        models::window_pages_of_text(config, options.piece, models::kPageRows);
+    return {.pages = pages * options.sequences,
+            .window_pages = std::min(pages, of_windows) * options.sequences,
             .states = options.sequences,
             .keys = options.keys,
             .values = options.values};

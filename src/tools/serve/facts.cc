@@ -82,6 +82,8 @@ ApiResponse answer_props(const Service& service) {
                          {"waiting", stats.waiting},
                          {"pages", stats.pages},
                          {"pages_used", stats.pages_used},
+                         {"window_pages", stats.window_pages},
+                         {"window_pages_used", stats.window_pages_used},
                          {"total_slots", stats.most_running},
                          {"default_generation_settings",
                           JsonObject{{"n_ctx", card.context},
@@ -135,6 +137,11 @@ ApiResponse answer_metrics(const Service& service) {
   add_metric(text, "pages_used", "gauge", "Pages of texts that run.", stats.pages_used);
   add_metric(text, "pages_kept", "gauge", "Pages kept for prompts that begin the same.",
              stats.pages_kept);
+  add_metric(text, "window_pages", "gauge", "Pages of layers with windows.", stats.window_pages);
+  add_metric(text, "window_pages_used", "gauge", "Pages of windows of texts that run.",
+             stats.window_pages_used);
+  add_metric(text, "window_pages_kept", "gauge",
+             "Pages of windows kept for prompts that begin the same.", stats.window_pages_kept);
   add_metric(text, "requests_total", "counter", "Texts that were asked for.", stats.requests);
   add_metric(text, "prompt_tokens_total", "counter", "Tokens of prompts.", stats.tokens_in);
   add_metric(text, "cached_tokens_total", "counter", "Tokens of prompts not computed again.",

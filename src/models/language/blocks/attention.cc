@@ -121,8 +121,9 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
       cache.keys = k;
       cache.values = v;
     } else {
-      write_rows(cache.keys, cache.key_type, batch.slots, cache.key_rotation.forward(k));
-      write_rows(cache.values, cache.value_type, batch.slots, cache.value_rotation.forward(v));
+      const Array& slots = cache.keeps_window ? batch.window_slots : batch.slots;
+      write_rows(cache.keys, cache.key_type, slots, cache.key_rotation.forward(k));
+      write_rows(cache.values, cache.value_type, slots, cache.value_rotation.forward(v));
     }
   }
   PagedAttentionOptions options;
@@ -137,7 +138,8 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
     options.key_bits = cache.key_type.bits;
     options.value_bits = cache.value_type.bits;
     mixed = paged_attention(cache.key_rotation.forward(q), readable(cache.keys, cache.key_type),
-                            readable(cache.values, cache.value_type), batch.pages, batch.starts,
+                            readable(cache.values, cache.value_type),
+                            cache.keeps_window ? batch.window_pages : batch.pages, batch.starts,
                             batch.lengths, page_size, options);
     mixed = cache.value_rotation.undo(mixed);
   }

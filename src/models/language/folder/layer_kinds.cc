@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "models/language/folder/config_values.h"
+#include "models/language/keys.h"
+#include "models/language/read_attention.h"
 
 namespace hearth::models {
 namespace {
@@ -28,7 +30,8 @@ std::optional<std::int64_t> number_of_full_layers(const JsonObject& config, cons
 }  // namespace
 
 void add_layer_kinds(const JsonObject& config, GgufMetadata& metadata) {
-  const std::string prefix = metadata.as_text("general.architecture") + ".";
+  const std::string architecture = metadata.as_text("general.architecture");
+  const std::string prefix = architecture + ".";
   const auto count = [&](const char* key) {
     const std::int64_t value = find_integer(config, key).value_or(0);
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 1 << 28));
@@ -53,11 +56,11 @@ void add_layer_kinds(const JsonObject& config, GgufMetadata& metadata) {
   const bool is_wide = find_flag(config, "use_double_wide_mlp").value_or(false);
   const std::size_t own = layers - std::min<std::size_t>(layers, count("num_kv_shared_layers"));
   std::vector<std::uint32_t> heads, hidden;
-  const GgufValue* windows = metadata.find(prefix + "attention.sliding_window_pattern");
+  const Keys keys(metadata, architecture);
+  const Family& family = *find_family(architecture);
   for (std::size_t i = 0; i < layers; ++i) {
-    const bool has_window = windows != nullptr && windows->is_array() &&
-                            i < windows->as_bools().size() && windows->as_bools()[i];
-    const bool is_full = has_own_heads && !has_window;
+    const bool is_full =
+        has_own_heads && window_of(keys, family, static_cast<std::int64_t>(i)) == 0;
     heads.push_back(is_full ? static_cast<std::uint32_t>(*full_heads)
                             : count("num_key_value_heads"));
     hidden.push_back(count("intermediate_size") * (is_wide && i >= own ? 2 : 1));
