@@ -47,6 +47,7 @@ std::vector<double> expected_shares(const std::vector<float>& scores,
     if (!drops || options.mirostat == Mirostat::off) row.step(step, options);
   }
   if (options.mirostat != Mirostat::off) row.mirostat(options.mirostat, 2 * options.mirostat_tau);
+  if (options.adaptive_target >= 0) row.adaptive_p(options.adaptive_target);
   return row.probabilities();
 }
 
@@ -106,6 +107,11 @@ std::vector<SamplingOptions> various_options() {
       {.mirostat = Mirostat::second, .mirostat_tau = 1.5},
       {.temperature = 0.7, .top_k = 6, .top_p = 0.9, .steps = {temperature, top_k, top_p}},
       {.temperature = 2, .top_p = 0.7, .min_p = 0.2, .steps = {min_p, temperature, top_p}},
+      {.top_p = 0},
+      {.typical_p = 0},
+      {.adaptive_target = 0},
+      {.min_p = 0.02, .adaptive_target = 0.4},
+      {.temperature = 0.7, .top_k = 6, .adaptive_target = 1, .adaptive_decay = 0},
   };
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <variant>
 
@@ -122,6 +123,10 @@ TEST(SamplingArguments, AreOptions) {
                                                       "4",
                                                       "--mirostat-eta",
                                                       "0.2",
+                                                      "--adaptive-target",
+                                                      "0.4",
+                                                      "--adaptive-decay",
+                                                      "0.5",
                                                       "--logit-bias",
                                                       "65=-1.5",
                                                       "--logit-bias",
@@ -151,6 +156,8 @@ TEST(SamplingArguments, AreOptions) {
   EXPECT_EQ(options.mirostat, models::Mirostat::second);
   EXPECT_EQ(options.mirostat_tau, 4);
   EXPECT_EQ(options.mirostat_eta, 0.2);
+  EXPECT_EQ(options.adaptive_target, 0.4);
+  EXPECT_EQ(options.adaptive_decay, 0.5);
   ASSERT_EQ(options.logit_bias.size(), 3u);
   EXPECT_EQ(options.logit_bias[0].token, 65);
   EXPECT_EQ(options.logit_bias[0].value, -1.5f);
@@ -180,7 +187,10 @@ TEST(SamplingArguments, RefuseWhatCannotBeRead) {
   EXPECT_EQ(options_of({"--top-k", "-1"}).top_k, -1);
   EXPECT_THROW(options_of({"--samplers", "top_k;heat"}), Error);
   EXPECT_THROW(options_of({"--mirostat", "3"}), std::exception);
-  EXPECT_THROW(options_of({"--top-p", "0"}), std::exception);
+  EXPECT_EQ(options_of({"--top-p", "0"}).top_p, 0);
+  EXPECT_THROW(options_of({"--top-p", "-0.1"}), std::exception);
+  EXPECT_THROW(options_of({"--top-k", "-2"}), std::exception);
+  EXPECT_THROW(options_of({"--temperature", "-0.1"}), std::exception);
 }
 
 // The table of docs/inference.md is that of the fields.
@@ -226,6 +236,17 @@ TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
             "--seed " + std::to_string(drawn.options.seed) + " draws the same again");
   drawn.options.temperature = 0;
   EXPECT_EQ(seed_text(drawn), "");
+  const auto random = parsed({"--seed", "-1"});
+  const AskedSampling one = asked_sampling(random->arguments, {{}, bytes()});
+  EXPECT_TRUE(one.has_drawn_seed);
+  EXPECT_EQ(seed_text(one),
+            "--seed " + std::to_string(one.options.seed) + " draws the same again");
+  std::set<std::uint64_t> seeds;
+  for (int i = 0; i < 8; ++i) {
+    seeds.insert(asked_sampling(random->arguments, {{}, bytes()}).options.seed);
+  }
+  EXPECT_GT(seeds.size(), 1u);
+  EXPECT_EQ(options_of({"--seed", "-2"}).seed, std::uint64_t{0} - 2);
 }
 
 class SamplingFiles : public ToolFolder {};

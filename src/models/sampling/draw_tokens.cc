@@ -53,7 +53,7 @@ void check_rows(const Array& logits, std::span<SamplingState* const> states,
 
 void read_surprise(const DrawnArrays& arrays, std::span<SamplingState* const> states) {
   if (std::none_of(states.begin(), states.end(), [](const SamplingState* state) {
-        return state->options().mirostat != Mirostat::off;
+        return state->learns_from_draws();
       })) {
     return;
   }

@@ -98,8 +98,8 @@ std::int64_t RunningText::tokens_left() const noexcept {
 void RunningText::set_guess(const std::vector<std::int32_t>& guess) {
   guess_.clear();
   ahead_.clear();
-  // Mirostat learns from each draw before the next.
-  if (request_.sampling.mirostat != Mirostat::off) return;
+  // What learns from each draw learns before the next.
+  if (sampling_.learns_from_draws()) return;
   for (const std::int32_t token : guess) {
     SamplingState next = sampling_ahead(guess_.size());
     if (!next.accept(token)) return;

@@ -119,11 +119,6 @@ models::SamplingOptions read_sampling(const Fields& fields, const ServedModel& m
     options.mirostat = static_cast<models::Mirostat>(*kind);
   }
   options.logit_bias = read_biases(fields, vocabulary);
-  if (options.top_p == 0) {  // the likeliest alone, as clients mean it
-    options.top_p = 1;
-    options.top_k = 1;
-  }
-  if (options.typical_p == 0) options.typical_p = 1;
   try {
     models::check_sampling_options(options, vocabulary);
   } catch (const Error& error) {
