@@ -4,6 +4,7 @@
 
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
+#include "models/chat_template/letter_case.h"
 #include "models/chat_template/stable_order.h"
 #include "models/chat_template/text_edits.h"
 #include "models/chat_template/unicode.h"
@@ -35,6 +36,21 @@ Value last_filter(Interpreter& interpreter, const Value& value, const Arguments&
   const auto list = elements(context, value);
   if (list->kind == ListKind::generator) context.fail("last: a generator has no last item");
   return list->items.empty() ? make_undefined("there is no last item") : list->items.back();
+}
+
+// jinja2 draws one. Of several that is refused: a prompt which differs each time can neither be
+// found in the caches nor be had again.
+Value random_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "random", arguments, {});
+  if (value.dict() != nullptr || (value.list() != nullptr && value.list()->kind > ListKind::range)) {
+    context.fail(std::string("random: a value is no sequence; got ") + type_name(value));
+  }
+  const auto list = elements(context, value);
+  if (list->items.empty()) return make_undefined("there is no item to draw");
+  if (list->items.size() == 1) return list->items.front();
+  context.fail("random: a template draws nothing at random; got " +
+               std::to_string(list->items.size()) + " items, expected at most 1");
 }
 
 Value reverse_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -84,7 +100,7 @@ Value sort_key(Interpreter& interpreter, const Value& item, const Value& path, b
   Context& context = interpreter.context();
   const auto folded = [&](const Value& key) {
     if (minds_case || key.text() == nullptr) return key;
-    return make_text(context, changed(*key.text(), lower));
+    return make_text(context, in_letters(*key.text(), Letters::lower));
   };
   if (path.is_undefined() || path.is_none()) return folded(item);
   const MarkedText* text = path.text();
@@ -358,6 +374,7 @@ constexpr NamedListFilter kListFilters[] = {
     {"list", list_filter},
     {"first", first_filter},
     {"last", last_filter},
+    {"random", random_filter},
     {"reverse", reverse_filter},
     {"items", items_filter},
     {"sort", sort_filter},

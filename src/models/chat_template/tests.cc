@@ -4,6 +4,7 @@
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
 #include "models/chat_template/unicode.h"
+#include "models/chat_template/value_text.h"
 
 namespace hearth::models::chat_template {
 namespace {
@@ -36,13 +37,15 @@ bool is_same(Context& context, const Value& left, const Value& right) {
   return equals(context, left, right);
 }
 
-bool is_all_of_case(const Value& value, bool (*holds)(char32_t), bool (*excludes)(char32_t)) {
-  if (value.text() == nullptr) return false;
+// Of any value, as it is printed.
+bool is_all_of_case(Context& context, const Value& value, bool (*holds)(char32_t),
+                    bool (*excludes)(char32_t)) {
   bool is_any = false;
-  const std::string_view view = value.text()->view();
+  const Text text = printed_text(context, value);
+  const std::string_view view = text->view();
   for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
     const char32_t code = character_at(view, at).code;
-    if (excludes(code)) return false;
+    if (excludes(code) || is_title(code)) return false;
     is_any = is_any || holds(code);
   }
   return is_any;
@@ -85,8 +88,14 @@ constexpr NamedTest kTests[] = {
     {"iterable", HEARTH_KIND_TEST(is_iterable(value))},
     {"callable", HEARTH_KIND_TEST(value.callable() != nullptr || value.loop() != nullptr)},
     {"escaped", HEARTH_KIND_TEST(value.text() != nullptr && value.text()->is_markup)},
-    {"lower", HEARTH_KIND_TEST(is_all_of_case(value, is_lower, is_upper))},
-    {"upper", HEARTH_KIND_TEST(is_all_of_case(value, is_upper, is_lower))},
+    {"lower",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       return is_all_of_case(interpreter.context(), value, is_lower, is_upper);
+     }},
+    {"upper",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       return is_all_of_case(interpreter.context(), value, is_upper, is_lower);
+     }},
     {"sameas", HEARTH_ORDER_TEST("sameas", is_same(context, value, other))},
     {"in", HEARTH_ORDER_TEST("in", contains(context, other, value))},
     {"odd", [](Interpreter& interpreter, const Value& value,
@@ -129,10 +138,7 @@ Test find_test(std::string_view name) {
   if (name == "filter" || name == "test") {
     static constexpr Test kKnown[] = {
         [](Interpreter&, const Value& value, const Arguments&) {
-          if (value.text() == nullptr) return false;
-          const std::string_view wanted = value.text()->view();
-          return find_value_filter(wanted) != nullptr || find_text_filter(wanted) != nullptr ||
-                 find_list_filter(wanted) != nullptr;
+          return value.text() != nullptr && find_filter(value.text()->view()) != nullptr;
         },
         [](Interpreter&, const Value& value, const Arguments&) {
           return value.text() != nullptr && find_test(value.text()->view()) != nullptr;

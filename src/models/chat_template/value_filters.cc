@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
@@ -51,12 +52,14 @@ std::optional<double> read_float(const MarkedText& given) {
   return value;
 }
 
-std::optional<std::int64_t> truncated(double value) {
-  if (!(std::abs(value) < 9.2e18)) return std::nullopt;
-  return static_cast<std::int64_t>(value);
+// int(); nothing for what is no number. Those of more than 64 bits, which Python has, are Errors.
+std::optional<std::int64_t> truncated(Context& context, double value) {
+  if (std::isnan(value)) return std::nullopt;
+  if (std::abs(value) < 0x1p63) return static_cast<std::int64_t>(value);
+  context.fail("int: a number of more than 64 bits; got " + number_text(value));
 }
 
-std::optional<std::int64_t> read_integer(const MarkedText& given, int base) {
+std::optional<std::int64_t> read_integer(Context& context, const MarkedText& given, int base) {
   std::string text = plain_number(without_spaces(given));
   const bool is_negative = text.starts_with("-");
   if (is_negative) text.erase(0, 1);
@@ -72,8 +75,8 @@ std::optional<std::int64_t> read_integer(const MarkedText& given, int base) {
       read.ptr == text.data() + text.size()) {
     return is_negative ? -value : value;
   }
-  if (const auto number = read_float(given)) return truncated(*number);
-  return std::nullopt;
+  const auto number = read_float(given);
+  return number && !std::isinf(*number) ? truncated(context, *number) : std::nullopt;
 }
 
 Value int_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -85,8 +88,8 @@ Value int_filter(Interpreter& interpreter, const Value& value, const Arguments& 
   std::optional<std::int64_t> number;
   if (value.is_undefined()) context.fail("int: a value is undefined");
   if (value.is_integer()) number = value.integer();
-  if (const double* given = value.floating()) number = truncated(*given);
-  if (const MarkedText* text = value.text()) number = read_integer(*text, static_cast<int>(base));
+  if (const double* given = value.floating()) number = truncated(context, *given);
+  if (const MarkedText* text = value.text()) number = read_integer(context, *text, static_cast<int>(base));
   if (number) return *number;
   return bound.has(0) ? bound.value(0) : Value(std::int64_t{0});
 }

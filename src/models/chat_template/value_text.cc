@@ -165,6 +165,7 @@ void append_represented(Context& context, MarkedText& out, const Value& value) {
     return out.append("}", false);
   }
   if (const Namespace* space = value.name_space()) {
+    if (space->is_cycler) return out.append("<Cycler>", false);
     out.append("<Namespace {", false);
     bool is_first = true;
     for (const auto& [name, member] : space->members) {
