@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/counted.h"
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
 #include "models/chat_template/letter_case.h"
@@ -43,14 +44,15 @@ Value last_filter(Interpreter& interpreter, const Value& value, const Arguments&
 Value random_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "random", arguments, {});
-  if (value.dict() != nullptr || (value.list() != nullptr && value.list()->kind > ListKind::range)) {
+  if (value.dict() != nullptr ||
+      (value.list() != nullptr && value.list()->kind > ListKind::range)) {
     context.fail(std::string("random: a value is no sequence; got ") + type_name(value));
   }
   const auto list = elements(context, value);
   if (list->items.empty()) return make_undefined("there is no item to draw");
   if (list->items.size() == 1) return list->items.front();
   context.fail("random: a template draws nothing at random; got " +
-               std::to_string(list->items.size()) + " items, expected at most 1");
+               counted(list->items.size(), "item") + ", expected at most 1");
 }
 
 Value reverse_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/token_range.h"
@@ -232,8 +233,8 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
     const auto count = static_cast<std::int64_t>(each.tokens.size());
     if (count == 0 || each.outputs < 0 || each.outputs > count) {
       throw Error(ErrorCode::invalid_argument,
-                  "model: no such rows; got " + std::to_string(each.outputs) + " scores of " +
-                      std::to_string(count) + " tokens, expected at least one token");
+                  "model: no such rows; got " + counted(each.outputs, "score") + " of " +
+                      counted(count, "token") + ", expected at least one token");
     }
     require_tokens("model", each.tokens, model_.vocabulary());
     if (!model_.position_embedding.defined()) continue;
@@ -241,8 +242,8 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
     const std::int64_t most = model_.position_embedding.shape(0);
     if (length > most) {
       throw Error(ErrorCode::invalid_argument,
-                  "model: a text longer than its learned positions; got " + std::to_string(length) +
-                      " tokens, expected at most " + std::to_string(most));
+                  "model: a text longer than its learned positions; got " +
+                      counted(length, "token") + ", expected at most " + std::to_string(most));
     }
   }
 }
@@ -271,9 +272,8 @@ void Sequences::reserve(std::span<const SequenceRows> rows) {
   const std::int64_t wanted = pages_wanted(rows);
   if (wanted > free_pages()) {
     throw Error(ErrorCode::out_of_memory, "model: caches are full; got " + std::to_string(wanted) +
-                                              " more pages of " + std::to_string(page_size()) +
-                                              " rows, expected at most " +
-                                              std::to_string(free_pages()));
+                                              " more pages of " + counted(page_size(), "row") +
+                                              ", expected at most " + std::to_string(free_pages()));
   }
   // For copies of pages that only are found, where no sequence has them.
   std::int64_t spare = free_pages() - wanted;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 
 namespace hearth::models {
@@ -60,10 +61,9 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
   const std::int64_t most = std::min(kMostPages, 2 * of_text * options.most_running);
   if (for_pages < of_page) {
     throw Error(ErrorCode::invalid_argument,
-                "scheduler: memory too small; got " + std::to_string(options.memory) +
-                    " bytes, expected at least " +
-                    std::to_string(options.memory - for_pages + of_page) + " for " +
-                    std::to_string(options.most_running) + " texts");
+                "scheduler: memory too small; got " + counted(options.memory, "byte") +
+                    ", expected at least " + std::to_string(options.memory - for_pages + of_page) +
+                    " for " + counted(options.most_running, "text"));
   }
   cache.pages = of_page == 0 ? most : std::clamp<std::int64_t>(for_pages / of_page, 1, most);
   return cache;
