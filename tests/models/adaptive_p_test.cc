@@ -49,9 +49,7 @@ struct ReferenceHistory {
         sum(options.adaptive_target / (1 - options.adaptive_decay)),
         weight(1 / (1 - options.adaptive_decay)) {}
 
-  double target() const {
-    return std::clamp(2 * options.adaptive_target - sum / weight, 0.0, 1.0);
-  }
+  double target() const { return std::clamp(2 * options.adaptive_target - sum / weight, 0.0, 1.0); }
   void accept(double probability) {
     sum = probability + options.adaptive_decay * sum;
     weight = 1 + options.adaptive_decay * weight;
@@ -75,12 +73,12 @@ TEST(AdaptiveP, WeightsAreThoseOfTheDistances) {
       const std::vector<float> scores = scores_of_rows(&random, 1);
       Candidates candidates =
           highest_candidates(Array::from_data(scores, {1, kVocabulary}, device), kVocabulary);
-      candidates = keep_top_k(candidates, Array::from_data(std::vector<std::int64_t>{30}, {1, 1},
-                                                           device));
+      candidates =
+          keep_top_k(candidates, Array::from_data(std::vector<std::int64_t>{30}, {1, 1}, device));
       const auto aimed = static_cast<std::int64_t>(std::ldexp(target, kGapBits));
-      const Candidates favoured = favour_probability(
-          candidates, candidate_weights(candidates),
-          Array::from_data(std::vector<std::int64_t>{aimed}, {1, 1}, device));
+      const Candidates favoured =
+          favour_probability(candidates, candidate_weights(candidates),
+                             Array::from_data(std::vector<std::int64_t>{aimed}, {1, 1}, device));
       testing::ReferenceRow row(scores);
       row.top_k(30);
       row.adaptive_p(target);
@@ -131,9 +129,9 @@ TEST(AdaptiveP, EachTextRemembersHowLikelyItsTokensWere) {
     const std::vector<float> scores = scores_of_rows(&random, states.size());
     const std::vector<std::int32_t> tokens = drawn_tokens(scores, &states);
     for (std::size_t i = 0; i < states.size(); ++i) {
-      const std::vector<float> own(scores.begin() + static_cast<std::ptrdiff_t>(i * kVocabulary),
-                                   scores.begin() +
-                                       static_cast<std::ptrdiff_t>((i + 1) * kVocabulary));
+      const std::vector<float> own(
+          scores.begin() + static_cast<std::ptrdiff_t>(i * kVocabulary),
+          scores.begin() + static_cast<std::ptrdiff_t>((i + 1) * kVocabulary));
       if (step % 10 == 0) {
         std::vector<SamplingState> alone = {states[i]};
         EXPECT_EQ(drawn_tokens(own, &alone).front(), tokens[i]) << step << " " << i;
@@ -236,9 +234,8 @@ TEST(AdaptiveP, IsAStepThatComesLast) {
   const auto drawn = [&](std::vector<SamplingStep> steps) {
     std::vector<std::int32_t> tokens;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      std::vector<SamplingState> states = {
-          SamplingState({.top_k = 4, .adaptive_target = 0.1, .seed = seed, .steps = steps},
-                        kVocabulary)};
+      std::vector<SamplingState> states = {SamplingState(
+          {.top_k = 4, .adaptive_target = 0.1, .seed = seed, .steps = steps}, kVocabulary)};
       tokens.push_back(drawn_tokens(scores, &states).front());
     }
     return tokens;
