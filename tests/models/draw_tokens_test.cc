@@ -237,6 +237,22 @@ TEST(DrawTokens, FewCandidatesGiveTheSameDraws) {
   }
 }
 
+TEST(DrawTokens, NumbersThatMeanOneTokenOrAll) {
+  std::mt19937 random(31);
+  const std::vector<float> scores = random_scores(&random, 30, 1);
+  const auto highest = static_cast<std::int32_t>(std::ranges::max_element(scores) - scores.begin());
+  const auto drawn = [&](SamplingOptions options) { return draw_often(scores, options, 50); };
+  const std::vector<std::int32_t> always(50, highest), plain = drawn({});
+  EXPECT_EQ(drawn({.temperature = 0}), always);
+  EXPECT_EQ(drawn({.top_p = 0}), always);
+  EXPECT_EQ(drawn({.top_k = 1}), always);
+  EXPECT_EQ(drawn({.min_p = 1}), always);
+  EXPECT_NE(plain, always);
+  EXPECT_EQ(drawn({.top_k = 0}), plain);
+  EXPECT_EQ(drawn({.top_k = -1}), plain);
+  EXPECT_EQ(drawn({.top_p = 1}), plain);
+}
+
 TEST(DrawTokens, TheHighestScoreHasTheLowestTokenOfEqualOnes) {
   std::vector<SamplingState> states(1, SamplingState({.temperature = 0}, 5));
   EXPECT_EQ(draw({1, 3, 3, -0.0f, 0}, &states), (std::vector<std::int32_t>{1}));

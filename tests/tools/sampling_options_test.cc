@@ -10,6 +10,7 @@
 #include <sstream>
 #include <variant>
 
+#include "core/number_text.h"
 #include "hearth/error.h"
 #include "models/grammar/grammar.h"
 #include "models/sampling/sampling_fields.h"
@@ -223,6 +224,27 @@ TEST(SamplingFields, HaveDefaultsThatTheyAllow) {
   }
 }
 
+TEST(SamplingArguments, TheEndsOfRangesAreThoseOfTheFields) {
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    const std::string flag(field.flags.substr(0, field.flags.find(',')));
+    for (const double value : {field.low, field.high}) {
+      const std::string text = number_text(value);
+      if (!models::allows(field, value)) {
+        EXPECT_THROW(options_of({flag, text}), std::exception) << flag << " " << text;
+        continue;
+      }
+      // Flags of whole numbers read no exponents.
+      if (std::holds_alternative<std::int64_t models::SamplingOptions::*>(field.member) &&
+          value > 1e6) {
+        continue;
+      }
+      const models::SamplingOptions options = options_of({flag, text});
+      std::visit([&](auto at) { EXPECT_EQ(static_cast<double>(options.*at), value) << flag; },
+                 field.member);
+    }
+  }
+}
+
 TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
   const auto given = parsed({"--seed", "7"});
   const AskedSampling asked = asked_sampling(given->arguments, {{}, bytes()});
@@ -239,8 +261,7 @@ TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
   const auto random = parsed({"--seed", "-1"});
   const AskedSampling one = asked_sampling(random->arguments, {{}, bytes()});
   EXPECT_TRUE(one.has_drawn_seed);
-  EXPECT_EQ(seed_text(one),
-            "--seed " + std::to_string(one.options.seed) + " draws the same again");
+  EXPECT_EQ(seed_text(one), "--seed " + std::to_string(one.options.seed) + " draws the same again");
   std::set<std::uint64_t> seeds;
   for (int i = 0; i < 8; ++i) {
     seeds.insert(asked_sampling(random->arguments, {{}, bytes()}).options.seed);

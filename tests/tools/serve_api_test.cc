@@ -166,6 +166,24 @@ TEST_F(ServeApi, EveryFieldOfSamplingIsAFieldOfRequests) {
   }
 }
 
+// As flags do: SamplingArguments.TheEndsOfRangesAreThoseOfTheFields.
+TEST_F(ServeApi, TheEndsOfRangesAreThoseOfTheFields) {
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    const std::string member(field.request);
+    for (const double value : {field.low, field.high}) {
+      const std::string body = chat(json_text(member) + ": " + json_text(JsonValue(value)));
+      if (!models::allows(field, value)) {
+        refusal("/v1/chat/completions", body);
+        continue;
+      }
+      document("/v1/chat/completions", body);
+      const models::SamplingOptions sampling = model_->requests().back().sampling;
+      std::visit([&](auto at) { EXPECT_EQ(static_cast<double>(sampling.*at), value) << member; },
+                 field.member);
+    }
+  }
+}
+
 TEST_F(ServeApi, SeveralAnswersHaveSeedsOfTheirOwn) {
   const JsonValue answer = document("/v1/chat/completions", chat(R"("n": 3, "seed": 10)"));
   EXPECT_EQ(list(answer, "choices").size(), 3u);
