@@ -14,31 +14,31 @@ namespace {
 
 // Of U+00A0 to U+00FF.
 constexpr std::array<std::string_view, 96> kLatinNames = {
-    "nbsp", "iexcl", "cent", "pound", "curren", "yen", "brvbar", "sect", "uml", "COPY",
-    "ordf", "laquo", "not", "shy", "reg", "macr", "deg", "plusmn", "sup2", "sup3", "acute",
-    "micro", "para", "middot", "cedil", "sup1", "ordm", "raquo", "frac14", "frac12", "frac34",
-    "iquest", "Agrave", "Aacute", "Acirc", "Atilde", "Auml", "Aring", "AElig", "Ccedil",
-    "Egrave", "Eacute", "Ecirc", "Euml", "Igrave", "Iacute", "Icirc", "Iuml", "ETH", "Ntilde",
-    "Ograve", "Oacute", "Ocirc", "Otilde", "Ouml", "times", "Oslash", "Ugrave", "Uacute",
-    "Ucirc", "Uuml", "Yacute", "THORN", "szlig", "agrave", "aacute", "acirc", "atilde",
-    "auml", "aring", "aelig", "ccedil", "egrave", "eacute", "ecirc", "euml", "igrave",
-    "iacute", "icirc", "iuml", "eth", "ntilde", "ograve", "oacute", "ocirc", "otilde", "ouml",
-    "divide", "oslash", "ugrave", "uacute", "ucirc", "uuml", "yacute", "thorn", "yuml"};
+    "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",
+    "copy",   "ordf",   "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn",
+    "sup2",   "sup3",   "acute",  "micro",  "para",   "middot", "cedil",  "sup1",   "ordm",
+    "raquo",  "frac14", "frac12", "frac34", "iquest", "Agrave", "Aacute", "Acirc",  "Atilde",
+    "Auml",   "Aring",  "AElig",  "Ccedil", "Egrave", "Eacute", "Ecirc",  "Euml",   "Igrave",
+    "Iacute", "Icirc",  "Iuml",   "ETH",    "Ntilde", "Ograve", "Oacute", "Ocirc",  "Otilde",
+    "Ouml",   "times",  "Oslash", "Ugrave", "Uacute", "Ucirc",  "Uuml",   "Yacute", "THORN",
+    "szlig",  "agrave", "aacute", "acirc",  "atilde", "auml",   "aring",  "aelig",  "ccedil",
+    "egrave", "eacute", "ecirc",  "euml",   "igrave", "iacute", "icirc",  "iuml",   "eth",
+    "ntilde", "ograve", "oacute", "ocirc",  "otilde", "ouml",   "divide", "oslash", "ugrave",
+    "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml"};
 
 struct NamedCharacter {
   std::string_view name;
   char32_t code;
 };
-constexpr NamedCharacter kOtherNames[] = {{"amp", '&'},  {"AMP", '&'},  {"lt", '<'},
-                                          {"LT", '<'},   {"gt", '>'},   {"GT", '>'},
-                                          {"quot", '"'}, {"QUOT", '"'}, {"COPY", 0xa9},
-                                          {"REG", 0xae}};
+constexpr NamedCharacter kOtherNames[] = {
+    {"amp", '&'}, {"AMP", '&'},  {"lt", '<'},   {"LT", '<'},    {"gt", '>'},
+    {"GT", '>'},  {"quot", '"'}, {"QUOT", '"'}, {"COPY", 0xa9}, {"REG", 0xae}};
 
 // What numbers from 0x80 on mean: Windows-1252.
 constexpr std::array<char32_t, 32> kWindowsCharacters = {
-    0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6, 0x2030, 0x160, 0x2039,
-    0x152, 0x8d, 0x17d, 0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
-    0x2dc, 0x2122, 0x161, 0x203a, 0x153, 0x9d, 0x17e, 0x178};
+    0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,  0x2030, 0x160,
+    0x2039, 0x152,  0x8d,   0x17d,  0x8f,   0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
+    0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0x9d,   0x17e,  0x178};
 
 // 0: no such name.
 char32_t named_character(std::string_view name) {
@@ -104,10 +104,9 @@ Reference named_reference(Context& context, std::string_view text) {
     return {end + (is_closed ? 1 : 0), character};
   }
   // Names that want a semicolon are of ASCII, letters and digits.
-  const bool may_be_known =
-      is_closed && !name.empty() && std::ranges::all_of(name, [](char c) {
-        return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
-      });
+  const bool may_be_known = is_closed && !name.empty() && std::ranges::all_of(name, [](char c) {
+                              return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+                            });
   if (may_be_known) {
     context.fail("striptags: a reference that is not known here; got " +
                  hearth::quoted("&" + std::string(name) + ";", 40) +
@@ -162,8 +161,7 @@ MarkedText without_tags(Context& context, const MarkedText& text) {
     const std::size_t begin = view.find('<', at);
     if (begin == std::string_view::npos) break;
     const bool is_comment = view.substr(begin).starts_with("<!--");
-    const std::size_t end =
-        is_comment ? view.find("-->", begin + 4) : view.find('>', begin);
+    const std::size_t end = is_comment ? view.find("-->", begin + 4) : view.find('>', begin);
     if (end == std::string_view::npos) break;
     out.append_part(text, at, begin - at);
     at = end + (is_comment ? 3 : 1);
@@ -182,8 +180,8 @@ MarkedText html_unescaped(Context& context, const MarkedText& text) {
     out.append_part(text, at, mark - at);
     if (mark == view.size()) return out;
     const std::string_view behind = view.substr(mark + 1);
-    const Reference found = behind.starts_with('#') ? numbered_reference(behind)
-                                                    : named_reference(context, behind);
+    const Reference found =
+        behind.starts_with('#') ? numbered_reference(behind) : named_reference(context, behind);
     out.append(found.size == 0 ? "&" : std::string_view(found.character), text.is_input_at(mark));
     at = mark + 1 + found.size;
   }

@@ -44,8 +44,8 @@ Value last_filter(Interpreter& interpreter, const Value& value, const Arguments&
 Value random_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "random", arguments, {});
-  if (value.dict() != nullptr ||
-      (value.list() != nullptr && value.list()->kind > ListKind::range)) {
+  const bool is_generator = value.list() != nullptr && value.list()->kind > ListKind::range;
+  if (is_generator || (value.dict() != nullptr && value.dict()->size() > 0)) {
     context.fail(std::string("random: a value is no sequence; got ") + type_name(value));
   }
   const auto list = elements(context, value);
@@ -287,13 +287,13 @@ Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments
   Context& context = interpreter.context();
   const Bound bound(context, "batch", arguments, {"linecount", "fill_with"}, 1);
   const std::int64_t size = bound.integer(0, 1);
-  if (size < 1) context.fail("batch: a size is out of range; got " + std::to_string(size));
   Values out, batch;
   const auto list = elements(context, value);
   for (const Value& item : list->items) {
+    if (static_cast<std::int64_t>(batch.size()) == size) {
+      out.push_back(make_list(context, std::exchange(batch, {})));
+    }
     batch.push_back(item);
-    if (static_cast<std::int64_t>(batch.size()) < size) continue;
-    out.push_back(make_list(context, std::exchange(batch, {})));
   }
   if (!batch.empty()) {
     const bool fills = bound.has(1) && !bound.value(1).is_none();

@@ -13,10 +13,15 @@ Value only_argument(Interpreter& interpreter, const char* name, const Arguments&
   return Bound(interpreter.context(), name, arguments, {"other"}, 1).value(0);
 }
 
-std::int64_t integer_of(Interpreter& interpreter, const Value& value, const char* test) {
-  if (value.is_integer()) return value.integer();
-  interpreter.context().fail(std::string(test) + ": a value is no integer; got " +
-                             type_name(value));
+// What is left of the value, of the sign of `by` as Python has it.
+double remainder_of(Interpreter& interpreter, const Value& value, const Value& by,
+                    const char* test) {
+  for (const Value* each : {&value, &by}) {
+    if (each->is_number()) continue;
+    interpreter.context().fail(std::string(test) + ": a value is no number; got " +
+                               type_name(*each));
+  }
+  return interpreter.binary("%", value, by).number();
 }
 
 bool is_sequence(const Value& value) {
@@ -98,16 +103,18 @@ constexpr NamedTest kTests[] = {
      }},
     {"sameas", HEARTH_ORDER_TEST("sameas", is_same(context, value, other))},
     {"in", HEARTH_ORDER_TEST("in", contains(context, other, value))},
-    {"odd", [](Interpreter& interpreter, const Value& value,
-               const Arguments&) { return integer_of(interpreter, value, "odd") % 2 != 0; }},
-    {"even", [](Interpreter& interpreter, const Value& value,
-                const Arguments&) { return integer_of(interpreter, value, "even") % 2 == 0; }},
+    {"odd",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       return remainder_of(interpreter, value, std::int64_t{2}, "odd") == 1;
+     }},
+    {"even",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       return remainder_of(interpreter, value, std::int64_t{2}, "even") == 0;
+     }},
     {"divisibleby",
      [](Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-       const std::int64_t by = integer_of(
-           interpreter, only_argument(interpreter, "divisibleby", arguments), "divisibleby");
-       if (by == 0) interpreter.context().fail("divisibleby: a division by zero");
-       return by == -1 || integer_of(interpreter, value, "divisibleby") % by == 0;
+       const Value by = only_argument(interpreter, "divisibleby", arguments);
+       return remainder_of(interpreter, value, by, "divisibleby") == 0;
      }},
     {"eq", kEqual},
     {"==", kEqual},

@@ -114,6 +114,7 @@ Value truncate_filter(Interpreter& interpreter, const Value& value, const Argume
   if (length < end_size || leeway < 0 || leeway > (1 << 20) || length > std::int64_t{1} << 40) {
     context.fail("truncate: length out of range; got " + std::to_string(length));
   }
+  chat_template::length(context, value);  // numbers have none
   const Text text = printed_text(context, value);
   if (static_cast<std::int64_t>(count_characters(text->view())) <= length + leeway) {
     return make_text(context, *text);
@@ -207,8 +208,7 @@ double size_of(Interpreter& interpreter, const Value& value) {
 
 std::string fixed_digits(double value, int places) {
   char digits[512];
-  const auto end =
-      std::to_chars(digits, std::end(digits), value, std::chars_format::fixed, places);
+  const auto end = std::to_chars(digits, std::end(digits), value, std::chars_format::fixed, places);
   return {digits, end.ptr};
 }
 

@@ -83,6 +83,12 @@ bool is_title(char32_t code) { return tokens::category(code) == tokens::Category
 bool is_letter(char32_t code) { return tokens::is_letter(code); }
 bool is_numeric(char32_t code) { return has_fact(code, Facts::kNumeric); }
 bool is_decimal(char32_t code) { return has_fact(code, Facts::kDecimal); }
+// Digits of a script stand in order, and begin with 0.
+int decimal_value(char32_t code) {
+  char32_t first = code;
+  while (is_decimal(first - 1)) --first;
+  return static_cast<int>((code - first) % 10);
+}
 bool is_digit(char32_t code) { return has_fact(code, Facts::kDigit); }
 bool is_word_part(char32_t code) { return is_letter(code) || is_numeric(code) || code == '_'; }
 

@@ -32,6 +32,7 @@ bool is_title(char32_t code);
 bool is_letter(char32_t code);
 bool is_numeric(char32_t code);
 bool is_decimal(char32_t code);
+int decimal_value(char32_t code);  // of what is_decimal()
 // Digits of any script, and raised or circled ones.
 bool is_digit(char32_t code);
 // What expressions of Python call \w.

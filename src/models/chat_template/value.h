@@ -112,8 +112,8 @@ struct Callable {
   bool is_macro = false;
 };
 
-// What `namespace()` makes: the one value that templates change. What `cycler()` makes too, which only
-// its own functions change.
+// What `namespace()` makes: the one value that templates change. Also what `cycler()` makes, which
+// only its own functions change.
 struct Namespace {
   std::vector<std::pair<std::string, Value>> members;
   bool is_cycler = false;

@@ -41,8 +41,9 @@ struct SamplingArguments {
 void add_sampling_options(Command& command, SamplingArguments& arguments);
 
 // What the arguments ask for: options that were given, else what the model's makers recommend, else
-// the command's defaults; a seed that was not given, or is -1, is drawn. Throws Error{invalid_argument} with
-// the option for what cannot be read; ranges are checked where the values are used.
+// the command's defaults; a seed that was not given, or is -1, is drawn. Throws
+// Error{invalid_argument} with the option for what cannot be read; ranges are checked where the
+// values are used.
 AskedSampling asked_sampling(const SamplingArguments& arguments, const models::LoadedModel& loaded);
 // The grammar over the tokenizer's vocabulary; null where none is asked for. Throws what reading a
 // file and parsing it throw, with the file's name.
