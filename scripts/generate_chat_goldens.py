@@ -111,8 +111,8 @@ FAMILIES = {
         tools=TOOLS,
         system="brief",
         turns=[
-            ([user("hi")], " hi there</s>", said("hi there")),
-            ([user("tide")], " 4</s>", said("4")),
+            ([user("hi")], " hi there</s>", said(" hi there")),
+            ([user("tide")], " 4</s>", said(" 4")),
             ([user("so")], "it is</s>", said("it is")),
         ],
     ),

@@ -44,10 +44,10 @@ std::vector<std::int32_t> drawn_tokens(const std::vector<float>& scores,
 // The average of earlier probabilities and what is aimed at, as the published algorithm has them:
 // two decaying sums, which begin as if the target had always been met.
 struct ReferenceHistory {
-  explicit ReferenceHistory(const SamplingOptions& options)
-      : options(options),
-        sum(options.adaptive_target / (1 - options.adaptive_decay)),
-        weight(1 / (1 - options.adaptive_decay)) {}
+  explicit ReferenceHistory(const SamplingOptions& of)
+      : options(of),
+        sum(of.adaptive_target / (1 - of.adaptive_decay)),
+        weight(1 / (1 - of.adaptive_decay)) {}
 
   double target() const { return std::clamp(2 * options.adaptive_target - sum / weight, 0.0, 1.0); }
   void accept(double probability) {
@@ -180,23 +180,31 @@ TEST(AdaptiveP, DrawsAimAtWhatTheHistoryAsksFor) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double expected = shares[i] * kDraws;
     EXPECT_NEAR(counts[i], expected, 5 * std::sqrt(expected) + 1) << i;
-    if (shares[i] == 0) EXPECT_EQ(counts[i], 0) << i;
+    if (shares[i] == 0) {
+      EXPECT_EQ(counts[i], 0) << i;
+    }
   }
 }
 
 TEST(AdaptiveP, ProbabilitiesComeToTheTarget) {
-  std::mt19937 random(25);
-  const SamplingOptions options{.min_p = 0.01, .adaptive_target = 0.35, .seed = 9};
-  std::vector<SamplingState> states = {SamplingState(options, kVocabulary)};
-  double total = 0;
-  constexpr int kSteps = 600;
-  for (int i = 0; i < kSteps; ++i) {
-    const std::vector<float> scores = scores_of_rows(&random, 1);
-    const auto token = drawn_tokens(scores, &states).front();
-    total += row_before(scores, options).probabilities()[static_cast<std::size_t>(token)];
-    ASSERT_TRUE(states[0].accept(token));
+  std::vector<float> scores(kVocabulary, -20);
+  const std::vector<double> shares = {0.5, 0.3, 0.12, 0.08};
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    scores[7 * i] = static_cast<float>(std::log(shares[i]));
   }
-  EXPECT_NEAR(total / kSteps, 0.35, 0.06);
+  for (const double target : {0.2, 0.3, 0.4}) {
+    std::vector<SamplingState> states = {
+        SamplingState({.min_p = 0.05, .adaptive_target = target, .seed = 9}, kVocabulary)};
+    double total = 0;
+    constexpr int kSteps = 600;
+    for (int i = 0; i < kSteps; ++i) {
+      const auto token = drawn_tokens(scores, &states).front();
+      ASSERT_EQ(token % 7, 0);
+      total += shares[static_cast<std::size_t>(token / 7)];
+      ASSERT_TRUE(states[0].accept(token));
+    }
+    EXPECT_NEAR(total / kSteps, target, 0.04);
+  }
 }
 
 TEST(AdaptiveP, CopiesAndRollbacksKeepHistoriesApart) {

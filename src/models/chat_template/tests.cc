@@ -56,6 +56,15 @@ bool is_all_of_case(Context& context, const Value& value, bool (*holds)(char32_t
   return is_any;
 }
 
+// Null for what is no text, and so no name. Lists and dicts, which cannot be keys, are refused.
+const MarkedText* name_of(Interpreter& interpreter, const Value& value) {
+  const bool is_list = value.list() != nullptr && value.list()->kind == ListKind::list;
+  if (is_list || value.dict() != nullptr) {
+    interpreter.context().fail(std::string("a value is no name; got ") + type_name(value));
+  }
+  return value.text();
+}
+
 struct NamedTest {
   std::string_view name;
   Test test;
@@ -91,7 +100,8 @@ constexpr NamedTest kTests[] = {
     {"mapping", HEARTH_KIND_TEST(value.dict() != nullptr)},
     {"sequence", HEARTH_KIND_TEST(is_sequence(value))},
     {"iterable", HEARTH_KIND_TEST(is_iterable(value))},
-    {"callable", HEARTH_KIND_TEST(value.callable() != nullptr || value.loop() != nullptr)},
+    {"callable", HEARTH_KIND_TEST(value.callable() != nullptr || value.loop() != nullptr ||
+                                  value.is_undefined())},
     {"escaped", HEARTH_KIND_TEST(value.text() != nullptr && value.text()->is_markup)},
     {"lower",
      [](Interpreter& interpreter, const Value& value, const Arguments&) {
@@ -144,11 +154,13 @@ Test find_test(std::string_view name) {
   }
   if (name == "filter" || name == "test") {
     static constexpr Test kKnown[] = {
-        [](Interpreter&, const Value& value, const Arguments&) {
-          return value.text() != nullptr && find_filter(value.text()->view()) != nullptr;
+        [](Interpreter& interpreter, const Value& value, const Arguments&) {
+          const MarkedText* wanted = name_of(interpreter, value);
+          return wanted != nullptr && find_filter(wanted->view()) != nullptr;
         },
-        [](Interpreter&, const Value& value, const Arguments&) {
-          return value.text() != nullptr && find_test(value.text()->view()) != nullptr;
+        [](Interpreter& interpreter, const Value& value, const Arguments&) {
+          const MarkedText* wanted = name_of(interpreter, value);
+          return wanted != nullptr && find_test(wanted->view()) != nullptr;
         }};
     return kKnown[name == "filter" ? 0 : 1];
   }

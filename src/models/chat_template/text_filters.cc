@@ -114,7 +114,12 @@ Value truncate_filter(Interpreter& interpreter, const Value& value, const Argume
   if (length < end_size || leeway < 0 || leeway > (1 << 20) || length > std::int64_t{1} << 40) {
     context.fail("truncate: length out of range; got " + std::to_string(length));
   }
-  chat_template::length(context, value);  // numbers have none
+  // Other values that have a length are not cut, and not printed either.
+  const std::size_t whole = chat_template::length(context, value);
+  if (value.text() == nullptr && !value.is_undefined()) {
+    if (static_cast<std::int64_t>(whole) <= length + leeway) return value;
+    context.fail(std::string("truncate: a value is no text; got ") + type_name(value));
+  }
   const Text text = printed_text(context, value);
   if (static_cast<std::int64_t>(count_characters(text->view())) <= length + leeway) {
     return make_text(context, *text);
