@@ -116,7 +116,7 @@ Value truncate_filter(Interpreter& interpreter, const Value& value, const Argume
   }
   // Other values that have a length are not cut, and not printed either.
   const std::size_t whole = chat_template::length(context, value);
-  if (value.text() == nullptr && !value.is_undefined()) {
+  if (value.text() == nullptr) {
     if (static_cast<std::int64_t>(whole) <= length + leeway) return value;
     context.fail(std::string("truncate: a value is no text; got ") + type_name(value));
   }
