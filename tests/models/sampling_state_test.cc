@@ -56,7 +56,8 @@ TEST(SamplingOptions, StepsHaveNames) {
   for (const SamplingStep step : default_sampling_steps()) {
     names += (names.empty() ? "" : ";") + std::string(name(step));
   }
-  EXPECT_EQ(names, "penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;xtc;temperature;adaptive_p");
+  EXPECT_EQ(names,
+            "penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;xtc;temperature;adaptive_p");
   EXPECT_EQ(sampling_steps_from(names), default_sampling_steps());
   EXPECT_EQ(sampling_steps_from("temperature,top_k"),
             (std::vector{SamplingStep::temperature, SamplingStep::top_k}));

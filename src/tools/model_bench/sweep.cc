@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
