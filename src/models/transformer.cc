@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/counted.h"
 #include "core/integer_math.h"
 #include "core/number_text.h"
 #include "core/require.h"
@@ -29,8 +30,7 @@ TransformerConfig TransformerConfig::resolved() const {
   if (out.kv_heads == 0) out.kv_heads = out.heads;
   if (out.hidden == 0) out.hidden = round_up(out.dim * 8 / 3, 64);
   require(out.heads % out.kv_heads == 0, "transformer", "kv_heads do not divide heads",
-          std::to_string(out.kv_heads) + " for " + std::to_string(out.heads) + " heads",
-          "a divisor");
+          std::to_string(out.kv_heads) + " for " + counted(out.heads, "head"), "a divisor");
   if (out.head_dim == 0) {
     require(out.dim % out.heads == 0, "transformer", "heads do not divide dim",
             std::to_string(out.heads) + " for dim " + std::to_string(out.dim), "a divisor");

@@ -1,9 +1,12 @@
 // `hearth bench-model`: tokens a second of a language model, of a file or of a shape.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hearth/error.h"
 #include "hearth/runtime.h"
@@ -14,6 +17,7 @@
 #include "tools/lm/model_options.h"
 #include "tools/model_bench/random_model.h"
 #include "tools/model_bench/report.h"
+#include "tools/model_bench/sweep.h"
 #include "tools/output.h"
 #include "tools/profile_table.h"
 
@@ -26,7 +30,9 @@ struct BenchModelArguments {
   std::string type = "q4_k";
   std::string output = "md";
   bool has_json = false, shows_profile = false;
-  ModelBenchOptions options;
+  std::vector<std::string> prompts = {"512"}, tokens = {"128"}, depths = {"0"};
+  std::vector<std::string> sequences = {"1"}, pieces = {"512"}, threads;
+  std::int64_t repeat = ModelBenchOptions{}.repeat;
   DraftArguments drafts;
 };
 
@@ -38,25 +44,38 @@ struct BenchedModel {
   std::string tokenizer;  // of ModelContents
 };
 
-std::int64_t context_of(const BenchModelArguments& arguments) {
-  return arguments.options.depth + std::max(arguments.options.prompt, arguments.options.tokens);
+ModelBenchSweep sweep_of(const BenchModelArguments& arguments) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  ModelBenchSweep sweep;
+  sweep.prompts = counts_of_lists("--prompt", arguments.prompts, 0, kMost);
+  sweep.tokens = counts_of_lists("--tokens", arguments.tokens, 0, kMost);
+  sweep.depths = counts_of_lists("--depth", arguments.depths, 0, kMost);
+  sweep.sequences = counts_of_lists("--sequences", arguments.sequences, 1, std::int64_t{1} << 12);
+  sweep.pieces = counts_of_lists("--piece", arguments.pieces, 1, kMost);
+  if (!arguments.threads.empty()) {
+    sweep.threads = counts_of_lists("--threads", arguments.threads, 1, WorkerPool::kMaxThreads);
+  } else {
+    sweep.threads = {WorkerPool::global().threads()};
+  }
+  return sweep;
 }
 
 // The model's files, or what they would hold.
-models::ModelContents contents_of(const BenchModelArguments& arguments, Device device) {
+models::ModelContents contents_of(const BenchModelArguments& arguments, std::int64_t rows,
+                                  Device device) {
   constexpr std::int64_t kLeastContext = 4096;
   if (!arguments.model.path.empty()) return models::read_model_contents(arguments.model.path);
   models::QuantizeType type = models::quantize_type_from_name(arguments.type);
   // The name of a dtype measures that dtype; the other names are mixes.
   if (name(type.dtype) == arguments.type) type.mix = models::QuantizeMix::none;
-  return {random_model(model_shape(arguments.shape), type,
-                       std::max(context_of(arguments), kLeastContext), device),
+  return {random_model(model_shape(arguments.shape), type, std::max(rows, kLeastContext), device),
           models::FileKind::gguf,
           {}};
 }
 
-BenchedModel model_to_bench(const BenchModelArguments& arguments, Device device, DType compute) {
-  const models::ModelContents files = contents_of(arguments, device);
+BenchedModel model_to_bench(const BenchModelArguments& arguments, std::int64_t rows, Device device,
+                            DType compute) {
+  const models::ModelContents files = contents_of(arguments, rows, device);
   if (!arguments.save.empty()) {
     GgufMetadata metadata = files.contents.metadata;
     metadata.set("tokenizer.ggml.model", std::string("none"));
@@ -71,8 +90,8 @@ BenchedModel model_to_bench(const BenchModelArguments& arguments, Device device,
     made.parameters += each.array.size();
   }
   made.tokenizer = files.tokenizer;
-  made.model = models::make_language_model(
-      files, {.device = device, .compute = compute, .context = context_of(arguments)});
+  made.model =
+      models::make_language_model(files, {.device = device, .compute = compute, .context = rows});
   return made;
 }
 
@@ -81,46 +100,72 @@ std::string report_text(const ModelBenchReport& report, const std::string& outpu
   return output == "csv" ? model_bench_csv(report) : model_bench_table(report);
 }
 
-void run_bench_model(const BenchModelArguments& arguments) {
+void check_arguments(const BenchModelArguments& arguments, const ModelBenchSweep& sweep) {
   if (arguments.model.path.empty() == arguments.shape.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "bench-model: what to measure; got " +
                     std::string(arguments.model.path.empty() ? "neither" : "both") +
                     ", expected --model or --shape");
   }
-  if (arguments.drafts.count() > 0 &&
-      (arguments.model.path.empty() || arguments.options.tokens == 0)) {
+  const bool writes = std::ranges::any_of(sweep.tokens, [](std::int64_t n) { return n > 0; });
+  if (arguments.drafts.count() > 0 && (arguments.model.path.empty() || !writes)) {
     throw Error(
         ErrorCode::invalid_argument,
         "bench-model: drafts of nothing; got no --model or --tokens 0, expected a model with "
         "a tokenizer and tokens to write");
   }
+}
+
+// The rows of all steps; threads are then those of the last one.
+std::vector<ModelBenchRow> measure_steps(
+    const std::vector<ModelBenchStep>& steps,
+    const std::function<std::vector<ModelBenchRow>(const ModelBenchOptions&)>& measure) {
+  std::vector<ModelBenchRow> rows;
+  for (const ModelBenchStep& step : steps) {
+    WorkerPool::global().set_threads(static_cast<int>(step.threads));
+    for (ModelBenchRow& row : measure(step.options)) {
+      row.threads = step.threads;
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+void run_bench_model(const BenchModelArguments& arguments) {
   const Device device = use_device(arguments.model);
+  const ModelBenchSweep sweep = sweep_of(arguments);
+  check_arguments(arguments, sweep);
   const DType compute = dtype_from_name(arguments.model.dtype);
-  const BenchedModel benched = model_to_bench(arguments, device, compute);
+  const CacheTypes caches = cache_types(arguments.model.caches);
   ModelBenchReport report;
+  report.sweep = sweep;
+  report.keys = caches.keys.value_or(compute);
+  report.values = caches.values.value_or(compute);
+  const std::vector<ModelBenchStep> steps =
+      steps_of(sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values});
+  const BenchedModel benched = model_to_bench(arguments, sweep.most_rows(), device, compute);
   report.model = benched.name;
   report.bytes = benched.bytes;
   report.parameters = benched.parameters;
   report.device = device.name();
-  report.threads = WorkerPool::global().threads();
-  report.options = arguments.options;
-  const CacheTypes caches = cache_types(arguments.model.caches);
-  report.options.keys = caches.keys.value_or(compute);
-  report.options.values = caches.values.value_or(compute);
+  const auto plain = [&](const ModelBenchOptions& options) {
+    return measure_model(benched.model, options);
+  };
   if (arguments.shows_profile) {
     const runtime::Profile profile;
-    measure_model(benched.model, report.options);
+    measure_steps(steps, plain);
     return write_out(kernel_table(profile.kernels()));
   }
-  report.rows = measure_model(benched.model, report.options);
+  report.rows = measure_steps(steps, plain);
   if (arguments.drafts.count() > 0) {
-    const models::LoadOptions load{
-        .device = device, .compute = compute, .context = context_of(arguments)};
-    const auto draft_model = load_draft_model(arguments.drafts, load);
+    const auto draft_model = load_draft_model(
+        arguments.drafts, {.device = device, .compute = compute, .context = sweep.most_rows()});
     const models::LoadedModel loaded{benched.model, models::read_tokenizer(benched.tokenizer)};
-    report.rows.push_back(
-        measure_drafts(loaded, report.options, arguments.drafts.count(), draft_model.get()));
+    const auto drafted = [&](const ModelBenchOptions& options) -> std::vector<ModelBenchRow> {
+      if (options.tokens == 0) return {};
+      return {measure_drafts(loaded, options, arguments.drafts.count(), draft_model.get())};
+    };
+    std::ranges::move(measure_steps(steps, drafted), std::back_inserter(report.rows));
   }
   write_out(report_text(report, arguments.has_json ? "json" : arguments.output));
 }
@@ -130,7 +175,6 @@ void run_bench_model(const BenchModelArguments& arguments) {
 void add_bench_model(CommandLine& line) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   auto arguments = std::make_shared<BenchModelArguments>();
-  ModelBenchOptions& options = arguments->options;
   Command command = line.add_command("bench-model", "Measure tokens a second of a language model");
   add_model_option(command, arguments->model.path, "GGUF file or folder");
   command.option("--shape", arguments->shape, "Random weights of a well-known model's sizes")
@@ -143,30 +187,28 @@ void add_bench_model(CommandLine& line) {
       .show_default();
   command.option("--save", arguments->save, "Write the model as GGUF, without a tokenizer")
       .value_name("FILE");
-  command.option("-p,--prompt,--n-prompt", options.prompt, "Tokens of the prompt; 0: measure none")
-      .range(0, kMost)
-      .show_default();
-  command.option("-n,--tokens,--n-gen", options.tokens, "Tokens to write; 0: measure none")
-      .range(0, kMost)
-      .show_default();
-  command.option("-d,--depth,--n-depth", options.depth, "Tokens that are there before")
-      .range(0, kMost)
-      .show_default();
-  command.option("--sequences", options.sequences, "Sequences that write side by side")
-      .range(1, std::int64_t{1} << 12)
-      .show_default();
-  command.option("-b,--piece,--batch-size", options.piece, "Rows of a pass over the prompt")
-      .range(1, kMost)
-      .show_default();
+  const auto add_list = [&](const std::string& flags, std::vector<std::string>& lists,
+                            const std::string& summary) {
+    command.option(flags, lists, summary).value_name("N,...");
+  };
+  add_list("-p,--prompt,--n-prompt", arguments->prompts,
+           "Tokens of prompts; 0: measure none; lists of all these numbers are such as 512,1024 or "
+           "128-1024*2 [512]");
+  add_list("-n,--tokens,--n-gen", arguments->tokens, "Tokens to write; 0: measure none [128]");
+  add_list("-d,--depth,--n-depth", arguments->depths, "Tokens that are there before [0]");
+  add_list("--sequences", arguments->sequences, "Sequences that write side by side [1]");
+  add_list("-b,--piece,--batch-size", arguments->pieces, "Rows of a pass over the prompt [512]");
   command
-      .option("-r,--repeat,--repetitions", options.repeat,
+      .option("-r,--repeat,--repetitions", arguments->repeat,
               "Measurements of each, after one that does not count")
       .range(1, kMost)
       .show_default();
   add_draft_options(command, arguments->drafts);
   add_cache_options(command, arguments->model.caches,
                     "What keys and values are kept as [the dtype]");
-  add_compute_options(command, arguments->model);
+  add_dtype_option(command, arguments->model.dtype);
+  add_device_option(command, arguments->model.device);
+  add_list("-t,--threads", arguments->threads, "Of the CPU [one a core]");
   command.option("-o,--output", arguments->output, "The form of what is printed")
       .one_of({"md", "json", "csv"})
       .show_default();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/counted.h"
 #include "models/chat/chat_format.h"
 #include "models/chat/conversation.h"
 #include "models/language/cache.h"
@@ -116,8 +117,8 @@ Asked obey(const std::string& line, models::Conversation& session) {
 void greet(const ChatArguments& arguments, std::int64_t context) {
   std::filesystem::path path = arguments.writer.model.path;
   if (!path.has_filename()) path = path.parent_path();
-  write_note("chat: " + path.filename().string() + ", " + std::to_string(context) +
-             " tokens of context; /help says what there is beside talking\n");
+  write_note("chat: " + path.filename().string() + ", " + counted(context, "token") +
+             " of context; /help says what there is beside talking\n");
 }
 
 void run_chat(const ChatArguments& arguments) {

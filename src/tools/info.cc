@@ -7,6 +7,7 @@
 #include "tools/info/describe.h"
 #include "tools/info/memory_plan.h"
 #include "tools/info/model_file.h"
+#include "tools/lm/context_note.h"
 #include "tools/lm/model_options.h"
 #include "tools/output.h"
 
@@ -55,6 +56,7 @@ void add_info(CommandLine& line) {
       memory.values = caches.of_values().empty() ? own : caches.of_values();
       const std::string types = cache_text(memory.keys, memory.values);
       const MemoryPlan plan = memory_plan(arguments->file, memory);
+      warn_of_context("info", plan.context, plan.trained_context);
       text += "\n" + memory_text(plan, types);
       document.emplace_back("memory", memory_document(plan, types));
     }

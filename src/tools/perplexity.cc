@@ -1,5 +1,6 @@
 // `hearth perplexity`: how well a language model foresees a text, and how far it is from another.
 #include "models/language/perplexity.h"
+#include "core/counted.h"
 
 #include <cmath>
 #include <memory>
@@ -126,8 +127,8 @@ void run_perplexity(const PerplexityArguments& arguments) {
         done += count;
       });
   write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
-            decimal(perplexity.error(), 4) + " of " + std::to_string(perplexity.tokens()) +
-            " tokens in " + std::to_string(windows.size()) + " windows of " +
+            decimal(perplexity.error(), 4) + " of " + counted(perplexity.tokens(), "token") +
+            " in " + counted(windows.size(), "window") + " of " +
             std::to_string(arguments.model.context) + "\n");
   if (base) write_divergence(divergence);
   if (!arguments.save.empty()) save_scores(arguments.save, windows, saved);

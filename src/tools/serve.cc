@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "hearth/device.h"
 #include "io/text_file.h"
 #include "models/language/load_model.h"
@@ -120,8 +121,7 @@ void run_serve(const ServeArguments& arguments) {
   write_out("serve: listening on http://" + (is_v6 ? "[" + arguments.host + "]" : arguments.host) +
             ":" + std::to_string(port) + "\n");
   const serve::ModelCard& card = model->card();
-  write_out("serve: " + card.id + " is ready, " + std::to_string(card.context) +
-            " tokens of context\n");
+  write_out("serve: " + card.id + " is ready, " + counted(card.context, "token") + " of context\n");
   while (!signal.wait_for(kWhile)) {
   }
   write_out("serve: stopping\n");

@@ -1,4 +1,5 @@
-// `hearth tokenize`: texts to tokens and back.
+// `hearth tokenize`: texts to tokens and back. Bytes of a file or of standard input are taken as
+// they are, a line break at the end with them.
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -20,7 +21,7 @@ namespace {
 constexpr std::uint64_t kMaxInput = std::uint64_t{1} << 30;
 
 struct TokenizeArguments {
-  std::string file, text;
+  std::string file, text, text_file;
   EscapeOption escapes;
   bool as_json = false, decode = false, lines = false, plain = false, parse_special = false;
 };
@@ -90,6 +91,10 @@ void add_tokenize(CommandLine& line) {
   const Option text =
       command.option("-p,--text,--prompt", arguments->text, "The text; without it, what stdin has");
   add_escape_option(command, arguments->escapes);
+  command
+      .option("-f,--text-file,--prompt-file", arguments->text_file,
+              "A file that has the text, all of it, as stdin")
+      .value_name("FILE");
   command.flag("--decode", arguments->decode, "The text is ids of tokens");
   command.flag("--json", arguments->as_json, "Print JSON, with the tokens' texts");
   command.flag("--lines", arguments->lines,
@@ -100,7 +105,14 @@ void add_tokenize(CommandLine& line) {
   command.action([arguments, text] {
     const models::Tokenizer tokenizer = models::read_tokenizer(arguments->file);
     std::string input = arguments->escapes.read(arguments->text);
-    if (!text.given()) input = io::read_text("/dev/stdin", kMaxInput);
+    if (text.given() && !arguments->text_file.empty()) {
+      throw Error(ErrorCode::invalid_argument,
+                  "tokenize: two texts; got --text and --text-file, expected one of both");
+    }
+    if (!text.given()) {
+      input = io::read_text(arguments->text_file.empty() ? "/dev/stdin" : arguments->text_file,
+                            kMaxInput);
+    }
     if (!arguments->lines) return write_out(converted(tokenizer, *arguments, input) + "\n");
     std::string out;
     for (std::size_t begin = 0; begin < input.size();) {

@@ -98,6 +98,37 @@ TEST_P(ConversationTurns, EachTurnGoesOnFromTheLast) {
   EXPECT_EQ(session.messages().size(), 1u);
 }
 
+// A template that has answers without their first letter in what is over.
+TEST_P(ConversationTurns, GoesOnFromWhereAnAnswerIsRenderedOtherwise) {
+  const ChatFormat format(loaded_.tokenizer,
+                          "{% for m in messages %}{{ m.content[1:] if m.role == 'assistant' else "
+                          "m.content }}" +
+                              letter(9) + "{% endfor %}");
+  Scheduler scheduler(loaded_, {.pages = 40, .page_size = 8, .most_running = 1});
+  Conversation session(scheduler, format, options_);
+  const GenerationPiece first = session.say(letters({30, 31, 5}), silent_);
+  const GenerationPiece second = session.say(letters({30, 32, 5}), silent_);
+  // What stands behind the first prompt may begin as the answer does, where letters repeat.
+  const std::string& answer = session.messages()[2].content;
+  std::int64_t alike = 0;
+  while (alike < 11 && answer.substr(2 * static_cast<std::size_t>(alike), 2) ==
+                           answer.substr(2 * static_cast<std::size_t>(alike) + 2, 2)) {
+    ++alike;
+  }
+  const bool has_states = GetParam() != "llama";
+  if (has_states) {
+    EXPECT_LE(second.cached_tokens, first.prompt_tokens + alike);
+  } else {
+    EXPECT_EQ(second.cached_tokens, first.prompt_tokens + alike);
+  }
+  // The same answer as without what was known.
+  Scheduler other(loaded_, {.pages = 40, .page_size = 8, .shares_prefixes = false});
+  Conversation fresh(other, format, options_);
+  fresh.say(letters({30, 31, 5}), silent_);
+  fresh.say(letters({30, 32, 5}), silent_);
+  EXPECT_EQ(fresh.messages().back().content, session.messages().back().content);
+}
+
 INSTANTIATE_TEST_SUITE_P(Some, ConversationTurns,
                          ::testing::Values("llama", "gemma3", "mamba2", "qwen3_5"),
                          [](const auto& each) { return each.param; });

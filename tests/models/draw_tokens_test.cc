@@ -47,6 +47,7 @@ std::vector<double> expected_shares(const std::vector<float>& scores,
     if (!drops || options.mirostat == Mirostat::off) row.step(step, options);
   }
   if (options.mirostat != Mirostat::off) row.mirostat(options.mirostat, 2 * options.mirostat_tau);
+  if (options.adaptive_target >= 0) row.adaptive_p(options.adaptive_target);
   return row.probabilities();
 }
 
@@ -106,6 +107,11 @@ std::vector<SamplingOptions> various_options() {
       {.mirostat = Mirostat::second, .mirostat_tau = 1.5},
       {.temperature = 0.7, .top_k = 6, .top_p = 0.9, .steps = {temperature, top_k, top_p}},
       {.temperature = 2, .top_p = 0.7, .min_p = 0.2, .steps = {min_p, temperature, top_p}},
+      {.top_p = 0},
+      {.typical_p = 0},
+      {.adaptive_target = 0},
+      {.min_p = 0.02, .adaptive_target = 0.4},
+      {.temperature = 0.7, .top_k = 6, .adaptive_target = 1, .adaptive_decay = 0},
   };
 }
 
@@ -229,6 +235,22 @@ TEST(DrawTokens, FewCandidatesGiveTheSameDraws) {
     for (std::size_t i = 0; i < 100; ++i)
       EXPECT_EQ(drawn[i].token, tokens[i]) << spread << " " << i;
   }
+}
+
+TEST(DrawTokens, NumbersThatMeanOneTokenOrAll) {
+  std::mt19937 random(31);
+  const std::vector<float> scores = random_scores(&random, 30, 1);
+  const auto highest = static_cast<std::int32_t>(std::ranges::max_element(scores) - scores.begin());
+  const auto drawn = [&](SamplingOptions options) { return draw_often(scores, options, 50); };
+  const std::vector<std::int32_t> always(50, highest), plain = drawn({});
+  EXPECT_EQ(drawn({.temperature = 0}), always);
+  EXPECT_EQ(drawn({.top_p = 0}), always);
+  EXPECT_EQ(drawn({.top_k = 1}), always);
+  EXPECT_EQ(drawn({.min_p = 1}), always);
+  EXPECT_NE(plain, always);
+  EXPECT_EQ(drawn({.top_k = 0}), plain);
+  EXPECT_EQ(drawn({.top_k = -1}), plain);
+  EXPECT_EQ(drawn({.top_p = 1}), plain);
 }
 
 TEST(DrawTokens, TheHighestScoreHasTheLowestTokenOfEqualOnes) {

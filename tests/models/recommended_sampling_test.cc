@@ -34,7 +34,8 @@ TEST(RecommendedSampling, OfAFileIsPutOverOptions) {
   EXPECT_EQ(over.penalty_last, -1);
   EXPECT_EQ(over.repetition_penalty, 1.25);
   EXPECT_EQ(over.mirostat, Mirostat::second);
-  EXPECT_EQ(over.steps, (std::vector{SamplingStep::top_k, SamplingStep::temperature}));
+  EXPECT_EQ(over.steps, (std::vector{SamplingStep::top_k, SamplingStep::temperature,
+                                     SamplingStep::adaptive_p}));
 }
 
 TEST(RecommendedSampling, NothingSaidChangesNothing) {

@@ -63,7 +63,7 @@ struct ReferenceRow {
     double before = 0;
     for (const std::size_t token : order()) {
       if (share < 1) compare(before, share);
-      if (before < share || share == 1) stay.push_back(token);
+      if (before < share || share == 1 || stay.empty()) stay.push_back(token);
       before += p[token];
     }
     keep_only(stay);
@@ -167,6 +167,14 @@ struct ReferenceRow {
     compare(k / next, 1);
     compare(k / (next + 1), 1);
     top_k(std::max<std::int64_t>(1, k < 1e6 ? static_cast<std::int64_t>(k) : 1'000'000));
+  }
+
+  void adaptive_p(double target) {
+    const auto p = probabilities();
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const double distance = std::abs(p[i] - target) / 0.3;
+      if (kept(i)) scores[i] = -10 * distance * distance / (1 + distance);
+    }
   }
 
   void step(models::SamplingStep step, const models::SamplingOptions& options) {

@@ -20,10 +20,10 @@ TEST(SamplingOptions, RefusesNumbersOutOfRange) {
       {.temperature_range = -0.1},
       {.temperature_range = 0.5, .temperature_exponent = 0},
       {.top_k = -2},
-      {.top_p = 0},
+      {.top_p = -0.1},
       {.top_p = 1.5},
       {.min_p = -0.1},
-      {.typical_p = 0},
+      {.typical_p = -0.1},
       {.top_n_sigma = -1},
       {.xtc_probability = 1.1},
       {.xtc_threshold = 0},
@@ -36,6 +36,9 @@ TEST(SamplingOptions, RefusesNumbersOutOfRange) {
       {.dry_breakers = {{}}},
       {.dry_breakers = {{10}}},
       {.mirostat_tau = -1},
+      {.adaptive_target = 1.1},
+      {.adaptive_target = -1.1},
+      {.adaptive_decay = 1},
       {.logit_bias = {{10, 0}}},
       {.logit_bias = {{0, std::numeric_limits<float>::infinity()}}},
       {.suppressed = {-1}},
@@ -53,7 +56,8 @@ TEST(SamplingOptions, StepsHaveNames) {
   for (const SamplingStep step : default_sampling_steps()) {
     names += (names.empty() ? "" : ";") + std::string(name(step));
   }
-  EXPECT_EQ(names, "penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;xtc;temperature");
+  EXPECT_EQ(names,
+            "penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;xtc;temperature;adaptive_p");
   EXPECT_EQ(sampling_steps_from(names), default_sampling_steps());
   EXPECT_EQ(sampling_steps_from("temperature,top_k"),
             (std::vector{SamplingStep::temperature, SamplingStep::top_k}));

@@ -110,9 +110,22 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
                         std::string("no such option; got ") + joined);
   }
   EXPECT_EQ(run({"generate", model, "-p", "-ab", "-n2"}).status, 0);
-  expect_refused_with({"generate", model, "--top-p", "0"}, "expected a number of (0, 1]");
+  expect_refused_with({"generate", model, "--xtc-threshold", "0"}, "expected a number of (0, 1]");
   expect_refused_with({"generate", model, "-p", "x", "--lora", "none.gguf"},
                       "--lora: no such file; got \"none.gguf\"");
+}
+
+// A line break at the end of a file is a part of the text, as llama-tokenize has it.
+TEST_F(CommandOptions, TokenizeTakesFilesAsTheyAre) {
+  const std::string model = path("m.gguf"), file = path("text.txt");
+  std::ofstream(file, std::ios::binary) << "ab\n";
+  const Outcome given = run({"tokenize", model, "--text", "ab\n"});
+  ASSERT_EQ(given.status, 0) << given.err;
+  EXPECT_EQ(run({"tokenize", model, "-f", file}).out, given.out);
+  EXPECT_NE(run({"tokenize", model, "--text", "ab"}).out, given.out);
+  expect_refused_with({"tokenize", model, "-f", file, "--text", "x"},
+                      "two texts; got --text and --text-file, expected one of both");
+  expect_refused_with({"tokenize", model, "-f", path("none")}, "none");
 }
 
 TEST_F(CommandOptions, ScoresThatAreNoNumbersNameTheDtype) {

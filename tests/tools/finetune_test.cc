@@ -183,6 +183,13 @@ TEST_F(Finetune, ResumesWithMoreStepsOnlyWhereAsked) {
   };
   EXPECT_EQ(Counted(more, steps).run().steps, 30);
   EXPECT_EQ(steps, 6);
+  more.steps = 29;
+  EXPECT_NE(error_of([&] { AdapterTrainer fewer(more); })
+                .find("fewer steps than the run has done already; got --steps 29, expected at "
+                      "least 30"),
+            std::string::npos);
+  more.steps = 30;
+  EXPECT_EQ(AdapterTrainer(more).run().steps, 30);
   more.rank = 5;
   EXPECT_NE(error_of([&] { AdapterTrainer other(more); }).find("got rank 4, expected rank 5"),
             std::string::npos);

@@ -1,6 +1,7 @@
 // `hearth bench-model`: shapes of models, random weights, and what is measured and printed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "tools/model_bench/random_model.h"
 #include "tools/model_bench/report.h"
 #include "tools/model_bench/shapes.h"
+#include "tools/model_bench/sweep.h"
 #include "tools/tool_folder.h"
 
 namespace hearth::tools {
@@ -89,14 +91,79 @@ TEST(ModelBench, RowsAreSummedUp) {
   EXPECT_EQ((ModelBenchRow{"pp1", {4}}).deviation(), 0);
 }
 
+TEST(ModelBench, ReadsListsAsLlamaBenchDoes) {
+  using Counts = std::vector<std::int64_t>;
+  const auto read = [](const std::vector<std::string>& lists) {
+    return counts_of_lists("--prompt", lists, 0, 5000);
+  };
+  EXPECT_EQ(read({"512"}), Counts{512});
+  EXPECT_EQ(read({"512,1024"}), (Counts{512, 1024}));
+  EXPECT_EQ(read({"1", "0,7"}), (Counts{1, 0, 7}));
+  EXPECT_EQ(read({"3-6"}), (Counts{3, 4, 5, 6}));
+  EXPECT_EQ(read({"0-10+4,9"}), (Counts{0, 4, 8, 9}));
+  EXPECT_EQ(read({"16-100*2"}), (Counts{16, 32, 64}));
+  for (const std::string bad : {"", ",", "1,", "a", "-1", "1-", "2-1", "1-9*1", "0-9*2", "1-9+0",
+                                "1-9/2", "5001", "1-6000", "1 2", "1-9+2x", "0-9+99999999999"}) {
+    const std::string message = error_of([&] { read({bad}); });
+    EXPECT_TRUE(contains(message, "bench-model: --prompt: no list of numbers")) << bad << message;
+  }
+  EXPECT_TRUE(contains(error_of([&] { read({"0-5000"}); }), "too many numbers"));
+}
+
+TEST(ModelBench, MeasuresEveryCombination) {
+  ModelBenchSweep sweep;
+  sweep.prompts = {8, 16};
+  sweep.tokens = {0, 4};
+  sweep.depths = {0, 32};
+  sweep.pieces = {4, 8};
+  sweep.threads = {1, 2};
+  EXPECT_EQ(sweep.most_rows(), 48);
+  const auto steps = steps_of(sweep, {.repeat = 3});
+  ASSERT_EQ(steps.size(), 3u * 2 * 2 * 2);
+  const auto expect_step = [&](std::size_t at, std::vector<std::int64_t> expected) {
+    const ModelBenchOptions& one = steps[at].options;
+    EXPECT_EQ((std::vector<std::int64_t>{one.prompt, one.tokens, one.depth, one.piece,
+                                         steps[at].threads, one.repeat}),
+              expected)
+        << at;
+  };
+  expect_step(0, {8, 0, 0, 4, 1, 3});
+  expect_step(1, {16, 0, 0, 4, 1, 3});
+  expect_step(2, {0, 4, 0, 4, 1, 3});
+  expect_step(3, {8, 0, 32, 4, 1, 3});
+  expect_step(6, {8, 0, 0, 8, 1, 3});
+  expect_step(23, {0, 4, 32, 8, 2, 3});
+  sweep.sequences.assign(256, 1);
+  EXPECT_TRUE(contains(error_of([&] { steps_of(sweep, {}); }), "too many combinations"));
+}
+
+TEST(ModelBench, PiecesAreAColumnWhereTheyDiffer) {
+  ModelBenchReport report;
+  report.sweep.pieces = {4, 8};
+  report.sweep.threads = {1, 2};
+  report.rows = {{.test = "pp8", .rates = {1}, .threads = 1, .piece = 4},
+                 {.test = "pp8", .rates = {2}, .threads = 2, .piece = 8}};
+  const std::string table = model_bench_table(report);
+  EXPECT_TRUE(contains(table, "| threads | n_batch | test |")) << table;
+  EXPECT_TRUE(contains(table, "|       2 |       8 |  pp8 |")) << table;
+  const JsonValue document = *parse_json(json_text(model_bench_document(report)));
+  EXPECT_EQ(check::list(document, "threads").size(), 2u);
+  EXPECT_EQ(*check::member(document, "prompt"), JsonValue(std::int64_t{512}));
+  EXPECT_EQ(*check::member(check::list(document, "rows")[1], "piece"), JsonValue(std::int64_t{8}));
+}
+
 TEST(ModelBench, PrintsATableAndJson) {
   ModelBenchReport report;
   report.model = "tiny q4_0";
   report.bytes = 3 << 20;
   report.parameters = 1500000;
   report.device = "cpu:0";
-  report.threads = 2;
+  report.sweep.threads = {2};
   report.rows = {{"pp512", {10, 30}}, {"tg128", {5}}};
+  for (ModelBenchRow& row : report.rows) {
+    row.threads = 2;
+    row.piece = 512;
+  }
   EXPECT_EQ(
       model_bench_table(report),
       "|     model |     size | params | device | threads |  test |            t/s |  best |\n"
@@ -111,7 +178,7 @@ TEST(ModelBench, PrintsATableAndJson) {
   EXPECT_EQ(check::text(rows[1], "test"), "tg128");
   EXPECT_EQ(check::list(rows[0], "samples").size(), 2u);
   report.model = "a \"b\"";
-  report.options.values = DType::q8_0;
+  report.values = DType::q8_0;
   EXPECT_EQ(model_bench_csv(report),
             "\"model_filename\",\"model_size\",\"model_n_params\",\"device\",\"n_threads\","
             "\"type_k\",\"type_v\",\"n_batch\",\"n_depth\",\"test\",\"avg_ts\",\"stddev_ts\","
@@ -143,6 +210,14 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
   EXPECT_EQ(brief.status, 0) << brief.err;
   EXPECT_NE(brief.out.find("\"f32\",\"f16\",\"4\",\"3\",\"pp8 @ d3\""), std::string::npos)
       << brief.out;
+  const Outcome lists = run({"bench-model", path("m.gguf"), "-p", "4,8", "-n", "1-2", "-d", "0",
+                             "-d", "3", "-b", "2,8", "-r", "1", "-t", "1,2", "-o", "csv"});
+  EXPECT_EQ(lists.status, 0) << lists.err;
+  EXPECT_EQ(std::ranges::count(lists.out, '\n'), 1 + 4 * 2 * 2 * 2) << lists.out;
+  EXPECT_NE(lists.out.find("\"2\",\"f32\",\"f32\",\"8\",\"3\",\"tg2 @ d3\""), std::string::npos)
+      << lists.out;
+  EXPECT_TRUE(contains(run({"bench-model", path("m.gguf"), "-p", "8,x"}).err,
+                       "--prompt: no list of numbers; got \"x\""));
   EXPECT_EQ(check::text(document, "model"), "m.gguf");
   EXPECT_EQ(*check::member(document, "threads"), JsonValue(std::int64_t{1}));
   EXPECT_EQ(*check::member(document, "parameters"), JsonValue(parameters_of(model_shape("tiny"))));
@@ -181,6 +256,14 @@ TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {
       << text.out;
   const Outcome plain = run({"info", path("m.gguf")});
   EXPECT_FALSE(contains(plain.out, "memory for"));
+  EXPECT_EQ(plain.err, "");
+  const Outcome beyond = run({"info", path("m.gguf"), "--context", "5000", "--json"});
+  EXPECT_TRUE(contains(beyond.err,
+                       "info: warning: 5000 tokens of context, and the model was made "
+                       "for 4096"))
+      << beyond.err;
+  EXPECT_EQ(*check::member(*check::member(*parse_json(beyond.out), "memory"), "trained_context"),
+            JsonValue(std::int64_t{4096}));
 }
 #endif
 

@@ -6,9 +6,11 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <variant>
 
+#include "core/number_text.h"
 #include "hearth/error.h"
 #include "models/grammar/grammar.h"
 #include "models/sampling/sampling_fields.h"
@@ -122,6 +124,10 @@ TEST(SamplingArguments, AreOptions) {
                                                       "4",
                                                       "--mirostat-eta",
                                                       "0.2",
+                                                      "--adaptive-target",
+                                                      "0.4",
+                                                      "--adaptive-decay",
+                                                      "0.5",
                                                       "--logit-bias",
                                                       "65=-1.5",
                                                       "--logit-bias",
@@ -151,6 +157,8 @@ TEST(SamplingArguments, AreOptions) {
   EXPECT_EQ(options.mirostat, models::Mirostat::second);
   EXPECT_EQ(options.mirostat_tau, 4);
   EXPECT_EQ(options.mirostat_eta, 0.2);
+  EXPECT_EQ(options.adaptive_target, 0.4);
+  EXPECT_EQ(options.adaptive_decay, 0.5);
   ASSERT_EQ(options.logit_bias.size(), 3u);
   EXPECT_EQ(options.logit_bias[0].token, 65);
   EXPECT_EQ(options.logit_bias[0].value, -1.5f);
@@ -180,7 +188,10 @@ TEST(SamplingArguments, RefuseWhatCannotBeRead) {
   EXPECT_EQ(options_of({"--top-k", "-1"}).top_k, -1);
   EXPECT_THROW(options_of({"--samplers", "top_k;heat"}), Error);
   EXPECT_THROW(options_of({"--mirostat", "3"}), std::exception);
-  EXPECT_THROW(options_of({"--top-p", "0"}), std::exception);
+  EXPECT_EQ(options_of({"--top-p", "0"}).top_p, 0);
+  EXPECT_THROW(options_of({"--top-p", "-0.1"}), std::exception);
+  EXPECT_THROW(options_of({"--top-k", "-2"}), std::exception);
+  EXPECT_THROW(options_of({"--temperature", "-0.1"}), std::exception);
 }
 
 // The table of docs/inference.md is that of the fields.
@@ -213,6 +224,27 @@ TEST(SamplingFields, HaveDefaultsThatTheyAllow) {
   }
 }
 
+TEST(SamplingArguments, TheEndsOfRangesAreThoseOfTheFields) {
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    const std::string flag(field.flags.substr(0, field.flags.find(',')));
+    for (const double value : {field.low, field.high}) {
+      const std::string text = number_text(value);
+      if (!models::allows(field, value)) {
+        EXPECT_THROW(options_of({flag, text}), std::exception) << flag << " " << text;
+        continue;
+      }
+      // Flags of whole numbers read no exponents.
+      if (std::holds_alternative<std::int64_t models::SamplingOptions::*>(field.member) &&
+          value > 1e6) {
+        continue;
+      }
+      const models::SamplingOptions options = options_of({flag, text});
+      std::visit([&](auto at) { EXPECT_EQ(static_cast<double>(options.*at), value) << flag; },
+                 field.member);
+    }
+  }
+}
+
 TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
   const auto given = parsed({"--seed", "7"});
   const AskedSampling asked = asked_sampling(given->arguments, {{}, bytes()});
@@ -226,6 +258,16 @@ TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
             "--seed " + std::to_string(drawn.options.seed) + " draws the same again");
   drawn.options.temperature = 0;
   EXPECT_EQ(seed_text(drawn), "");
+  const auto random = parsed({"--seed", "-1"});
+  const AskedSampling one = asked_sampling(random->arguments, {{}, bytes()});
+  EXPECT_TRUE(one.has_drawn_seed);
+  EXPECT_EQ(seed_text(one), "--seed " + std::to_string(one.options.seed) + " draws the same again");
+  std::set<std::uint64_t> seeds;
+  for (int i = 0; i < 8; ++i) {
+    seeds.insert(asked_sampling(random->arguments, {{}, bytes()}).options.seed);
+  }
+  EXPECT_GT(seeds.size(), 1u);
+  EXPECT_EQ(options_of({"--seed", "-2"}).seed, std::uint64_t{0} - 2);
 }
 
 class SamplingFiles : public ToolFolder {};

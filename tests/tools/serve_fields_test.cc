@@ -54,6 +54,24 @@ TEST_F(ServeFields, EveryFieldOfSamplingIsAFieldOfRequests) {
   }
 }
 
+// As flags do: SamplingArguments.TheEndsOfRangesAreThoseOfTheFields.
+TEST_F(ServeFields, TheEndsOfRangesAreThoseOfTheFields) {
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    const std::string member(field.request);
+    for (const double value : {field.low, field.high}) {
+      const std::string body = chat(json_text(member) + ": " + json_text(JsonValue(value)));
+      if (!models::allows(field, value)) {
+        refusal("/v1/chat/completions", body);
+        continue;
+      }
+      document("/v1/chat/completions", body);
+      const models::SamplingOptions sampling = model_->requests().back().sampling;
+      std::visit([&](auto at) { EXPECT_EQ(static_cast<double>(sampling.*at), value) << member; },
+                 field.member);
+    }
+  }
+}
+
 TEST_F(ServeFields, WrongFieldsAreNamed) {
   const struct {
     const char* fields;

@@ -25,7 +25,8 @@ struct MemoryPlanOptions {
 
 // In bytes.
 struct MemoryPlan {
-  std::int64_t context = 0;  // that it is for
+  std::int64_t context = 0;          // that it is for
+  std::int64_t trained_context = 0;  // that the model was made for
   std::int64_t sequences = 0;
   std::int64_t weights = 0;  // as the files have them: pages of these where the host computes
   std::int64_t caches = 0;   // keys and values, as a scheduler of such texts allocates them

@@ -22,6 +22,7 @@ enum class SamplingStep : std::uint8_t {
   min_p,
   xtc,
   temperature,
+  adaptive_p,  // comes last wherever it stands
 };
 
 // "penalties", "dry", ...: the names of llama.cpp.
@@ -49,7 +50,7 @@ struct SamplingOptions {
   double temperature_exponent = 1;
 
   std::int64_t top_k = 0;  // of the k highest scores only; 0: of all
-  double top_p = 1;        // of the fewest likeliest tokens that have this probability together
+  double top_p = 1;        // of the fewest likeliest tokens that have this together; 0: of one
   double min_p = 0;        // of those at least this times as likely as the likeliest
   double typical_p = 1;  // of those nearest to the expected surprise, with more than this together
   double top_n_sigma = 0;  // of scores within n standard deviations of the highest; 0: of all
@@ -80,6 +81,11 @@ struct SamplingOptions {
   Mirostat mirostat = Mirostat::off;
   double mirostat_tau = 5;
   double mirostat_eta = 0.1;  // how fast
+
+  // At least 0: draws so that the probability of tokens comes to this, by weights that favour what
+  // is about as likely; of what the other steps leave, and last. Not with mirostat.
+  double adaptive_target = -1;
+  double adaptive_decay = 0.9;  // how much of the average of earlier tokens each draw leaves
 
   std::vector<LogitBias> logit_bias = {};     // of one token added up
   std::vector<std::int32_t> suppressed = {};  // never drawn

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
@@ -182,8 +183,7 @@ FindLowRank LoadedAdapters::finder() {
         throw Error(ErrorCode::shape, each.path + ": adapter: " + hearth::quoted(name) +
                                           " does not fit; got A " + to_string(pair->a.shape()) +
                                           " and B " + to_string(pair->b.shape()) + ", expected " +
-                                          std::to_string(in) + " columns and " +
-                                          std::to_string(out) + " rows");
+                                          counted(in, "column") + " and " + counted(out, "row"));
       }
       found.push_back(pair);
       each.pairs.erase(at);

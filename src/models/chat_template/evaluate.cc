@@ -231,12 +231,18 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments) {
   return function->call(*this, arguments);
 }
 
+Filter find_filter(std::string_view name) {
+  for (const auto find :
+       {find_value_filter, find_text_filter, find_markup_filter, find_list_filter}) {
+    if (const Filter filter = find(name)) return filter;
+  }
+  return nullptr;
+}
+
 Value Interpreter::apply_filter(std::string_view name, const Value& value,
                                 const Arguments& arguments) {
   charge_walk(context_, value);
-  for (const auto find : {find_value_filter, find_text_filter, find_list_filter}) {
-    if (const Filter filter = find(name)) return filter(*this, value, arguments);
-  }
+  if (const Filter filter = find_filter(name)) return filter(*this, value, arguments);
   context_.fail("an unknown filter; got " + hearth::quoted(name, 40));
 }
 

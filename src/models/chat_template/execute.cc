@@ -225,7 +225,7 @@ void Interpreter::assign(const Target& target, const Value& value, Scope& scope)
     found = at->find(target.name);
   }
   Namespace* space = found == nullptr ? nullptr : found->name_space();
-  if (space == nullptr) {
+  if (space == nullptr || space->is_cycler) {
     context_.fail("an attribute is set of what is no namespace; got " +
                   hearth::quoted(target.name, 60));
   }

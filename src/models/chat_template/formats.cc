@@ -33,6 +33,11 @@ std::int64_t take_number(std::string_view text, std::size_t& at) {
   return value;
 }
 
+// Of ASCII.
+void to_capitals(std::string& digits) {
+  for (char& c : digits) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+}
+
 std::string float_digits(double value, char type, std::int64_t precision) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return "inf";
@@ -67,7 +72,7 @@ std::string digits_of(Context& context, const Value& value, const Specification&
     char buffer[80];
     const int base = (type | 32) == 'x' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
     std::string out(buffer, std::to_chars(buffer, std::end(buffer), size, base).ptr);
-    if (type == 'X') out = upper(out);
+    if (type == 'X') to_capitals(out);
     if (spec.is_alternate && base != 10) out = std::string("0") + type + out;
     return out;
   }
@@ -78,7 +83,8 @@ std::string digits_of(Context& context, const Value& value, const Specification&
   if (type == 0 && spec.precision < 0) return float_text(size);
   std::string out = type == '%' ? float_digits(size * 100, 'f', spec.precision) + "%"
                                 : float_digits(size, type == 0 ? 'g' : type, spec.precision);
-  return type == 'F' || type == 'E' || type == 'G' ? upper(out) : out;
+  if (type == 'F' || type == 'E' || type == 'G') to_capitals(out);
+  return out;
 }
 
 bool is_negative(const Value& value) {
@@ -139,6 +145,27 @@ Specification printf_specification(Context& context, std::string_view view, std:
   if (at >= view.size()) context.fail("format: a % has no letter");
   spec.type = view[at++];
   return spec;
+}
+
+// "(name)" at `at`, which moves behind it; brackets within it are in pairs.
+std::string_view take_name_in_brackets(Context& context, std::string_view view, std::size_t& at) {
+  const std::size_t begin = ++at;
+  for (int open = 1; at < view.size(); ++at) {
+    open += view[at] == '(' ? 1 : view[at] == ')' ? -1 : 0;
+    if (open == 0) return view.substr(begin, at++ - begin);
+  }
+  context.fail("format: a name in brackets does not end");
+}
+
+const Value& printf_member(Context& context, const Value& value, std::string_view name) {
+  if (value.dict() == nullptr) {
+    context.fail(std::string("format: names want a dict; got ") + type_name(value));
+  }
+  const Value* found = value.dict()->find(name);
+  if (found == nullptr) {
+    context.fail("format: the dict has no such name; got " + hearth::quoted(name, 40));
+  }
+  return *found;
 }
 
 MarkedText printf_one(Context& context, const Value& value, Specification spec) {
@@ -328,19 +355,26 @@ Value printf_formatted(Context& context, const MarkedText& format, const Value& 
   const std::string_view view = format.view();
   MarkedText out;
   std::size_t used = 0, at = 0;
+  bool has_names = false;
   while (at < view.size()) {
     const std::size_t mark = std::min(view.find('%', at), view.size());
     out.append_part(format, at, mark - at);
     at = mark + 1;
     if (mark == view.size()) break;
+    const Value* named =
+        view.substr(at).starts_with('(')
+            ? &printf_member(context, value, take_name_in_brackets(context, view, at))
+            : nullptr;
     const Specification spec = printf_specification(context, view, at);
     if (spec.type == '%') {
       out.append("%", false);
       continue;
     }
-    if (spec.type == '(') context.fail("format: names within a % are not to be had");
-    if (used == values.size()) context.fail("format: too few values");
-    const MarkedText text = printf_one(context, values[used++], spec);
+    if (named == nullptr && (has_names || used == values.size())) {
+      context.fail("format: too few values");
+    }
+    has_names = named != nullptr;
+    const MarkedText text = printf_one(context, named != nullptr ? *named : values[used++], spec);
     context.charge_bytes(text.weight());
     out.append(text);
   }

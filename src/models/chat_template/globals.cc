@@ -1,5 +1,7 @@
 // The functions that all templates can call.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/date_text.h"
@@ -73,6 +75,61 @@ Value namespace_function(Interpreter& interpreter, const Arguments& arguments) {
   return interpreter.make_namespace(std::move(members));
 }
 
+// Its functions change the members of the namespace that they are in, which the rendering keeps.
+Value cycler_function(Interpreter& interpreter, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  if (!arguments.named.empty()) context.fail("cycler: an unknown argument; expected items alone");
+  if (arguments.positional.empty()) context.fail("cycler: no items; expected at least one");
+  const Value items = make_list(context, arguments.positional, ListKind::tuple);
+  const Value made = interpreter.make_namespace(
+      {{"current", items.list()->items.front()}, {"items", items}, {"pos", std::int64_t{0}}});
+  const std::weak_ptr<Namespace> space = std::get<std::shared_ptr<Namespace>>(made);
+  const auto move_to = [space](std::int64_t (*next)(std::int64_t position, std::int64_t count)) {
+    const std::shared_ptr<Namespace> cycler = space.lock();
+    const Values& all = cycler->find("items")->list()->items;
+    const Value before = *cycler->find("current");
+    const std::int64_t position =
+        next(cycler->find("pos")->integer(), static_cast<std::int64_t>(all.size()));
+    *cycler->find("pos") = position;
+    *cycler->find("current") = all[static_cast<std::size_t>(position)];
+    return before;
+  };
+  const auto next_function = [move_to](Interpreter& of, const Arguments& given) -> Value {
+    const Bound bound(of.context(), "cycler.next", given, {});
+    return move_to(
+        [](std::int64_t position, std::int64_t count) { return (position + 1) % count; });
+  };
+  const auto reset_function = [move_to](Interpreter& of, const Arguments& given) -> Value {
+    const Bound bound(of.context(), "cycler.reset", given, {});
+    move_to([](std::int64_t, std::int64_t) { return std::int64_t{0}; });
+    return None{};
+  };
+  Namespace& cycler = *space.lock();
+  cycler.is_cycler = true;
+  cycler.members.emplace_back("next", make_function(context, "next", items, next_function));
+  cycler.members.emplace_back("reset", make_function(context, "reset", items, reset_function));
+  return made;
+}
+
+// Nothing the first time, then the separator.
+Value joiner_function(Interpreter& interpreter, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "joiner", arguments, {"sep"});
+  const Value separator = bound.has(0) ? bound.value(0) : make_text(context, ", ");
+  return make_function(
+      context, "joiner", separator,
+      [separator, used = std::make_shared<bool>(false)](Interpreter& of, const Arguments& given) {
+        const Bound none(of.context(), "joiner", given, {});
+        return std::exchange(*used, true) ? separator : make_text(of.context(), "");
+      });
+}
+
+// What is drawn would differ each time: a prompt then could not be found in the caches, nor an
+// answer be had again by its seed.
+[[noreturn]] Value lipsum_function(Interpreter& interpreter, const Arguments&) {
+  interpreter.context().fail("lipsum: a template draws nothing at random; expected a text");
+}
+
 [[noreturn]] Value raise_function(Interpreter& interpreter, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "raise_exception", arguments, {"message"}, 1);
@@ -97,6 +154,9 @@ std::vector<std::pair<std::string, Value>> global_functions() {
   add("range", range_function);
   add("dict", dict_function);
   add("namespace", namespace_function);
+  add("cycler", cycler_function);
+  add("joiner", joiner_function);
+  add("lipsum", lipsum_function);
   add("raise_exception", raise_function);
   add("strftime_now", date_function);
   return out;

@@ -1,36 +1,19 @@
-// Text for HTML, as markupsafe escapes it.
+// Text for HTML, as markupsafe has it.
 #pragma once
 
-#include "models/chat_template/marked_text.h"
+#include "models/chat_template/value.h"
 
 namespace hearth::models::chat_template {
 
-inline MarkedText html_escaped(const MarkedText& text) {
-  MarkedText out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text.view()[at];
-    const bool is_input = text.is_input_at(at);
-    switch (c) {
-      case '&':
-        out.append("&amp;", is_input);
-        break;
-      case '<':
-        out.append("&lt;", is_input);
-        break;
-      case '>':
-        out.append("&gt;", is_input);
-        break;
-      case '\'':
-        out.append("&#39;", is_input);
-        break;
-      case '"':
-        out.append("&#34;", is_input);
-        break;
-      default:
-        out.append(text.view().substr(at, 1), is_input);
-    }
-  }
-  return out;
-}
+// With references for & < > ' and ".
+MarkedText html_escaped(const MarkedText& text);
+
+// Without comments and what stands between < and >, as far as they are closed.
+MarkedText without_tags(Context& context, const MarkedText& text);
+
+// References of characters as these, by the rules of HTML 5: numbers, and the names of Latin-1,
+// which go without a semicolon. Throws Error{invalid_argument} for other names with one, which are
+// not known here.
+MarkedText html_unescaped(Context& context, const MarkedText& text);
 
 }  // namespace hearth::models::chat_template

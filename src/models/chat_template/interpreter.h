@@ -101,7 +101,9 @@ class Interpreter {
 using Filter = Value (*)(Interpreter& interpreter, const Value& value, const Arguments& arguments);
 using Test = bool (*)(Interpreter& interpreter, const Value& value, const Arguments& arguments);
 
+Filter find_filter(std::string_view name);  // of the four below
 Filter find_text_filter(std::string_view name);
+Filter find_markup_filter(std::string_view name);
 Filter find_value_filter(std::string_view name);
 Filter find_list_filter(std::string_view name);
 Test find_test(std::string_view name);

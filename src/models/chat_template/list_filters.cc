@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/counted.h"
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
+#include "models/chat_template/letter_case.h"
 #include "models/chat_template/stable_order.h"
 #include "models/chat_template/text_edits.h"
 #include "models/chat_template/unicode.h"
@@ -35,6 +37,22 @@ Value last_filter(Interpreter& interpreter, const Value& value, const Arguments&
   const auto list = elements(context, value);
   if (list->kind == ListKind::generator) context.fail("last: a generator has no last item");
   return list->items.empty() ? make_undefined("there is no last item") : list->items.back();
+}
+
+// jinja2 draws one. Of several that is refused: a prompt which differs each time can neither be
+// found in the caches nor be had again.
+Value random_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "random", arguments, {});
+  const bool is_generator = value.list() != nullptr && value.list()->kind > ListKind::range;
+  if (is_generator || (value.dict() != nullptr && value.dict()->size() > 0)) {
+    context.fail(std::string("random: a value is no sequence; got ") + type_name(value));
+  }
+  const auto list = elements(context, value);
+  if (list->items.empty()) return make_undefined("there is no item to draw");
+  if (list->items.size() == 1) return list->items.front();
+  context.fail("random: a template draws nothing at random; got " +
+               counted(list->items.size(), "item") + ", expected at most 1");
 }
 
 Value reverse_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -84,7 +102,7 @@ Value sort_key(Interpreter& interpreter, const Value& item, const Value& path, b
   Context& context = interpreter.context();
   const auto folded = [&](const Value& key) {
     if (minds_case || key.text() == nullptr) return key;
-    return make_text(context, changed(*key.text(), lower));
+    return make_text(context, in_letters(*key.text(), Letters::lower));
   };
   if (path.is_undefined() || path.is_none()) return folded(item);
   const MarkedText* text = path.text();
@@ -269,13 +287,13 @@ Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments
   Context& context = interpreter.context();
   const Bound bound(context, "batch", arguments, {"linecount", "fill_with"}, 1);
   const std::int64_t size = bound.integer(0, 1);
-  if (size < 1) context.fail("batch: a size is out of range; got " + std::to_string(size));
   Values out, batch;
   const auto list = elements(context, value);
   for (const Value& item : list->items) {
+    if (static_cast<std::int64_t>(batch.size()) == size) {
+      out.push_back(make_list(context, std::exchange(batch, {})));
+    }
     batch.push_back(item);
-    if (static_cast<std::int64_t>(batch.size()) < size) continue;
-    out.push_back(make_list(context, std::exchange(batch, {})));
   }
   if (!batch.empty()) {
     const bool fills = bound.has(1) && !bound.value(1).is_none();
@@ -358,6 +376,7 @@ constexpr NamedListFilter kListFilters[] = {
     {"list", list_filter},
     {"first", first_filter},
     {"last", last_filter},
+    {"random", random_filter},
     {"reverse", reverse_filter},
     {"items", items_filter},
     {"sort", sort_filter},

@@ -4,6 +4,7 @@
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
 #include "models/chat_template/unicode.h"
+#include "models/chat_template/value_text.h"
 
 namespace hearth::models::chat_template {
 namespace {
@@ -12,10 +13,15 @@ Value only_argument(Interpreter& interpreter, const char* name, const Arguments&
   return Bound(interpreter.context(), name, arguments, {"other"}, 1).value(0);
 }
 
-std::int64_t integer_of(Interpreter& interpreter, const Value& value, const char* test) {
-  if (value.is_integer()) return value.integer();
-  interpreter.context().fail(std::string(test) + ": a value is no integer; got " +
-                             type_name(value));
+// What is left of the value, of the sign of `by` as Python has it.
+double remainder_of(Interpreter& interpreter, const Value& value, const Value& by,
+                    const char* test) {
+  for (const Value* each : {&value, &by}) {
+    if (each->is_number()) continue;
+    interpreter.context().fail(std::string(test) + ": a value is no number; got " +
+                               type_name(*each));
+  }
+  return interpreter.binary("%", value, by).number();
 }
 
 bool is_sequence(const Value& value) {
@@ -36,16 +42,27 @@ bool is_same(Context& context, const Value& left, const Value& right) {
   return equals(context, left, right);
 }
 
-bool is_all_of_case(const Value& value, bool (*holds)(char32_t), bool (*excludes)(char32_t)) {
-  if (value.text() == nullptr) return false;
+// Of any value, as it is printed.
+bool is_all_of_case(Context& context, const Value& value, bool (*holds)(char32_t),
+                    bool (*excludes)(char32_t)) {
   bool is_any = false;
-  const std::string_view view = value.text()->view();
+  const Text text = printed_text(context, value);
+  const std::string_view view = text->view();
   for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
     const char32_t code = character_at(view, at).code;
-    if (excludes(code)) return false;
+    if (excludes(code) || is_title(code)) return false;
     is_any = is_any || holds(code);
   }
   return is_any;
+}
+
+// Null for what is no text, and so no name. Lists and dicts, which cannot be keys, are refused.
+const MarkedText* name_of(Interpreter& interpreter, const Value& value) {
+  const bool is_list = value.list() != nullptr && value.list()->kind == ListKind::list;
+  if (is_list || value.dict() != nullptr) {
+    interpreter.context().fail(std::string("a value is no name; got ") + type_name(value));
+  }
+  return value.text();
 }
 
 struct NamedTest {
@@ -83,22 +100,31 @@ constexpr NamedTest kTests[] = {
     {"mapping", HEARTH_KIND_TEST(value.dict() != nullptr)},
     {"sequence", HEARTH_KIND_TEST(is_sequence(value))},
     {"iterable", HEARTH_KIND_TEST(is_iterable(value))},
-    {"callable", HEARTH_KIND_TEST(value.callable() != nullptr || value.loop() != nullptr)},
+    {"callable", HEARTH_KIND_TEST(value.callable() != nullptr || value.loop() != nullptr ||
+                                  value.is_undefined())},
     {"escaped", HEARTH_KIND_TEST(value.text() != nullptr && value.text()->is_markup)},
-    {"lower", HEARTH_KIND_TEST(is_all_of_case(value, is_lower, is_upper))},
-    {"upper", HEARTH_KIND_TEST(is_all_of_case(value, is_upper, is_lower))},
+    {"lower",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       return is_all_of_case(interpreter.context(), value, is_lower, is_upper);
+     }},
+    {"upper",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       return is_all_of_case(interpreter.context(), value, is_upper, is_lower);
+     }},
     {"sameas", HEARTH_ORDER_TEST("sameas", is_same(context, value, other))},
     {"in", HEARTH_ORDER_TEST("in", contains(context, other, value))},
-    {"odd", [](Interpreter& interpreter, const Value& value,
-               const Arguments&) { return integer_of(interpreter, value, "odd") % 2 != 0; }},
-    {"even", [](Interpreter& interpreter, const Value& value,
-                const Arguments&) { return integer_of(interpreter, value, "even") % 2 == 0; }},
+    {"odd",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       return remainder_of(interpreter, value, std::int64_t{2}, "odd") == 1;
+     }},
+    {"even",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       return remainder_of(interpreter, value, std::int64_t{2}, "even") == 0;
+     }},
     {"divisibleby",
      [](Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-       const std::int64_t by = integer_of(
-           interpreter, only_argument(interpreter, "divisibleby", arguments), "divisibleby");
-       if (by == 0) interpreter.context().fail("divisibleby: a division by zero");
-       return by == -1 || integer_of(interpreter, value, "divisibleby") % by == 0;
+       const Value by = only_argument(interpreter, "divisibleby", arguments);
+       return remainder_of(interpreter, value, by, "divisibleby") == 0;
      }},
     {"eq", kEqual},
     {"==", kEqual},
@@ -128,14 +154,13 @@ Test find_test(std::string_view name) {
   }
   if (name == "filter" || name == "test") {
     static constexpr Test kKnown[] = {
-        [](Interpreter&, const Value& value, const Arguments&) {
-          if (value.text() == nullptr) return false;
-          const std::string_view wanted = value.text()->view();
-          return find_value_filter(wanted) != nullptr || find_text_filter(wanted) != nullptr ||
-                 find_list_filter(wanted) != nullptr;
+        [](Interpreter& interpreter, const Value& value, const Arguments&) {
+          const MarkedText* wanted = name_of(interpreter, value);
+          return wanted != nullptr && find_filter(wanted->view()) != nullptr;
         },
-        [](Interpreter&, const Value& value, const Arguments&) {
-          return value.text() != nullptr && find_test(value.text()->view()) != nullptr;
+        [](Interpreter& interpreter, const Value& value, const Arguments&) {
+          const MarkedText* wanted = name_of(interpreter, value);
+          return wanted != nullptr && find_test(wanted->view()) != nullptr;
         }};
     return kKnown[name == "filter" ? 0 : 1];
   }

@@ -180,24 +180,6 @@ MarkedText replaced(Context& context, const MarkedText& text, std::string_view f
   return out;
 }
 
-MarkedText changed(const MarkedText& text, std::string (*change)(std::string_view)) {
-  MarkedText out;
-  std::size_t begin = 0;
-  for (const MarkedText::Run& run : text.runs()) {
-    out.append(change(text.view().substr(begin, run.end - begin)), run.is_input);
-    begin = run.end;
-  }
-  return out;
-}
-
-MarkedText capitalized(const MarkedText& text) {
-  if (text.empty()) return text;
-  const std::size_t first = character_at(text.view(), 0).size;
-  MarkedText out = changed(text.part(0, first), upper);
-  out.append(changed(text.part(first, text.size() - first), lower));
-  return out;
-}
-
 MarkedText padded(Context& context, const MarkedText& text, std::int64_t width,
                   const MarkedText& fill, Side side) {
   if (count_characters(fill.view()) != 1) context.fail("a fill is no single character");

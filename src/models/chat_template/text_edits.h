@@ -27,11 +27,6 @@ std::vector<MarkedText> split_lines(Context& context, const MarkedText& text, bo
 MarkedText replaced(Context& context, const MarkedText& text, std::string_view from,
                     const MarkedText& to, std::int64_t limit);
 
-// The text of each run by `change`, with the run's mark.
-MarkedText changed(const MarkedText& text, std::string (*change)(std::string_view));
-
-MarkedText capitalized(const MarkedText& text);
-
 // In the middle or at one side of `width` characters.
 MarkedText padded(Context& context, const MarkedText& text, std::int64_t width,
                   const MarkedText& fill, Side side);

@@ -3,15 +3,15 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/quoted.h"
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/formats.h"
-#include "models/chat_template/html.h"
 #include "models/chat_template/interpreter.h"
+#include "models/chat_template/letter_case.h"
+#include "models/chat_template/pretty_text.h"
 #include "models/chat_template/text_edits.h"
+#include "models/chat_template/text_wrap.h"
 #include "models/chat_template/unicode.h"
 #include "models/chat_template/value_text.h"
-#include "models/tokenizer/unicode.h"
 
 namespace hearth::models::chat_template {
 namespace {
@@ -30,17 +30,11 @@ Value string_filter(Interpreter& interpreter, const Value& value, const Argument
   return make_text(context, printed(context, value));
 }
 
-template <std::string (*change)(std::string_view)>
-Value change_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+template <Letters letters>
+Value letters_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "upper", arguments, {});
-  return make_text(context, changed(*printed_text(context, value), change));
-}
-
-Value capitalize_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  Context& context = interpreter.context();
-  const Bound bound(context, "capitalize", arguments, {});
-  return make_text(context, capitalized(*printed_text(context, value)));
+  return make_text(context, in_letters(*printed_text(context, value), letters));
 }
 
 // Unlike the method: words begin behind white space, - ( { [ and <.
@@ -48,15 +42,19 @@ Value title_filter(Interpreter& interpreter, const Value& value, const Arguments
   Context& context = interpreter.context();
   const Bound bound(context, "title", arguments, {});
   const Text text = printed_text(context, value);
+  const std::string_view view = text->view();
+  const auto parts_words = [&](std::size_t at) {
+    const char32_t code = character_at(view, at).code;
+    return is_space(code) || code == '-' || code == '(' || code == '{' || code == '[' ||
+           code == '<';
+  };
   MarkedText out;
-  bool begins = true;
-  for (std::size_t at = 0; at < text->size();) {
-    const Character each = character_at(text->view(), at);
-    out.append(changed(text->part(at, each.size), begins ? upper : lower));
-    begins = is_space(each.code) ||
-             (each.code < 0x80 && std::string_view("-({[<").find(static_cast<char>(each.code)) !=
-                                      std::string_view::npos);
-    at += each.size;
+  for (std::size_t at = 0; at < view.size();) {
+    const bool is_word = !parts_words(at);
+    const std::size_t begin = at, rest = at + character_at(view, at).size;
+    while (at < view.size() && parts_words(at) != is_word) at += character_at(view, at).size;
+    out.append(in_letters(text->part(begin, rest - begin), Letters::upper));
+    out.append(in_letters(text->part(rest, at - rest), Letters::lower));
   }
   return make_text(context, std::move(out));
 }
@@ -96,6 +94,7 @@ Value indent_filter(Interpreter& interpreter, const Value& value, const Argument
     is_first = false;
     out.append(line);
   }
+  out.is_markup = value.text()->is_markup;
   return make_text(context, std::move(out));
 }
 
@@ -115,6 +114,12 @@ Value truncate_filter(Interpreter& interpreter, const Value& value, const Argume
   if (length < end_size || leeway < 0 || leeway > (1 << 20) || length > std::int64_t{1} << 40) {
     context.fail("truncate: length out of range; got " + std::to_string(length));
   }
+  // Other values that have a length are not cut, and not printed either.
+  const std::size_t whole = chat_template::length(context, value);
+  if (value.text() == nullptr) {
+    if (static_cast<std::int64_t>(whole) <= length + leeway) return value;
+    context.fail(std::string("truncate: a value is no text; got ") + type_name(value));
+  }
   const Text text = printed_text(context, value);
   if (static_cast<std::int64_t>(count_characters(text->view())) <= length + leeway) {
     return make_text(context, *text);
@@ -131,81 +136,50 @@ Value truncate_filter(Interpreter& interpreter, const Value& value, const Argume
 
 Value format_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  if (!arguments.named.empty()) context.fail("format: names within a % are not to be had");
-  return printf_formatted(context, *printed_text(context, value),
-                          make_list(context, arguments.positional, ListKind::tuple));
-}
-
-Value safe_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  Context& context = interpreter.context();
-  const Bound bound(context, "safe", arguments, {});
-  MarkedText out = printed(context, value);
-  out.is_markup = true;
-  return make_text(context, std::move(out));
-}
-
-template <bool is_forced>
-Value escape_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  Context& context = interpreter.context();
-  const Bound bound(context, "escape", arguments, {});
   const Text text = printed_text(context, value);
-  context.charge_bytes(text->size() * 6);
-  MarkedText out = text->is_markup && !is_forced ? *text : html_escaped(*text);
-  out.is_markup = true;
-  return make_text(context, std::move(out));
-}
-
-// Percent signs for all but letters, digits, _.-~ and, in paths, /; in queries + for a space.
-MarkedText url_quoted(Context& context, const MarkedText& text, bool is_query) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  context.charge_bytes(text.size() * 3);
-  MarkedText out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text.view()[at];
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (byte < 0x80 && (is_letter(byte) || is_digit(byte))) ||
-                          std::string_view("_.-~").find(c) != std::string_view::npos ||
-                          (c == '/' && !is_query);
-    if (is_plain) {
-      out.append(text.view().substr(at, 1), text.is_input_at(at));
-    } else if (c == ' ' && is_query) {
-      out.append("+", text.is_input_at(at));
-    } else {
-      const char quoted[] = {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-      out.append({quoted, 3}, text.is_input_at(at));
-    }
+  if (arguments.named.empty()) {
+    return printf_formatted(context, *text,
+                            make_list(context, arguments.positional, ListKind::tuple));
   }
-  return out;
+  if (!arguments.positional.empty()) context.fail("format: values with and without names");
+  Dict values;
+  for (const auto& [name, each] : arguments.named) {
+    values.set(context, make_text(context, name), each);
+  }
+  return printf_formatted(context, *text, make_dict(context, std::move(values)));
 }
 
-// A text or a number as a part of a path; a dict or pairs as a query.
-Value urlencode_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+Value wordwrap_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "urlencode", arguments, {});
-  if (value.dict() == nullptr && value.list() == nullptr) {
-    return make_text(context, url_quoted(context, *printed_text(context, value), false));
+  const Bound bound(context, "wordwrap", arguments,
+                    {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
+  if (value.text() == nullptr) {
+    context.fail(std::string("wordwrap: a value is no text; got ") + type_name(value));
   }
+  const std::optional<MarkedText> given = bound.optional_text(2);
+  const MarkedText separator = given ? *given : MarkedText("\n", false);
+  const WrapOptions options{.width = bound.integer(0, 79),
+                            .breaks_long_words = bound.truth(1, true),
+                            .breaks_at_hyphens = bound.truth(3, true)};
   MarkedText out;
-  const auto add = [&](const Value& key, const Value& member) {
-    if (!out.empty()) out.append("&", false);
-    out.append(url_quoted(context, *printed_text(context, key), true));
-    out.append("=", false);
-    out.append(url_quoted(context, *printed_text(context, member), true));
-  };
-  if (const Dict* dict = value.dict()) {
-    for (const auto& [key, member] : dict->entries()) add(key, member);
-  } else {
-    const auto pairs = elements(context, value);
-    for (const Value& each : pairs->items) {
-      const auto pair = elements(context, each);
-      if (pair->items.size() != 2) {
-        context.fail("urlencode: values that are no pairs; got " +
-                     std::to_string(pair->items.size()) + " of them, expected 2");
-      }
-      add(pair->items[0], pair->items[1]);
+  bool is_first = true;
+  for (const MarkedText& paragraph : split_lines(context, *value.text(), false)) {
+    std::vector<MarkedText> lines = wrapped_lines(context, paragraph, options);
+    if (lines.empty()) lines.emplace_back();
+    for (const MarkedText& line : lines) {
+      context.charge_bytes(separator.weight() + line.weight());
+      if (!is_first) out.append(separator);
+      is_first = false;
+      out.append(line);
     }
   }
   return make_text(context, std::move(out));
+}
+
+Value pprint_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  Context& context = interpreter.context();
+  const Bound bound(context, "pprint", arguments, {});
+  return make_text(context, pretty_text(context, value));
 }
 
 Value wordcount_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -217,8 +191,7 @@ Value wordcount_filter(Interpreter& interpreter, const Value& value, const Argum
   bool is_within = false;
   for (std::size_t at = 0; at < text->size();) {
     const Character each = character_at(text->view(), at);
-    const bool is_part =
-        tokens::is_letter(each.code) || tokens::is_number(each.code) || each.code == '_';
+    const bool is_part = is_word_part(each.code);
     if (is_part && !is_within) ++words;
     is_within = is_part;
     at += each.size;
@@ -226,37 +199,22 @@ Value wordcount_filter(Interpreter& interpreter, const Value& value, const Argum
   return words;
 }
 
-// A dict as attributes of an element: those that are none or undefined are left out.
-Value xmlattr_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+// float() of the value.
+double size_of(Interpreter& interpreter, const Value& value) {
   Context& context = interpreter.context();
-  const Bound bound(context, "xmlattr", arguments, {"autospace"});
-  const Dict* dict = value.dict();
-  if (dict == nullptr) {
-    context.fail(std::string("xmlattr: a value is no dict; got ") + type_name(value));
+  Arguments fallback;
+  fallback.positional.push_back(None{});
+  const Value number = interpreter.apply_filter("float", value, fallback);
+  if (!number.is_number()) {
+    context.fail(std::string("filesizeformat: a value is no number; got ") + type_name(value));
   }
-  const auto escaped = [&](const Value& each) {
-    const Text text = printed_text(context, each);
-    context.charge_bytes(text->size() * 6);
-    return text->is_markup ? *text : html_escaped(*text);
-  };
-  MarkedText out;
-  for (const auto& [key, member] : dict->entries()) {
-    if (member.is_none() || member.is_undefined()) continue;
-    if (key.text() == nullptr) context.fail("xmlattr: a name is no text");
-    const std::string_view name = key.text()->view();
-    for (std::size_t at = 0; at < name.size(); at += character_at(name, at).size) {
-      const char32_t code = character_at(name, at).code;
-      if (is_space(code) || code == '/' || code == '>' || code == '=') {
-        context.fail("xmlattr: a name with a space, /, > or =; got " + hearth::quoted(name, 60));
-      }
-    }
-    if (!out.empty() || bound.truth(0, true)) out.append(" ", false);
-    out.append(escaped(key));
-    out.append("=\"", false);
-    out.append(escaped(member));
-    out.append("\"", false);
-  }
-  return make_text(context, std::move(out));
+  return number.number();
+}
+
+std::string fixed_digits(double value, int places) {
+  char digits[512];
+  const auto end = std::to_chars(digits, std::end(digits), value, std::chars_format::fixed, places);
+  return {digits, end.ptr};
 }
 
 // Bytes in the largest unit that leaves at least one of it.
@@ -264,24 +222,21 @@ Value filesizeformat_filter(Interpreter& interpreter, const Value& value,
                             const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "filesizeformat", arguments, {"binary"});
-  const Value number = interpreter.apply_filter("float", value, {});
-  const double bytes = number.number();
+  const double bytes = size_of(interpreter, value);
   const bool is_binary = bound.truth(0, false);
   const double base = is_binary ? 1024 : 1000;
   if (bytes == 1) return make_text(context, "1 Byte");
-  if (std::isnan(bytes)) context.fail("filesizeformat: a size is no number");
   if (bytes < base) {
-    if (std::abs(bytes) > 0x1p62) context.fail("filesizeformat: a size is out of range");
-    return make_text(context, std::to_string(static_cast<std::int64_t>(bytes)) + " Bytes");
+    if (std::isinf(bytes)) context.fail("filesizeformat: a size is infinitely small");
+    return make_text(context, fixed_digits(std::trunc(bytes) + 0.0, 0) + " Bytes");
   }
   constexpr std::string_view kUnits = "kMGTPEZY";
   double unit = base * base;
   std::size_t at = 0;
-  for (; at + 1 < kUnits.size() && bytes >= unit; ++at) unit *= base;
-  char digits[512];
-  const auto end =
-      std::to_chars(digits, std::end(digits), base * bytes / unit, std::chars_format::fixed, 1);
-  std::string text(digits, end.ptr);
+  // Of the powers of 10 compared here 1e24 alone is more than the double nearest to it.
+  const auto is_below = [&] { return bytes < unit || (bytes == 1e24 && unit == 1e24); };
+  for (; at + 1 < kUnits.size() && !is_below(); ++at) unit *= base;
+  std::string text = std::isnan(bytes) ? "nan" : fixed_digits(base * bytes / unit, 1);
   text += ' ';
   text += is_binary && at == 0 ? 'K' : kUnits[at];
   text += is_binary ? "iB" : "B";
@@ -296,22 +251,18 @@ struct NamedTextFilter {
 constexpr NamedTextFilter kTextFilters[] = {
     {"trim", trim_filter},
     {"string", string_filter},
-    {"upper", change_filter<upper>},
-    {"lower", change_filter<lower>},
-    {"capitalize", capitalize_filter},
+    {"upper", letters_filter<Letters::upper>},
+    {"lower", letters_filter<Letters::lower>},
+    {"capitalize", letters_filter<Letters::capital>},
     {"title", title_filter},
     {"replace", replace_filter},
     {"indent", indent_filter},
     {"center", center_filter},
     {"truncate", truncate_filter},
     {"format", format_filter},
-    {"safe", safe_filter},
-    {"escape", escape_filter<false>},
-    {"e", escape_filter<false>},
-    {"forceescape", escape_filter<true>},
-    {"urlencode", urlencode_filter},
     {"wordcount", wordcount_filter},
-    {"xmlattr", xmlattr_filter},
+    {"wordwrap", wordwrap_filter},
+    {"pprint", pprint_filter},
     {"filesizeformat", filesizeformat_filter},
 };
 

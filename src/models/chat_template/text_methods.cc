@@ -5,6 +5,7 @@
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/formats.h"
 #include "models/chat_template/interpreter.h"
+#include "models/chat_template/letter_case.h"
 #include "models/chat_template/text_edits.h"
 #include "models/chat_template/unicode.h"
 #include "models/chat_template/value_text.h"
@@ -142,33 +143,11 @@ Value count_method(Interpreter& interpreter, const Value& value, const Arguments
   return count;
 }
 
-template <std::string (*change)(std::string_view)>
-Value change_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+template <Letters letters>
+Value letters_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "upper", arguments, {});
-  return make_text(context, changed(*value.text(), change));
-}
-
-Value capitalize_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  Context& context = interpreter.context();
-  const Bound bound(context, "capitalize", arguments, {});
-  return make_text(context, capitalized(*value.text()));
-}
-
-// The first letter of each word as upper, the others as lower; anything else parts words.
-Value title_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  Context& context = interpreter.context();
-  const Bound bound(context, "title", arguments, {});
-  const MarkedText& text = *value.text();
-  MarkedText out;
-  bool is_within = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character each = character_at(text.view(), at);
-    out.append(changed(text.part(at, each.size), is_within ? lower : upper));
-    is_within = is_letter(each.code);
-    at += each.size;
-  }
-  return make_text(context, std::move(out));
+  return make_text(context, in_letters(*value.text(), letters));
 }
 
 template <Side side>
@@ -225,7 +204,7 @@ Value is_method(Interpreter& interpreter, const Value& value, const Arguments& a
   return !view.empty();
 }
 
-bool is_letter_or_digit(char32_t code) { return is_letter(code) || is_digit(code); }
+bool is_letter_or_number(char32_t code) { return is_letter(code) || is_numeric(code); }
 
 // Whether the letters, of which there must be one, are all of one case.
 template <bool (*holds)(char32_t), bool (*excludes)(char32_t)>
@@ -235,10 +214,16 @@ Value is_case_method(Interpreter& interpreter, const Value& value, const Argumen
   bool is_any = false;
   for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
     const char32_t code = character_at(view, at).code;
-    if (excludes(code)) return false;
+    if (excludes(code) || is_title(code)) return false;
     is_any = is_any || holds(code);
   }
   return is_any;
+}
+
+Value is_printable_method(Interpreter& interpreter, const Value& value,
+                          const Arguments& arguments) {
+  if (value.text()->empty()) return true;
+  return is_method<is_printable>(interpreter, value, arguments);
 }
 
 Value isascii_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -272,12 +257,12 @@ constexpr Named kTextMethods[] = {
     {"index", find_method<false, true>},
     {"rindex", find_method<true, true>},
     {"count", count_method},
-    {"upper", change_method<upper>},
-    {"lower", change_method<lower>},
-    {"swapcase", change_method<swap_case>},
-    {"casefold", change_method<lower>},
-    {"capitalize", capitalize_method},
-    {"title", title_method},
+    {"upper", letters_method<Letters::upper>},
+    {"lower", letters_method<Letters::lower>},
+    {"swapcase", letters_method<Letters::swapped>},
+    {"casefold", letters_method<Letters::fold>},
+    {"capitalize", letters_method<Letters::capital>},
+    {"title", letters_method<Letters::title>},
     {"center", pad_method<Side::both>},
     {"ljust", pad_method<Side::right>},
     {"rjust", pad_method<Side::left>},
@@ -285,11 +270,12 @@ constexpr Named kTextMethods[] = {
     {"join", join_method},
     {"format", format_method},
     {"isdigit", is_method<is_digit>},
-    {"isdecimal", is_method<is_digit>},
-    {"isnumeric", is_method<is_digit>},
+    {"isdecimal", is_method<is_decimal>},
+    {"isnumeric", is_method<is_numeric>},
     {"isalpha", is_method<is_letter>},
-    {"isalnum", is_method<is_letter_or_digit>},
+    {"isalnum", is_method<is_letter_or_number>},
     {"isspace", is_method<is_space>},
+    {"isprintable", is_printable_method},
     {"isascii", isascii_method},
     {"isupper", is_case_method<is_upper, is_lower>},
     {"islower", is_case_method<is_lower, is_upper>},

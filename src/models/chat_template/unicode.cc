@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "models/tokenizer/unicode.h"
+
 namespace hearth::models::chat_template {
 namespace {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 bool within(char32_t code, char32_t low, char32_t high) { return code >= low && code <= high; }
+
+using Facts = tokens::CharacterFacts;
+bool has_fact(char32_t code, std::uint32_t fact) {
+  return (tokens::character_facts(code) & fact) != 0;
+}
 
 }  // namespace
 
@@ -69,97 +76,21 @@ bool is_space(char32_t code) {
          code == 0x202f || code == 0x205f || code == 0x3000;
 }
 
-bool is_printable(char32_t code) {
-  if (code < 0x7f) return code >= 0x20;
-  return code > 0xa0 && code != 0xad && !is_space(code) && !within(code, 0x200b, 0x200f) &&
-         !within(code, 0x202a, 0x202e) && !within(code, 0x2060, 0x206f) && code != 0xfeff &&
-         !within(code, 0xd800, 0xf8ff) && !within(code, 0xfff0, 0xfffb) &&
-         (code & 0xfffe) != 0xfffe && code < 0xe0000;
+bool is_printable(char32_t code) { return has_fact(code, Facts::kPrintable); }
+bool is_upper(char32_t code) { return has_fact(code, Facts::kUpper); }
+bool is_lower(char32_t code) { return has_fact(code, Facts::kLower); }
+bool is_title(char32_t code) { return tokens::category(code) == tokens::Category::Lt; }
+bool is_letter(char32_t code) { return tokens::is_letter(code); }
+bool is_numeric(char32_t code) { return has_fact(code, Facts::kNumeric); }
+bool is_decimal(char32_t code) { return has_fact(code, Facts::kDecimal); }
+// Digits of a script stand in order, and begin with 0.
+int decimal_value(char32_t code) {
+  char32_t first = code;
+  while (is_decimal(first - 1)) --first;
+  return static_cast<int>((code - first) % 10);
 }
-
-char32_t to_upper(char32_t code) {
-  if (within(code, 'a', 'z')) return code - 32;
-  if (code < 0x80) return code;
-  if (code == 0xb5) return 0x39c;
-  if (code == 0xff) return 0x178;
-  if (within(code, 0xe0, 0xfe) && code != 0xf7) return code - 32;
-  if (within(code, 0x3b1, 0x3c9)) return code == 0x3c2 ? 0x3a3 : code - 32;
-  if (code == 0x3ac) return 0x386;
-  if (within(code, 0x3ad, 0x3af)) return code - 37;
-  if (code == 0x3cc) return 0x38c;
-  if (code == 0x3cd || code == 0x3ce) return code - 63;
-  if (within(code, 0x430, 0x44f)) return code - 32;
-  if (within(code, 0x450, 0x45f)) return code - 80;
-  return code;
-}
-
-char32_t to_lower(char32_t code) {
-  if (within(code, 'A', 'Z')) return code + 32;
-  if (code < 0x80) return code;
-  if (code == 0x178) return 0xff;
-  if (within(code, 0xc0, 0xde) && code != 0xd7) return code + 32;
-  if (within(code, 0x391, 0x3a9) && code != 0x3a2) return code + 32;
-  if (code == 0x386) return 0x3ac;
-  if (within(code, 0x388, 0x38a)) return code + 37;
-  if (code == 0x38c) return 0x3cc;
-  if (code == 0x38e || code == 0x38f) return code + 63;
-  if (within(code, 0x410, 0x42f)) return code + 32;
-  if (within(code, 0x400, 0x40f)) return code + 80;
-  return code;
-}
-
-bool is_upper(char32_t code) { return to_lower(code) != code; }
-bool is_lower(char32_t code) { return to_upper(code) != code || code == 0xdf; }
-
-bool is_letter(char32_t code) {
-  if (code < 0x80) return within(code | 32, 'a', 'z');
-  if (code < 0x100)
-    return code == 0xaa || code == 0xb5 || code == 0xba || is_upper(code) || is_lower(code);
-  return is_printable(code);
-}
-
-std::string upper(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character each = character_at(text, at);
-    if (each.code == 0xdf && each.size == 2) {
-      out += "SS";
-    } else if (const char32_t code = to_upper(each.code);
-               code != each.code && (each.size > 1 || each.code < 0x80)) {
-      append_character(out, code);
-    } else {
-      out += text.substr(at, each.size);
-    }
-    at += each.size;
-  }
-  return out;
-}
-
-std::string lower(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character each = character_at(text, at);
-    if (const char32_t code = to_lower(each.code);
-        code != each.code && (each.size > 1 || each.code < 0x80)) {
-      append_character(out, code);
-    } else {
-      out += text.substr(at, each.size);
-    }
-    at += each.size;
-  }
-  return out;
-}
-
-std::string swap_case(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const Character each = character_at(text, at);
-    const std::string_view letter = text.substr(at, each.size);
-    out += is_upper(each.code) ? lower(letter) : upper(letter);
-    at += each.size;
-  }
-  return out;
-}
+bool is_digit(char32_t code) { return has_fact(code, Facts::kDigit); }
+bool is_word_part(char32_t code) { return is_letter(code) || is_numeric(code) || code == '_'; }
 
 std::size_t leading_space(std::string_view text) {
   std::size_t at = 0;

@@ -1,7 +1,5 @@
-// What templates need to know of characters, as Python's str has it.
-//
-// Case is known for ASCII, Latin-1, Greek and Cyrillic letters; letters of other scripts are left
-// as they are. Bytes that are no UTF-8 count as one character each.
+// What templates need to know of characters, as Python's str has it. Bytes that are no UTF-8
+// count as one character each, without case.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +23,20 @@ std::size_t byte_of_character(std::string_view text, std::size_t index);
 void append_character(std::string& out, char32_t code);
 
 bool is_space(char32_t code);
-// Whether repr() shows it as it is; unassigned characters count as printable.
+// Whether repr() shows it as it is.
 bool is_printable(char32_t code);
 bool is_upper(char32_t code);
 bool is_lower(char32_t code);
-// A letter, as far as is known: past Latin-1 every printable character that is no space.
+// As capitals within a title, such as U+01C5: neither of both.
+bool is_title(char32_t code);
 bool is_letter(char32_t code);
-inline bool is_digit(char32_t code) { return code >= '0' && code <= '9'; }
-char32_t to_upper(char32_t code);
-char32_t to_lower(char32_t code);
-std::string upper(std::string_view text);
-std::string lower(std::string_view text);
-std::string swap_case(std::string_view text);
+bool is_numeric(char32_t code);
+bool is_decimal(char32_t code);
+int decimal_value(char32_t code);  // of what is_decimal()
+// Digits of any script, and raised or circled ones.
+bool is_digit(char32_t code);
+// What expressions of Python call \w.
+bool is_word_part(char32_t code);
 
 // The bytes of white space at the beginning and at the end.
 std::size_t leading_space(std::string_view text);

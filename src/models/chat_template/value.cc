@@ -146,6 +146,13 @@ Value make_function(std::string name, std::function<Value(Interpreter&, const Ar
   return std::make_shared<const Callable>(Callable{std::move(name), std::move(call)});
 }
 
+Value make_function(Context& context, std::string name, const Value& held,
+                    std::function<Value(Interpreter&, const Arguments&)> call) {
+  context.charge_bytes(sizeof(Callable) + 64);
+  return std::make_shared<const Callable>(
+      Callable{std::move(name), std::move(call), nesting_around(context, 1, held)});
+}
+
 Value make_method(Context& context, std::string name, const Value& of,
                   Value (*method)(Interpreter&, const Value&, const Arguments&)) {
   context.charge_bytes(sizeof(Callable) + 64);

@@ -112,9 +112,11 @@ struct Callable {
   bool is_macro = false;
 };
 
-// What `namespace()` makes: the one value that templates change.
+// What `namespace()` makes: the one value that templates change. Also what `cycler()` makes, which
+// only its own functions change.
 struct Namespace {
   std::vector<std::pair<std::string, Value>> members;
+  bool is_cycler = false;
 
   Value* find(std::string_view name);
 };
@@ -137,6 +139,9 @@ Value make_text(Context& context, std::string_view text);
 Value make_list(Context& context, Values items, ListKind kind = ListKind::list);
 Value make_dict(Context& context, Dict dict);
 Value make_function(std::string name, std::function<Value(Interpreter&, const Arguments&)> call);
+// The same, of a function that holds the value and may change it.
+Value make_function(Context& context, std::string name, const Value& held,
+                    std::function<Value(Interpreter&, const Arguments&)> call);
 // A function that holds the value it is a method of.
 Value make_method(Context& context, std::string name, const Value& of,
                   Value (*method)(Interpreter&, const Value&, const Arguments&));

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <limits>
 
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
 #include "models/chat_template/text_edits.h"
+#include "models/chat_template/unicode.h"
 #include "models/chat_template/value_text.h"
 
 namespace hearth::models::chat_template {
@@ -19,8 +21,20 @@ Value default_filter(Interpreter& interpreter, const Value& value, const Argumen
   return bound.has(0) ? bound.value(0) : make_text(context, "");
 }
 
+// Without white space at the ends, digits of all scripts as those of ASCII.
 std::string without_spaces(const MarkedText& text) {
-  return std::string(stripped(text, std::nullopt, Side::both).view());
+  const MarkedText inner = stripped(text, std::nullopt, Side::both);
+  std::string plain;
+  for (std::size_t at = 0; at < inner.size();) {
+    const Character each = character_at(inner.view(), at);
+    if (each.size > 1 && is_decimal(each.code)) {
+      plain += static_cast<char>('0' + decimal_value(each.code));
+    } else {
+      plain += inner.view().substr(at, each.size);
+    }
+    at += each.size;
+  }
+  return plain;
 }
 
 // Digits with underscores between them, as int() and float() read them; empty for what is none.
@@ -51,18 +65,26 @@ std::optional<double> read_float(const MarkedText& given) {
   return value;
 }
 
-std::optional<std::int64_t> truncated(double value) {
-  if (!(std::abs(value) < 9.2e18)) return std::nullopt;
-  return static_cast<std::int64_t>(value);
+// int(); nothing for what is no number. Those of more than 64 bits, which Python has, are Errors.
+std::optional<std::int64_t> truncated(Context& context, double value) {
+  if (std::isnan(value)) return std::nullopt;
+  if (std::abs(value) < 0x1p63) return static_cast<std::int64_t>(value);
+  context.fail("int: a number of more than 64 bits; got " + number_text(value));
 }
 
-std::optional<std::int64_t> read_integer(const MarkedText& given, int base) {
+std::optional<std::int64_t> read_integer(Context& context, const MarkedText& given, int base) {
   std::string text = plain_number(without_spaces(given));
   const bool is_negative = text.starts_with("-");
   if (is_negative) text.erase(0, 1);
   const auto skip = [&](const char* low, const char* high) {
     if (text.starts_with(low) || text.starts_with(high)) text.erase(0, 2);
   };
+  if (base == 0) {
+    const auto begins = [&](char letter) {
+      return text.size() > 1 && text[0] == '0' && (text[1] | 32) == letter;
+    };
+    base = begins('x') ? 16 : begins('o') ? 8 : begins('b') ? 2 : 10;
+  }
   if (base == 16) skip("0x", "0X");
   if (base == 8) skip("0o", "0O");
   if (base == 2) skip("0b", "0B");
@@ -72,21 +94,24 @@ std::optional<std::int64_t> read_integer(const MarkedText& given, int base) {
       read.ptr == text.data() + text.size()) {
     return is_negative ? -value : value;
   }
-  if (const auto number = read_float(given)) return truncated(*number);
-  return std::nullopt;
+  const auto number = read_float(given);
+  return number && !std::isinf(*number) ? truncated(context, *number) : std::nullopt;
 }
 
 Value int_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "int", arguments, {"default", "base"});
   const std::int64_t base = bound.integer(1, 10);
-  if (base < 2 || base > 36)
-    context.fail("int: base out of range; got " + std::to_string(base) + ", expected 2 to 36");
+  if (base != 0 && (base < 2 || base > 36)) {
+    context.fail("int: base out of range; got " + std::to_string(base) +
+                 ", expected 2 to 36, or 0 for that of the prefix");
+  }
   std::optional<std::int64_t> number;
   if (value.is_undefined()) context.fail("int: a value is undefined");
   if (value.is_integer()) number = value.integer();
-  if (const double* given = value.floating()) number = truncated(*given);
-  if (const MarkedText* text = value.text()) number = read_integer(*text, static_cast<int>(base));
+  if (const double* given = value.floating()) number = truncated(context, *given);
+  if (const MarkedText* text = value.text())
+    number = read_integer(context, *text, static_cast<int>(base));
   if (number) return *number;
   return bound.has(0) ? bound.value(0) : Value(std::int64_t{0});
 }
@@ -117,6 +142,17 @@ double rounded(double value, std::int64_t precision) {
   return out;
 }
 
+// To the nearest multiple of 10^places, 1 to 18, of two the even one.
+std::int64_t rounded_to_tens(std::int64_t value, std::int64_t places) {
+  std::int64_t unit = 1;
+  for (std::int64_t i = 0; i < places; ++i) unit *= 10;
+  const std::int64_t rest = value % unit, half = unit / 2;
+  std::int64_t steps = value / unit;
+  if (rest > half || (rest == half && rest > 0 && steps % 2 != 0)) ++steps;
+  if (rest < -half || (rest == -half && rest < 0 && steps % 2 != 0)) --steps;
+  return steps * unit;
+}
+
 Value round_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "round", arguments, {"precision", "method"});
@@ -126,7 +162,10 @@ Value round_filter(Interpreter& interpreter, const Value& value, const Arguments
   const std::int64_t precision = bound.integer(0, 0);
   const MarkedText method = bound.text(1, "common");
   if (method.view() == "common") {
-    if (value.is_integer() && precision >= 0) return value.integer();
+    if (value.is_integer()) {
+      if (precision >= 0) return value.integer();
+      return precision < -18 ? std::int64_t{0} : rounded_to_tens(value.integer(), -precision);
+    }
     return rounded(value.number(), precision);
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));

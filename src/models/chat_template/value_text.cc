@@ -148,7 +148,9 @@ void append_represented(Context& context, MarkedText& out, const Value& value) {
   if (value.is_integer()) return out.append(std::to_string(value.integer()), false);
   if (const double* number = value.floating()) return out.append(float_text(*number), false);
   if (const MarkedText* text = value.text()) {
+    if (text->is_markup) out.append("Markup(", false);
     append_quoted(out, *text);
+    if (text->is_markup) out.append(")", false);
     return charge_growth(context, out, before);
   }
   if (const List* list = value.list()) return append_list(context, out, *list);
@@ -165,6 +167,7 @@ void append_represented(Context& context, MarkedText& out, const Value& value) {
     return out.append("}", false);
   }
   if (const Namespace* space = value.name_space()) {
+    if (space->is_cycler) return out.append("<Cycler>", false);
     out.append("<Namespace {", false);
     bool is_first = true;
     for (const auto& [name, member] : space->members) {

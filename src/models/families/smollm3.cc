@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/families/window_layers.h"
@@ -33,8 +34,7 @@ void add_smollm3_keys(const JsonObject& config, const JsonObject&, GgufMetadata&
                 "config.json: no such layers without positions; got no_rope_layer_interval " +
                     std::to_string(interval) + " and no_rope_layers " +
                     (own == nullptr ? "null" : hearth::quoted(json_text(*own))) +
-                    ", expected at least 1 and a number for each of " + std::to_string(layers) +
-                    " layers");
+                    ", expected at least 1 and a number for each of " + counted(layers, "layer"));
   }
   std::vector<bool> turning;
   for (std::int64_t i = 0; i < layers; ++i) {

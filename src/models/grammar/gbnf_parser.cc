@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "models/tokenizer/unicode.h"
 
@@ -27,7 +28,7 @@ class GbnfParser {
 
   Syntax parse(std::string_view root) {
     if (text_.size() > kMaxText) {
-      fail("text too long; got " + std::to_string(text_.size()) + " bytes, expected at most " +
+      fail("text too long; got " + counted(text_.size(), "byte") + ", expected at most " +
            std::to_string(kMaxText));
     }
     for (skip(true); at_ < text_.size(); skip(true)) rule();
@@ -39,7 +40,7 @@ class GbnfParser {
     }
     const auto found = by_name_.find(std::string(root));
     if (found == by_name_.end()) {
-      fail("no first rule; got " + std::to_string(syntax_.rules.size()) + " rules, expected `" +
+      fail("no first rule; got " + counted(syntax_.rules.size(), "rule") + ", expected `" +
            std::string(root) + "`");
     }
     syntax_.root = found->second;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.h"
 #include "models/grammar/finite_texts.h"
 #include "models/grammar/json_schema.h"
 
@@ -43,8 +44,8 @@ Grammar Grammar::from_schema_text(const std::string& schema) {
   const std::optional<JsonValue> value = parse_json(schema);
   if (!value) {
     throw Error(ErrorCode::invalid_argument, "json_schema: no JSON; got " +
-                                                 std::to_string(schema.size()) +
-                                                 " bytes that do not parse, expected a schema");
+                                                 counted(schema.size(), "byte") +
+                                                 " that do not parse, expected a schema");
   }
   return from_schema(*value);
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <set>
 
+#include "core/counted.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/syntax.h"
 #include "models/tokenizer/unicode.h"
@@ -89,8 +90,8 @@ class PatternReader {
 
   std::string read() {
     if (text_.size() > kMaxPattern) {
-      fail_unsupported("pattern too long; got " + std::to_string(text_.size()) +
-                       " bytes, expected at most " + std::to_string(kMaxPattern));
+      fail_unsupported("pattern too long; got " + counted(text_.size(), "byte") +
+                       ", expected at most " + std::to_string(kMaxPattern));
     }
     std::string out = alternatives(0);
     if (at_ < text_.size()) fail("unmatched `)`");

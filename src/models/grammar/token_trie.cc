@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.h"
+
 namespace hearth::models::grammar {
 namespace {
 
@@ -51,8 +53,8 @@ TokenTrie::TokenTrie(const std::vector<std::string>& bytes, std::vector<std::int
   std::size_t total = 0;
   for (const std::string& text : bytes) total += text.size();
   if (total > kMaxPool || bytes.size() > 0x7fffffff) {
-    fail("vocabulary too large; got " + std::to_string(bytes.size()) + " tokens of " +
-         std::to_string(total) + " bytes, expected less than 4 GiB");
+    fail("vocabulary too large; got " + counted(bytes.size(), "token") + " of " +
+         counted(total, "byte") + ", expected less than 4 GiB");
   }
   std::sort(ends_.begin(), ends_.end());
   for (const std::int32_t end : ends_) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/packed/turbo.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
@@ -78,8 +79,8 @@ std::string why_unfit(CacheType type, std::int64_t columns) {
     return "no such codes; got " + std::to_string(type.bits) + " bits, expected 2, 3 or 4";
   }
   if (type.is_coded() && columns % kTurboBlock != 0) {
-    return "heads are no whole blocks; got " + std::to_string(columns) + " columns as " +
-           name(type) + ", expected a multiple of 32";
+    return "heads are no whole blocks; got " + counted(columns, "column") + " as " + name(type) +
+           ", expected a multiple of 32";
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/sequences.h"
@@ -26,14 +27,14 @@ TokenWindows windows_of(std::span<const std::int32_t> tokens, std::int64_t conte
                         std::int64_t most, std::int32_t bos) {
   if (context < kLeastContext) {
     throw Error(ErrorCode::invalid_argument,
-                "perplexity: windows are too short; got " + std::to_string(context) +
-                    " tokens, expected at least " + std::to_string(kLeastContext));
+                "perplexity: windows are too short; got " + counted(context, "token") +
+                    ", expected at least " + std::to_string(kLeastContext));
   }
   const auto length = static_cast<std::int64_t>(tokens.size());
   if (length < context) {
-    throw Error(ErrorCode::invalid_argument,
-                "perplexity: a text shorter than a window; got " + std::to_string(length) +
-                    " tokens, expected at least " + std::to_string(context));
+    throw Error(ErrorCode::invalid_argument, "perplexity: a text shorter than a window; got " +
+                                                 counted(length, "token") + ", expected at least " +
+                                                 std::to_string(context));
   }
   std::int64_t count = length / context;
   if (most > 0) count = std::min(count, most);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/counted.h"
 #include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
@@ -35,9 +36,9 @@ RopeScaling read_scaling(const Keys& keys, std::int64_t context) {
   } else if (type == "linear" || (type.empty() && scaling.factor != 1)) {
     scaling.kind = RopeScalingKind::linear;
   } else if (!type.empty() && type != "none" && type != "longrope") {
-    throw Error(ErrorCode::unsupported, keys.full("rope.scaling.type") +
-                                            ": unknown scaling of positions; got " + quoted(type) +
-                                            ", expected none, linear, yarn or longrope");
+    throw Error(ErrorCode::unsupported,
+                keys.full("rope.scaling.type") + ": unknown scaling of positions; got " +
+                    hearth::quoted(type) + ", expected none, linear, yarn or longrope");
   }
   return scaling;
 }
@@ -82,8 +83,8 @@ void read_heads(const Keys& keys, std::int64_t dim, std::int64_t layer,
   if (attention.heads % attention.kv_heads != 0) {
     throw Error(ErrorCode::invalid_argument,
                 keys.full("attention.head_count_kv") + ": heads are no multiple; got " +
-                    std::to_string(attention.kv_heads) + " for " + std::to_string(attention.heads) +
-                    " heads, expected a divisor");
+                    std::to_string(attention.kv_heads) + " for " +
+                    counted(attention.heads, "head") + ", expected a divisor");
   }
   attention.key_dim = keys.size_of("attention.key_length", layer, dim / attention.heads);
   attention.value_dim = keys.size_of("attention.value_length", layer, dim / attention.heads);
@@ -115,8 +116,8 @@ std::int64_t layer_to_share(const Keys& keys, const LanguageConfig& config, std:
   }
   throw Error(ErrorCode::invalid_argument,
               keys.full("attention.shared_kv_layers") + ": no layer to share with; got " +
-                  std::to_string(config.layers.size() - static_cast<std::size_t>(count)) +
-                  " layers that share, expected fewer");
+                  counted(config.layers.size() - static_cast<std::size_t>(count), "layer") +
+                  " that share, expected fewer");
 }
 
 }  // namespace

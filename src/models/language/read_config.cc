@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/counted.h"
 #include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
@@ -50,8 +51,8 @@ ExpertsConfig read_experts(const Keys& keys, const Family& family, std::int64_t 
       experts.groups_used > experts.groups) {
     fail_config(ErrorCode::invalid_argument, keys.full("expert_group_count"),
                 "experts make no such groups; got " + std::to_string(experts.groups_used) + " of " +
-                    std::to_string(experts.groups) + " for " + std::to_string(experts.count) +
-                    " experts, expected a divisor and at most as many");
+                    std::to_string(experts.groups) + " for " + counted(experts.count, "expert") +
+                    ", expected a divisor and at most as many");
   }
   experts.is_normalised = keys.flag("expert_weights_norm", family.is_normalised);
   experts.scale = keys.number("expert_weights_scale", 1);
@@ -106,7 +107,8 @@ const Family& family_of(const GgufMetadata& metadata) {
     known += (known.empty() ? "" : ", ") + std::string(each.architecture);
   }
   throw Error(ErrorCode::unsupported, "general.architecture: unknown family of models; got " +
-                                          quoted(architecture) + ", expected one of " + known);
+                                          hearth::quoted(architecture) + ", expected one of " +
+                                          known);
 }
 
 LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 
 namespace hearth::models {
@@ -30,7 +31,7 @@ ScanConfig read_scan(const Keys& keys) {
       scan.heads % scan.groups != 0) {
     throw Error(ErrorCode::invalid_argument,
                 keys.full("ssm.inner_size") + ": no such heads; got " + std::to_string(inner) +
-                    " for " + std::to_string(scan.heads) + " heads, expected a multiple");
+                    " for " + counted(scan.heads, "head") + ", expected a multiple");
   }
   scan.head_dim = inner / scan.heads;
   scan.least_step = keys.number("ssm.time_step_min", scan.least_step);

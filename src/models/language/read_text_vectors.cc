@@ -44,8 +44,8 @@ Pooling pooling_by_name(std::string_view name, const std::string& key) {
     if (kPoolingNames[i] == name) return static_cast<Pooling>(i);
     known += (known.empty() ? "" : ", ") + std::string(kPoolingNames[i]);
   }
-  throw Error(ErrorCode::unsupported,
-              key + ": unknown pooling; got " + quoted(name) + ", expected one of " + known);
+  throw Error(ErrorCode::unsupported, key + ": unknown pooling; got " + hearth::quoted(name) +
+                                          ", expected one of " + known);
 }
 
 TextVectorConfig read_text_vectors(const Keys& keys, const Family& family) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/batch_builder.h"
@@ -229,8 +230,8 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
     const auto count = static_cast<std::int64_t>(each.tokens.size());
     if (count == 0 || each.outputs < 0 || each.outputs > count) {
       throw Error(ErrorCode::invalid_argument,
-                  "model: no such rows; got " + std::to_string(each.outputs) + " scores of " +
-                      std::to_string(count) + " tokens, expected at least one token");
+                  "model: no such rows; got " + counted(each.outputs, "score") + " of " +
+                      counted(count, "token") + ", expected at least one token");
     }
     require_tokens("model", each.tokens, model_.vocabulary());
     if (!model_.position_embedding.defined()) continue;
@@ -238,8 +239,8 @@ void Sequences::check(std::span<const SequenceRows> rows) const {
     const std::int64_t most = model_.position_embedding.shape(0);
     if (length > most) {
       throw Error(ErrorCode::invalid_argument,
-                  "model: a text longer than its learned positions; got " + std::to_string(length) +
-                      " tokens, expected at most " + std::to_string(most));
+                  "model: a text longer than its learned positions; got " +
+                      counted(length, "token") + ", expected at most " + std::to_string(most));
     }
   }
 }
@@ -323,9 +324,8 @@ void Sequences::reserve(std::span<const SequenceRows> rows) {
   const auto require = [&](std::int64_t count, std::int64_t most, const char* of) {
     if (count <= most) return;
     throw Error(ErrorCode::out_of_memory, "model: caches are full; got " + std::to_string(count) +
-                                              " more pages of " + std::to_string(page_size()) +
-                                              " rows" + of + ", expected at most " +
-                                              std::to_string(most));
+                                              " more pages of " + counted(page_size(), "row") + of +
+                                              ", expected at most " + std::to_string(most));
   };
   require(wanted.pages, free_now.pages, "");
   require(wanted.window_pages, free_now.window_pages, " of layers with windows");

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/read_text_vectors.h"
@@ -134,8 +135,8 @@ void require_vector_text(const LanguageModel& model, std::span<const std::int32_
   if (text.empty()) fail_text("a text without tokens; got none, expected at least one");
   const std::int64_t longest = longest_vector_text(model);
   if (std::ssize(text) > longest) {
-    fail_text("a text longer than the context; got " + std::to_string(text.size()) +
-              " tokens, expected at most " + std::to_string(longest));
+    fail_text("a text longer than the context; got " + counted(text.size(), "token") +
+              ", expected at most " + std::to_string(longest));
   }
   require_tokens("embed", text, model.vocabulary());
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
@@ -21,8 +22,8 @@ void require_texts(const LanguageModel& model, const Array& tokens) {
   }
   if (tokens.shape(1) > model.config.context) {
     throw Error(ErrorCode::invalid_argument,
-                "model: texts longer than the context; got " + std::to_string(tokens.shape(1)) +
-                    " tokens, expected at most " + std::to_string(model.config.context));
+                "model: texts longer than the context; got " + counted(tokens.shape(1), "token") +
+                    ", expected at most " + std::to_string(model.config.context));
   }
 }
 

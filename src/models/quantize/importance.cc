@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "core/counted.h"
 #include "core/quoted.h"
 #include "io/file.h"
 #include "io/gguf.h"
@@ -35,8 +36,8 @@ Importance of_gguf(const std::string& path) {
         rows != nullptr ? floats_of(*rows, path) : std::span<const float>();
     if (counts.empty() || sums.size() % counts.size() != 0) {
       throw Error(ErrorCode::corrupt_file, "importance: " + path + ": " + view.name + " has " +
-                                               std::to_string(sums.size()) + " sums of " +
-                                               std::to_string(counts.size()) + " counts");
+                                               counted(sums.size(), "sum") + " of " +
+                                               counted(counts.size(), "count"));
     }
     std::vector<float>& mean = means[matrix];
     mean.assign(sums.begin(), sums.end());
@@ -67,7 +68,7 @@ class NumberReader {
   std::span<const std::byte> take(std::size_t bytes, const char* what) {
     if (bytes > bytes_.size() - at_) {
       errors_.corrupt(at_, std::string("ends within ") + what + "; got " +
-                               std::to_string(bytes_.size() - at_) + " bytes, expected " +
+                               counted(bytes_.size() - at_, "byte") + ", expected " +
                                std::to_string(bytes));
     }
     at_ += bytes;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/quoted.h"
 #include "hearth/ops.h"
 #include "hearth/quantization.h"
@@ -30,9 +31,9 @@ Array weights_of(const NamedArray& tensor, const std::vector<float>& mean) {
   if (count == in) return Array::from_data(mean, {in}, Device::cpu());
   const std::int64_t experts = shape.rank() == 3 ? shape[0] : 1;
   if (shape.rank() != 3 || count != experts * in) {
-    throw Error(ErrorCode::invalid_argument,
-                "quantize: importance does not fit " + tensor.name + "; got " +
-                    std::to_string(count) + " values, expected " + std::to_string(experts * in));
+    throw Error(ErrorCode::invalid_argument, "quantize: importance does not fit " + tensor.name +
+                                                 "; got " + counted(count, "value") +
+                                                 ", expected " + std::to_string(experts * in));
   }
   const Array each = Array::from_data(mean, {experts, 1, in}, Device::cpu());
   return contiguous(expand(each, shape));

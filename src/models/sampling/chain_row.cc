@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/philox.h"
+#include "models/sampling/adaptive_p.h"
 #include "models/sampling/candidate_spread.h"
 #include "models/sampling/mirostat.h"
 
@@ -51,6 +52,8 @@ bool set_step(const SamplingOptions& options, SamplingStep step, const PhiloxBlo
     case SamplingStep::penalties:
     case SamplingStep::dry:
       return false;  // they change scores: score_edits.h
+    case SamplingStep::adaptive_p:
+      return false;  // comes behind all others
     case SamplingStep::top_n_sigma:
       row->sigmas = static_cast<float>(options.top_n_sigma);
       return options.top_n_sigma > 0;
@@ -61,7 +64,8 @@ bool set_step(const SamplingOptions& options, SamplingStep step, const PhiloxBlo
       row->typical_p = share_word(options.typical_p);
       return options.typical_p < 1;
     case SamplingStep::top_p:
-      row->top_p = share_word(options.top_p);
+      // At least one is left where the share is 0.
+      row->top_p = std::max(share_word(options.top_p), std::uint64_t{1});
       return options.top_p < 1;
     case SamplingStep::min_p:
       if (options.min_p > 0) row->min_p = with_places(-std::log(options.min_p), kGapBits);
@@ -101,6 +105,9 @@ ChainRow chain_row(const SamplingState& state, std::uint64_t refused) {
     const bool drops = step != SamplingStep::temperature;
     if (drops && row.mirostat != Mirostat::off) continue;
     if (set_step(options, step, words, &row)) row.steps.push_back(step);
+  }
+  if (state.aims_at_probability()) {
+    row.adaptive_target = with_places(state.aimed_probability(), kGapBits);
   }
   return row;
 }

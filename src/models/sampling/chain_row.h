@@ -30,7 +30,8 @@ struct ChainRow {
   std::int64_t temperature_range = -1;
   std::int64_t temperature_exponent = 0;
   Mirostat mirostat = Mirostat::off;
-  std::int64_t mu = 0;  // mirostat.h
+  std::int64_t mu = 0;                // mirostat.h
+  std::int64_t adaptive_target = -1;  // adaptive_p.h
 
   std::vector<SamplingStep> steps;  // that change something, in order
 

@@ -52,9 +52,8 @@ void check_rows(const Array& logits, std::span<SamplingState* const> states,
 }
 
 void read_surprise(const DrawnArrays& arrays, std::span<SamplingState* const> states) {
-  if (std::none_of(states.begin(), states.end(), [](const SamplingState* state) {
-        return state->options().mirostat != Mirostat::off;
-      })) {
+  if (std::none_of(states.begin(), states.end(),
+                   [](const SamplingState* state) { return state->learns_from_draws(); })) {
     return;
   }
   const auto weights = arrays.weights.to_vector<std::int64_t>();

@@ -41,7 +41,12 @@ class SamplingKeys {
     const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->storage());
     if (text == nullptr || text->empty()) return std::nullopt;
     try {
-      return sampling_steps_from(*text);
+      std::vector<SamplingStep> steps = sampling_steps_from(*text);
+      // No file has options of this step, so that leaving it out says nothing of it.
+      if (std::find(steps.begin(), steps.end(), SamplingStep::adaptive_p) == steps.end()) {
+        steps.push_back(SamplingStep::adaptive_p);
+      }
+      return steps;
     } catch (const Error&) {
       return std::nullopt;
     }

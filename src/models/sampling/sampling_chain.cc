@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hearth/ops.h"
+#include "models/sampling/adaptive_p.h"
 #include "models/sampling/candidate_spread.h"
 #include "models/sampling/candidates.h"
 #include "models/sampling/chain_rows.h"
@@ -45,7 +46,7 @@ std::int64_t enough_candidates(const ChainRows& rows, std::int64_t vocabulary) {
 
 bool few_may_do(const ChainRows& rows, std::int64_t vocabulary) {
   return vocabulary >= 8 * kFew && !rows.any([](const ChainRow& row) {
-    return row.mirostat != Mirostat::off ||
+    return row.mirostat != Mirostat::off || row.adaptive_target >= 0 ||
            std::any_of(row.steps.begin(), row.steps.end(), [&](SamplingStep step) {
              return step != SamplingStep::top_k && step != SamplingStep::top_p &&
                     !takes_likeliest(step, row);
@@ -72,6 +73,7 @@ class Chain {
 
   void apply(SamplingStep step);
   void apply_mirostat();
+  void apply_adaptive_p();
   ChainDraw draw() const;
 
  private:
@@ -88,6 +90,7 @@ class Chain {
   const ChainRows& rows_;
   std::int64_t vocabulary_;
   Candidates candidates_;
+  Array plain_weights_;  // before adaptive_p; undefined without it
   // Gaps of all tokens, where the candidates are fewer and the others are still needed; steps that
   // cut by rank or weight are not done to them.
   Array all_;
@@ -169,6 +172,8 @@ void Chain::apply(SamplingStep step) {
     case SamplingStep::penalties:
     case SamplingStep::dry:
       return;  // of scores: score_edits.h
+    case SamplingStep::adaptive_p:
+      return;  // behind all others
   }
 }
 
@@ -189,6 +194,13 @@ void Chain::apply_mirostat() {
   }
 }
 
+void Chain::apply_adaptive_p() {
+  if (!rows_.any([](const ChainRow& row) { return row.adaptive_target >= 0; })) return;
+  plain_weights_ = candidate_weights(candidates_);
+  candidates_ =
+      favour_probability(candidates_, plain_weights_, rows_.column(&ChainRow::adaptive_target));
+}
+
 ChainDraw Chain::draw() const {
   const Array weights = candidate_weights(candidates_);
   const Array sums = cumsum(weights, 1);
@@ -200,8 +212,10 @@ ChainDraw Chain::draw() const {
   const Array place = clamp_max(before, count - 1);
   const Array token = gather(candidates_.tokens, place, 1);
   const auto flat = [&](const Array& x) { return reshape(x, {rows}); };
+  const bool is_plain = !plain_weights_.defined();
   ChainDraw result{{flat(where(equal(total, std::int64_t{0}), std::int64_t{-1}, token)),
-                    flat(gather(weights, place, 1)), flat(total)},
+                    flat(gather(is_plain ? weights : plain_weights_, place, 1)),
+                    flat(is_plain ? total : sum(plain_weights_, {1}, true))},
                    {}};
   if (is_few_) {
     const Array is_beyond = logical_or(greater_equal(before, count), rows_.flags(has_cut));
@@ -217,6 +231,7 @@ ChainDraw draw_in_order(const Array& scores, ChainGroup group, Candidacy candida
     if (rows.any_has(step)) chain.apply(step);
   }
   chain.apply_mirostat();
+  chain.apply_adaptive_p();
   return chain.draw();
 }
 

@@ -21,12 +21,12 @@ constexpr SamplingField kFields[] = {
      0, kMostExponent, true, "Exponent of --dynatemp-range"},
     {"top_k", "--top-k", "top_k", &Fields::top_k, -1, kMostTokens, false,
      "Of the k likeliest only; 0 or -1: of all"},
-    {"top_p", "--top-p", "top_p", &Fields::top_p, 0, 1, true,
-     "Of the likeliest that have this probability together; 1: off"},
+    {"top_p", "--top-p", "top_p", &Fields::top_p, 0, 1, false,
+     "Of the likeliest that have this probability together; 0: of one; 1: off"},
     {"min_p", "--min-p", "min_p", &Fields::min_p, 0, 1, false,
      "Of those at least this times as likely as the likeliest; 0: off"},
-    {"typical_p", "--typical-p,--typical", "typical_p", &Fields::typical_p, 0, 1, true,
-     "Of those of nearly the expected surprise, of this probability together; 1: off"},
+    {"typical_p", "--typical-p,--typical", "typical_p", &Fields::typical_p, 0, 1, false,
+     "Of those of nearly the expected surprise, of this probability together; 0: of one; 1: off"},
     {"top_n_sigma", "--top-n-sigma", "top_n_sigma", &Fields::top_n_sigma, 0, kMost, false,
      "Of scores within n standard deviations of the highest; 0: off"},
     {"xtc_probability", "--xtc-probability", "xtc_probability", &Fields::xtc_probability, 0, 1,
@@ -55,6 +55,10 @@ constexpr SamplingField kFields[] = {
      1000, false, "Bits of surprise that --mirostat aims at"},
     {"mirostat_eta", "--mirostat-eta,--mirostat-lr", "mirostat_eta", &Fields::mirostat_eta, 0, 1000,
      false, "How fast --mirostat learns"},
+    {"adaptive_target", "--adaptive-target", "adaptive_target", &Fields::adaptive_target, -1, 1,
+     false, "Probability that tokens come to on average, of what other steps leave; below 0: off"},
+    {"adaptive_decay", "--adaptive-decay", "adaptive_decay", &Fields::adaptive_decay, 0, 0.99,
+     false, "How much of their average stays with each token of --adaptive-target"},
 };
 
 }  // namespace

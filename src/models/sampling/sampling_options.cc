@@ -29,7 +29,7 @@ void check_order(const std::vector<SamplingStep>& steps) {
         refuse("steps", std::string(name(step)) + " behind others",
                "penalties and dry before all others");
       }
-    } else {
+    } else if (step != SamplingStep::adaptive_p) {
       has_dropped = true;
     }
   }

@@ -1,6 +1,7 @@
 #include "models/sampling/sampling_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <string>
@@ -24,7 +25,11 @@ std::span<const std::int32_t> last_of(std::span<const std::int32_t> tokens, std:
 }  // namespace
 
 SamplingState::SamplingState(SamplingOptions options, std::int64_t vocabulary)
-    : vocabulary_(vocabulary), mu_(2 * options.mirostat_tau) {
+    : vocabulary_(vocabulary),
+      aims_at_probability_(options.adaptive_target >= 0 && options.mirostat == Mirostat::off &&
+                           has_step(options, SamplingStep::adaptive_p)),
+      mu_(2 * options.mirostat_tau),
+      average_(options.adaptive_target) {
   check_sampling_options(options, vocabulary);
   DryBreakers breakers(options.dry_breakers);
   fixed_ = std::make_shared<const Fixed>(Fixed{std::move(options), std::move(breakers)});
@@ -38,12 +43,22 @@ void SamplingState::accept_prompt(std::span<const std::int32_t> tokens) {
 bool SamplingState::accept(std::int32_t token) {
   require_tokens("sampling", {&token, 1}, vocabulary_);
   if (grammar_ && !grammar_->accept(token)) return false;
-  accepted_.push_back({mu_, grammar_.has_value()});
+  accepted_.push_back({mu_, average_, grammar_.has_value()});
   tokens_.push_back(token);
-  if (options().mirostat != Mirostat::off) {
-    mu_ -= options().mirostat_eta * (surprise_ - options().mirostat_tau);
+  if (surprise_) {
+    if (aims_at_probability_) {
+      const double decay = options().adaptive_decay;
+      average_ = (1 - decay) * std::exp2(-*surprise_) + decay * average_;
+    } else {
+      mu_ -= options().mirostat_eta * (*surprise_ - options().mirostat_tau);
+    }
+    surprise_.reset();
   }
   return true;
+}
+
+double SamplingState::aimed_probability() const noexcept {
+  return std::clamp(2 * options().adaptive_target - average_, 0.0, 1.0);
 }
 
 void SamplingState::rollback(std::size_t count) {
@@ -56,10 +71,12 @@ void SamplingState::rollback(std::size_t count) {
   std::size_t moves = 0;
   for (std::size_t i = 0; i < count; ++i) {
     mu_ = accepted_.back().mu;
+    average_ = accepted_.back().average;
     if (accepted_.back().moved_grammar) ++moves;
     accepted_.drop(1);
     tokens_.drop(1);
   }
+  if (count > 0) surprise_.reset();
   if (moves > 0) grammar_->rollback(moves);
 }
 

@@ -58,8 +58,16 @@ class SamplingState {
 
   // Bits of surprise at which mirostat aims now.
   double mirostat_mu() const noexcept { return mu_; }
-  // How much the token that was drawn surprises, among those it was drawn from: mirostat learns it
-  // when the token is accepted. draw_tokens() calls this.
+  // Whether draws are adaptive, and the probability in [0, 1] at which they aim now.
+  bool aims_at_probability() const noexcept { return aims_at_probability_; }
+  double aimed_probability() const noexcept;
+  // Whether the next draw depends on how likely the last token was.
+  bool learns_from_draws() const noexcept {
+    return options().mirostat != Mirostat::off || aims_at_probability_;
+  }
+  // How much the token that was drawn surprises, among those it was drawn from and, where draws are
+  // adaptive, before their weights were: it is learnt when the token is accepted. draw_tokens()
+  // calls this; a token that was not drawn teaches nothing.
   void set_surprise(double bits) noexcept { surprise_ = bits; }
 
   // What biases, penalties and DRY change now, each token once, in ascending order.
@@ -76,6 +84,7 @@ class SamplingState {
   };
   struct Accepted {
     double mu;           // before it
+    double average;      // likewise
     bool moved_grammar;  // the grammar has to step back, too
   };
 
@@ -84,8 +93,10 @@ class SamplingState {
   SharedSequence<std::int32_t> tokens_;
   SharedSequence<Accepted> accepted_;
   std::optional<grammar::GrammarMatcher> grammar_;
+  bool aims_at_probability_;
   double mu_;
-  double surprise_ = 0;
+  double average_;  // of the probabilities of drawn tokens, the later the more they count
+  std::optional<double> surprise_;
 };
 
 }  // namespace hearth::models

@@ -8,9 +8,9 @@ namespace hearth {
 inline namespace v0 {
 namespace {
 
-constexpr std::array<std::string_view, 9> kStepNames = {"penalties", "dry",       "top_n_sigma",
-                                                        "top_k",     "typical_p", "top_p",
-                                                        "min_p",     "xtc",       "temperature"};
+constexpr std::array<std::string_view, 10> kStepNames = {
+    "penalties", "dry",   "top_n_sigma", "top_k",       "typical_p",
+    "top_p",     "min_p", "xtc",         "temperature", "adaptive_p"};
 
 }  // namespace
 
@@ -20,7 +20,8 @@ std::string_view name(SamplingStep step) noexcept {
 
 std::vector<SamplingStep> default_sampling_steps() {
   using enum SamplingStep;
-  return {penalties, dry, top_n_sigma, top_k, typical_p, top_p, min_p, xtc, temperature};
+  return {penalties, dry,   top_n_sigma, top_k,       typical_p,
+          top_p,     min_p, xtc,         temperature, adaptive_p};
 }
 
 std::vector<SamplingStep> sampling_steps_from(std::string_view names) {

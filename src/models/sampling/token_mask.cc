@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "core/counted.h"
 #include "hearth/ops.h"
 
 namespace hearth::models {
@@ -31,7 +32,7 @@ Array token_mask_bits(std::span<const std::shared_ptr<const std::vector<std::uin
     }
     if (static_cast<std::int64_t>(masks[i]->size()) != words) {
       throw Error(ErrorCode::shape, "token_mask_bits: mask of another vocabulary; got " +
-                                        std::to_string(masks[i]->size()) + " words of sequence " +
+                                        counted(masks[i]->size(), "word") + " of sequence " +
                                         std::to_string(i) + ", expected " + std::to_string(words));
     }
     bits.insert(bits.end(), masks[i]->begin(), masks[i]->end());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/ops/recurrent.h"
 #include "models/language/windows.h"
@@ -108,10 +109,9 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
   const std::int64_t of_both = sizes.of_page + sizes.of_window_page;
   if (for_pages < of_both) {
     throw Error(ErrorCode::invalid_argument,
-                "scheduler: memory too small; got " + std::to_string(options.memory) +
-                    " bytes, expected at least " +
-                    std::to_string(options.memory - for_pages + of_both) + " for " +
-                    std::to_string(options.most_running) + " texts");
+                "scheduler: memory too small; got " + counted(options.memory, "byte") +
+                    ", expected at least " + std::to_string(options.memory - for_pages + of_both) +
+                    " for " + counted(options.most_running, "text"));
   }
   share_out(for_pages, sizes, options, cache);
   return cache;

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "models/language/read_config.h"
 #include "models/serving/cache_plan.h"
@@ -93,6 +94,7 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
   require_plan_options(options);
   const LanguageConfig config = read_config(files.contents.metadata, files.kind);
   MemoryPlan plan;
+  plan.trained_context = config.context;
   plan.context = options.context == 0 ? config.context : options.context;
   plan.sequences = options.sequences;
   for (const NamedArray& each : files.contents.arrays) {
@@ -105,10 +107,9 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
   const double columns = static_cast<double>(widest_columns(config)) +
                          static_cast<double>(vocabulary_of(files.contents.arrays));
   if (most_bytes(config, rows, sequences) + 16 * rows * columns > 0x1p62) {
-    throw Error(ErrorCode::invalid_argument, "memory plan: more than any memory; got " +
-                                                 std::to_string(options.sequences) +
-                                                 " sequences of " + std::to_string(plan.context) +
-                                                 " tokens, expected less than 2^62 bytes");
+    throw Error(ErrorCode::invalid_argument,
+                "memory plan: more than any memory; got " + counted(options.sequences, "sequence") +
+                    " of " + counted(plan.context, "token") + ", expected less than 2^62 bytes");
   }
   const std::int64_t rows_of_step =
       config.is_causal ? std::min(options.prompt_rows, plan.context) + options.sequences

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "models/token_range.h"
 
@@ -20,7 +21,7 @@ GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
   if (length == 0) fail_request("an empty prompt; got no tokens, expected at least one");
   const std::int64_t most = request.most_tokens == 0 ? longest : longest - 1;
   if (length > most) {
-    fail_request("a prompt too long; got " + std::to_string(length) + " tokens, expected 1 to " +
+    fail_request("a prompt too long; got " + counted(length, "token") + ", expected 1 to " +
                  std::to_string(most));
   }
   if (request.most_tokens < 0) {
@@ -98,8 +99,8 @@ std::int64_t RunningText::tokens_left() const noexcept {
 void RunningText::set_guess(const std::vector<std::int32_t>& guess) {
   guess_.clear();
   ahead_.clear();
-  // Mirostat learns from each draw before the next.
-  if (request_.sampling.mirostat != Mirostat::off) return;
+  // What learns from each draw learns before the next.
+  if (sampling_.learns_from_draws()) return;
   for (const std::int32_t token : guess) {
     SamplingState next = sampling_ahead(guess_.size());
     if (!next.accept(token)) return;

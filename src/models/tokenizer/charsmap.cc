@@ -1,5 +1,6 @@
 #include "models/tokenizer/charsmap.h"
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "models/tokenizer/unicode.h"
 
@@ -23,8 +24,8 @@ Charsmap::Charsmap(std::string_view table, const std::string& source) {
   const std::size_t size = table.size() < 4 ? table.size() : little_endian(table, 0);
   if (table.size() < 4 || size % 4 != 0 || size > table.size() - 4) {
     throw Error(ErrorCode::corrupt_file,
-                source + ": the trie does not fit its table; got " + std::to_string(size) +
-                    " bytes, expected a multiple of 4 and at most " + std::to_string(table.size()));
+                source + ": the trie does not fit its table; got " + counted(size, "byte") +
+                    ", expected a multiple of 4 and at most " + std::to_string(table.size()));
   }
   nodes_.resize(size / 4);
   for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i] = little_endian(table, 4 + 4 * i);

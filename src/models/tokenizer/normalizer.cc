@@ -1,5 +1,6 @@
 #include "models/tokenizer/normalizer.h"
 
+#include "core/counted.h"
 #include "hearth/error.h"
 
 namespace hearth::models::tokens {
@@ -67,8 +68,8 @@ std::string mark_spaces(const MarkSpaces& step, std::string_view text) {
 void require_room(std::size_t size, std::size_t most) {
   if (size <= most) return;
   throw Error(ErrorCode::invalid_argument,
-              "tokenizer: normalizers make too much of a text; got over " + std::to_string(most) +
-                  " bytes, expected at most as many");
+              "tokenizer: normalizers make too much of a text; got over " + counted(most, "byte") +
+                  ", expected at most as many");
 }
 
 std::string replaced(const Replace& step, std::string_view text, std::size_t most) {

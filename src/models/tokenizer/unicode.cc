@@ -13,7 +13,6 @@ constexpr std::uint32_t kVowelFirst = 0x1161, kVowels = 21;
 constexpr std::uint32_t kTailFirst = 0x11a7, kTails = 28;  // the first stands for none
 constexpr std::string_view kCategoryNames =
     "LuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCoCn";
-constexpr std::uint32_t kDottedCapitalI = 0x130;  // the one whose lower case is two code points
 // A byte that is no UTF-8, among code points: above all of them.
 constexpr std::uint32_t kByteFlag = 0x80000000;
 
@@ -23,6 +22,44 @@ std::span<const std::uint32_t> category_table() { return {kCategoryRuns, kCatego
 std::uint32_t value_of_run(std::span<const std::uint32_t> runs, std::uint32_t code) {
   const auto after = std::upper_bound(runs.begin(), runs.end(), code << 8 | 0xff);
   return after == runs.begin() ? 0 : *(after - 1) & 0xff;
+}
+
+// The first of [0, count) for which `holds`, as it does for all behind it; `count` where none is.
+template <class Holds>
+std::size_t first_where(std::size_t count, Holds holds) {
+  std::size_t low = 0, high = count;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (holds(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+std::span<const std::uint32_t> case_runs(LetterCase letter_case) {
+  switch (letter_case) {
+    case LetterCase::lower:
+      return {kLowerRuns, kLowerRunsSize};
+    case LetterCase::upper:
+      return {kUpperRuns, kUpperRunsSize};
+    case LetterCase::title:
+      return {kTitleRuns, kTitleRunsSize};
+    case LetterCase::fold:
+      return {kFoldRuns, kFoldRunsSize};
+  }
+  return {};
+}
+
+// By runs of first, last << 8 | step, what is added; the code point itself where it is in none.
+std::uint32_t mapped(std::span<const std::uint32_t> runs, std::uint32_t code) {
+  const std::size_t run =
+      first_where(runs.size() / 3, [&](std::size_t at) { return runs[3 * at + 1] >> 8 >= code; });
+  const bool maps = run < runs.size() / 3 && runs[3 * run] <= code &&
+                    (code - runs[3 * run]) % (runs[3 * run + 1] & 0xff) == 0;
+  return maps ? code + runs[3 * run + 2] : code;
 }
 
 std::uint32_t mark_class(std::uint32_t code) {
@@ -38,15 +75,9 @@ void append_decomposed(std::vector<std::uint32_t>& out, std::uint32_t code, bool
     if (at % kTails != 0) out.push_back(kTailFirst + at % kTails);
     return;
   }
-  std::size_t low = 0, high = kDecompositionsSize / 2;
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    if ((kDecompositions[2 * middle] & ~kByteFlag) < code) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  const std::size_t low = first_where(kDecompositionsSize / 2, [code](std::size_t at) {
+    return (kDecompositions[2 * at] & ~kByteFlag) >= code;
+  });
   const bool found =
       low < kDecompositionsSize / 2 && (kDecompositions[2 * low] & ~kByteFlag) == code;
   if (!found || (!compatible && kDecompositions[2 * low] >> 31 != 0)) {
@@ -292,30 +323,37 @@ std::string lower_case(std::string_view text) {
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Decoded one = decode_one(text, at);
-    const std::string_view bytes = text.substr(at, one.size);
-    at += one.size;
-    if (!one.valid) {
-      out += bytes;
-    } else if (one.code < 0x80) {
-      out += static_cast<char>(one.code >= 'A' && one.code <= 'Z' ? one.code + 32 : one.code);
-    } else if (one.code == kDottedCapitalI) {
-      out += "i\xcc\x87";
+    if (one.valid) {
+      append_in_case(out, one.code, LetterCase::lower);
     } else {
-      std::size_t low = 0, high = kLowerRunsSize / 3;  // the first run that ends at it or behind
-      while (low < high) {
-        const std::size_t middle = (low + high) / 2;
-        if (kLowerRuns[3 * middle + 1] >> 8 < one.code) {
-          low = middle + 1;
-        } else {
-          high = middle;
-        }
-      }
-      const bool maps = low < kLowerRunsSize / 3 && kLowerRuns[3 * low] <= one.code &&
-                        (one.code - kLowerRuns[3 * low]) % (kLowerRuns[3 * low + 1] & 0xff) == 0;
-      append_utf8(out, maps ? one.code + kLowerRuns[3 * low + 2] : one.code);
+      out += text.substr(at, one.size);
     }
+    at += one.size;
   }
   return out;
+}
+
+void append_in_case(std::string& text, std::uint32_t code, LetterCase letter_case) {
+  if (code < 0x80) {
+    const bool to_upper = letter_case == LetterCase::upper || letter_case == LetterCase::title;
+    const std::uint32_t first = to_upper ? 'a' : 'A';
+    text += static_cast<char>(code - first < 26 ? code ^ 0x20 : code);
+    return;
+  }
+  const std::uint32_t key = code << 2 | static_cast<std::uint32_t>(letter_case);
+  const std::size_t place =
+      first_where(kLongCasesSize / 4, [key](std::size_t at) { return kLongCases[4 * at] >= key; });
+  if (place < kLongCasesSize / 4 && kLongCases[4 * place] == key) {
+    for (std::size_t i = 1; i < 4 && kLongCases[4 * place + i] != 0; ++i) {
+      append_utf8(text, kLongCases[4 * place + i]);
+    }
+    return;
+  }
+  append_utf8(text, mapped(case_runs(letter_case), code));
+}
+
+std::uint32_t character_facts(std::uint32_t code) noexcept {
+  return value_of_run({kFactRuns, kFactRunsSize}, code);
 }
 
 std::string without_marks(std::string_view text, bool all) {

@@ -59,6 +59,22 @@ std::string normalized(std::string_view text, NormalForm form);
 std::string lower_case(std::string_view text);                       // each code point alone
 std::string without_marks(std::string_view text, bool all = false);  // drops Mn; all: M
 
+// ---- What Python's str has
+
+enum class LetterCase : std::uint8_t { lower, upper, title, fold };
+// Appends what the code point alone becomes, three code points at most.
+void append_in_case(std::string& text, std::uint32_t code, LetterCase letter_case);
+
+// Bits of what character_facts() gives: islower() and so on of the code point alone.
+struct CharacterFacts {
+  static constexpr std::uint32_t kLower = 1, kUpper = 2;
+  static constexpr std::uint32_t kCased = 4;  // titles go on behind it
+  // A capital sigma ends a word, and has another lower case, whatever such ones are around it.
+  static constexpr std::uint32_t kCaseIgnorable = 8;
+  static constexpr std::uint32_t kDecimal = 16, kDigit = 32, kNumeric = 64, kPrintable = 128;
+};
+std::uint32_t character_facts(std::uint32_t code) noexcept;
+
 // ---- unicode_tables.cc
 
 extern const std::uint32_t kCategoryRuns[];
@@ -73,5 +89,15 @@ extern const std::uint32_t kCompositions[];
 extern const std::size_t kCompositionsSize;
 extern const std::uint32_t kLowerRuns[];
 extern const std::size_t kLowerRunsSize;
+extern const std::uint32_t kUpperRuns[];
+extern const std::size_t kUpperRunsSize;
+extern const std::uint32_t kTitleRuns[];
+extern const std::size_t kTitleRunsSize;
+extern const std::uint32_t kFoldRuns[];
+extern const std::size_t kFoldRunsSize;
+extern const std::uint32_t kLongCases[];
+extern const std::size_t kLongCasesSize;
+extern const std::uint32_t kFactRuns[];
+extern const std::size_t kFactRunsSize;
 
 }  // namespace hearth::models::tokens

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "core/counted.h"
 #include "runtime/device/worker_pool.h"
 #include "runtime/memory/buffer_pool.h"
 
@@ -132,7 +133,7 @@ Floats::Floats(std::int64_t count, double low, double high)
     : data_(reinterpret_cast<float*>(map_pages(count * 4 + 64))), size_(count) {
   if (data_ == nullptr) {
     throw Error(ErrorCode::out_of_memory,
-                "bench: out of memory; got a request of " + std::to_string(count * 4) + " bytes");
+                "bench: out of memory; got a request of " + counted(count * 4, "byte"));
   }
   static std::atomic<std::uint32_t> seed{1};  // no two alike
   std::uint32_t state = seed.fetch_add(0x9e3779b9u);

@@ -1,5 +1,6 @@
 #include "tools/check/kernel_check.h"
 
+#include "core/counted.h"
 #include "hearth/error.h"
 
 #if HEARTH_HAS_SIMULATOR
@@ -156,7 +157,7 @@ std::string changes(const std::vector<Value>& values,
     std::int64_t changed = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i) changed += bytes[i] != value.bytes[i] ? 1 : 0;
     all += "  " + value.name + ": " + std::to_string(changed) + " of " +
-           std::to_string(bytes.size()) + " bytes changed\n";
+           counted(bytes.size(), "byte") + " changed\n";
   }
   return all;
 }

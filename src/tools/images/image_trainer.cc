@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/counted.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "tools/images/drawn_images.h"
@@ -31,8 +32,8 @@ std::vector<std::int64_t> blocks_of(std::int64_t layers) {
       return {3, 4, 6, 3};
     default:
       throw Error(ErrorCode::invalid_argument, "train-images: no such network; got " +
-                                                   std::to_string(layers) +
-                                                   " layers, expected 10, 18 or 34");
+                                                   counted(layers, "layer") +
+                                                   ", expected 10, 18 or 34");
   }
 }
 
@@ -52,10 +53,9 @@ models::ResNet make_model(const ImageTrainingOptions& options, const ImageData& 
 void require_batch(std::int64_t batch, const ImageData& data) {
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
   if (batch < 1 || batch > kMaxBytes / static_cast<std::int64_t>(data.image_bytes())) {
-    throw Error(ErrorCode::invalid_argument, "train-images: too many pixels in a step; got " +
-                                                 std::to_string(batch) + " images of " +
-                                                 std::to_string(data.image_bytes()) +
-                                                 " bytes, expected at most 2^30 bytes");
+    throw Error(ErrorCode::invalid_argument,
+                "train-images: too many pixels in a step; got " + counted(batch, "image") + " of " +
+                    counted(data.image_bytes(), "byte") + ", expected at most 2^30 bytes");
   }
   const std::size_t images = data.train.labels.size();
   if (static_cast<std::size_t>(batch) > images) {

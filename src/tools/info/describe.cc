@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/number_text.h"
 #include "core/quoted.h"
 #include "tools/output.h"
@@ -167,7 +168,7 @@ std::string info_text(const ModelFile& file, const InfoOptions& options) {
   Table head(2);
   head.add({"format", file.format +
                           (file.version == 0 ? "" : " version " + std::to_string(file.version)) +
-                          (file.files == 1 ? "" : ", " + std::to_string(file.files) + " files")});
+                          (file.files == 1 ? "" : ", " + counted(file.files, "file"))});
   for (const auto& [label, text] :
        {std::pair{"architecture", &file.architecture}, {"name", &file.name}}) {
     if (!text->empty()) head.add({label, printable_text(*text)});

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -17,9 +18,8 @@ std::string mebibytes_of(std::int64_t bytes) {
 }  // namespace
 
 std::string memory_text(const MemoryPlan& plan, const std::string& cache) {
-  std::string text = "memory for " + std::to_string(plan.sequences) +
-                     (plan.sequences == 1 ? " sequence of " : " sequences of ") +
-                     std::to_string(plan.context) + " tokens, keys and values in " + cache + "\n";
+  std::string text = "memory for " + counted(plan.sequences, "sequence") + " of " +
+                     counted(plan.context, "token") + ", keys and values in " + cache + "\n";
   const std::vector<std::pair<std::string, std::int64_t>> parts = {
       {"weights    ", plan.weights},
       {"caches     ", plan.caches},
@@ -37,6 +37,7 @@ std::string memory_text(const MemoryPlan& plan, const std::string& cache) {
 
 JsonObject memory_document(const MemoryPlan& plan, const std::string& cache) {
   return {{"context", plan.context},
+          {"trained_context", plan.trained_context},
           {"sequences", plan.sequences},
           {"cache", cache},
           {"weights", plan.weights},

@@ -1,5 +1,6 @@
 #include "tools/lm/context_note.h"
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "tools/output.h"
 
@@ -12,14 +13,14 @@ void report_context(const std::string& command, std::int64_t wanted, std::int64_
                                                  std::to_string(wanted) + ", expected at most " +
                                                  std::to_string(got) + ": " + why);
   }
-  write_note(command + ": " + std::to_string(got) + " tokens of context, of the model's " +
+  write_note(command + ": " + counted(got, "token") + " of context, of the model's " +
              std::to_string(wanted) + ": " + why + "\n");
 }
 
 void warn_of_context(const std::string& command, std::int64_t context, std::int64_t trained) {
   if (context <= trained || trained == 0) return;
-  write_note(command + ": warning: " + std::to_string(context) +
-             " tokens of context, and the model was made for " + std::to_string(trained) +
+  write_note(command + ": warning: " + counted(context, "token") +
+             " of context, and the model was made for " + std::to_string(trained) +
              ": what it writes beyond is worth little\n");
 }
 

@@ -1,5 +1,6 @@
 #include "tools/lm/draft_options.h"
 
+#include "core/counted.h"
 #include "tools/lm/load_with_progress.h"
 #include "tools/lm/option_file.h"
 #include "tools/output.h"
@@ -31,7 +32,7 @@ std::unique_ptr<const models::LoadedModel> load_draft_model(const DraftArguments
 
 std::string held_text(std::int64_t held, std::int64_t guessed) {
   const double share = guessed == 0 ? 0 : static_cast<double>(held) / static_cast<double>(guessed);
-  return std::to_string(held) + " of " + std::to_string(guessed) + " guesses held (" +
+  return std::to_string(held) + " of " + counted(guessed, "guess") + " held (" +
          decimal(100 * share, 0) + " %)";
 }
 

@@ -41,16 +41,24 @@ void add_adapter_option(Command& command, std::vector<std::string>& values) {
       .value_name("FILE[:SCALE]");
 }
 
-void add_place_options(Command& command, std::string& device, int& threads) {
+void add_device_option(Command& command, std::string& device) {
   command.option("-dev,--device", device, "See `hearth devices`");
+}
+
+void add_place_options(Command& command, std::string& device, int& threads) {
+  add_device_option(command, device);
   command.option("-t,--threads", threads, "Of the CPU [one a core]")
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
 }
 
-void add_compute_options(Command& command, ModelArguments& arguments) {
-  command.option("--dtype", arguments.dtype, "What activations are computed in")
+void add_dtype_option(Command& command, std::string& dtype) {
+  command.option("--dtype", dtype, "What activations are computed in")
       .one_of({"f32", "bf16", "f16"})
       .show_default();
+}
+
+void add_compute_options(Command& command, ModelArguments& arguments) {
+  add_dtype_option(command, arguments.dtype);
   add_place_options(command, arguments.device, arguments.threads);
 }
 

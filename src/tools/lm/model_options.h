@@ -39,6 +39,8 @@ Option add_model_option(Command& command, std::string& path, const std::string& 
 void add_adapter_option(Command& command, std::vector<std::string>& values);
 // --dtype, --device and --threads.
 void add_compute_options(Command& command, ModelArguments& arguments);
+void add_dtype_option(Command& command, std::string& dtype);
+void add_device_option(Command& command, std::string& device);
 void add_place_options(Command& command, std::string& device, int& threads);
 // --context, of `least` to `most` tokens.
 Option add_context_option(Command& command, std::int64_t& context, const std::string& summary,

@@ -96,16 +96,16 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
       "ID=NUMBER, added to the score of a token, or ID=-inf; may be given several times");
   command.option("--samplers", arguments.steps,
                  "The order of steps [penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;xtc;"
-                 "temperature]; what is left out is not done");
+                 "temperature;adaptive_p]; what is left out is not done");
   command.option("--grammar,--grammar-file", arguments.grammar,
                  "A GBNF grammar that the text follows, or a file with one");
   command.option("-j,--json-schema,--json-schema-file", arguments.json_schema,
                  "A JSON schema that the text follows, or a file with one");
-  const Option seed =
-      command.option("-s,--seed", arguments.values.seed, "Of the draws [another each time]");
-  arguments.given.push_back([&arguments, seed](AskedSampling& to) {
-    to.has_drawn_seed = !seed.given();
-    to.options.seed = seed.given() ? arguments.values.seed : std::random_device()();
+  command.option("-s,--seed", arguments.seed, "Of the draws; -1: another each time [-1]");
+  arguments.given.push_back([&arguments](AskedSampling& to) {
+    to.has_drawn_seed = arguments.seed == -1;
+    to.options.seed =
+        to.has_drawn_seed ? std::random_device()() : static_cast<std::uint64_t>(arguments.seed);
   });
 }
 

@@ -19,7 +19,7 @@ namespace hearth::tools {
 // How tokens are drawn.
 struct AskedSampling {
   models::SamplingOptions options;
-  bool has_drawn_seed = false;  // no seed was given
+  bool has_drawn_seed = false;  // no seed was given, or -1
 };
 
 // What the command line gives; `values` holds the command's defaults before the options are
@@ -31,6 +31,7 @@ struct SamplingArguments {
   EscapeOption escapes;  // of breakers, and of what other texts the command takes
   std::vector<std::string> logit_bias;
   std::int64_t mirostat = 0;
+  std::int64_t seed = -1;
   std::string grammar;  // files or the texts themselves; at most one of both
   std::string json_schema;
   // Each takes the value of one option over where that was given; filled in by the declaration.
@@ -42,8 +43,9 @@ struct SamplingArguments {
 void add_sampling_options(Command& command, SamplingArguments& arguments);
 
 // What the arguments ask for: options that were given, else what the model's makers recommend, else
-// the command's defaults; a seed that was not given is drawn. Throws Error{invalid_argument} with
-// the option for what cannot be read; ranges are checked where the values are used.
+// the command's defaults; a seed that was not given, or is -1, is drawn. Throws
+// Error{invalid_argument} with the option for what cannot be read; ranges are checked where the
+// values are used.
 AskedSampling asked_sampling(const SamplingArguments& arguments, const models::LoadedModel& loaded);
 // The grammar over the tokenizer's vocabulary; null where none is asked for. Throws what reading a
 // file and parsing it throw, with the file's name.

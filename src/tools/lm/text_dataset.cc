@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/integer_math.h"
 #include "io/file.h"
 #include "tools/training/draw.h"
@@ -39,7 +40,7 @@ TextDataset::TextDataset(std::vector<std::byte> text, std::int64_t context,
   if (held_out_bytes < window || train_bytes_ < window) {
     throw Error(ErrorCode::invalid_argument,
                 "text: " + source + " is too short for a context of " + std::to_string(context) +
-                    "; got " + std::to_string(text_.size()) + " bytes, expected at least " +
+                    "; got " + counted(text_.size(), "byte") + ", expected at least " +
                     std::to_string(kHeldOutPart * window));
   }
 }

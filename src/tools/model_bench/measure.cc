@@ -187,10 +187,13 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
     rate();
     ModelBenchRow& row = rows.emplace_back();
     row.test = test;
+    row.piece = options.piece;
+    row.depth = options.depth;
     for (std::int64_t i = 0; i < options.repeat; ++i) row.rates.push_back(rate());
   };
   const std::string prompt = std::to_string(options.prompt);
   if (!model.config.is_causal) {
+    if (options.prompt == 0) return rows;
     TokenDraws draws(model);
     measure("embed" + prompt + streams, [&] { return encoding_rate(model, options, draws); });
     return rows;
@@ -222,6 +225,8 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
   const std::string streams =
       options.sequences > 1 ? " x " + std::to_string(options.sequences) : "";
   ModelBenchRow row;
+  row.piece = options.piece;
+  row.depth = options.depth;
   row.test =
       "tg" + std::to_string(options.tokens) + streams + " + " + std::to_string(drafts) + " drafts";
   drafted_rate(scheduler, options, draws);

@@ -27,6 +27,7 @@ struct ModelBenchRow {
   std::vector<double> rates;  // tokens of all sequences a second, of each repetition
   // Of guesses, the share that held in all repetitions; nothing where none were made.
   std::optional<double> held = std::nullopt;
+  std::int64_t threads = 0, piece = 0, depth = 0;  // that it was measured with
   double mean() const;
   double deviation() const;  // of a sample: over n - 1; 0 of one
   double best() const;

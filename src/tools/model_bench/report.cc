@@ -1,7 +1,6 @@
 #include "tools/model_bench/report.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,7 @@
 namespace hearth::tools {
 namespace {
 
-constexpr std::size_t kColumns = 8;
-using TableLine = std::array<std::string, kColumns>;
+using TableLine = std::vector<std::string>;
 
 std::string test_text(const ModelBenchRow& row) {
   if (!row.held) return row.test;
@@ -40,21 +38,33 @@ std::string csv_line(const std::vector<std::string>& values) {
   return line + "\n";
 }
 
+// A number where there is one, else an array.
+JsonValue one_or_all(const std::vector<std::int64_t>& counts) {
+  if (counts.size() == 1) return counts.front();
+  return JsonArray(counts.begin(), counts.end());
+}
+
 }  // namespace
 
 std::string model_bench_table(const ModelBenchReport& report) {
+  const bool has_pieces = report.sweep.pieces.size() > 1;
+  const auto line_of = [&](TableLine line, const std::string& piece) {
+    if (has_pieces) line.insert(line.begin() + 5, piece);
+    return line;
+  };
   std::vector<TableLine> lines = {
-      {"model", "size", "params", "device", "threads", "test", "t/s", "best"}};
+      line_of({"model", "size", "params", "device", "threads", "test", "t/s", "best"}, "n_batch")};
   for (const ModelBenchRow& row : report.rows) {
-    lines.push_back({report.model, size_text(report.bytes), parameters_text(report.parameters),
-                     report.device, std::to_string(report.threads), test_text(row),
-                     decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2),
-                     decimal(row.best(), 2)});
+    lines.push_back(line_of(
+        {report.model, size_text(report.bytes), parameters_text(report.parameters), report.device,
+         std::to_string(row.threads), test_text(row),
+         decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2), decimal(row.best(), 2)},
+        std::to_string(row.piece)));
   }
   std::string text;
   for (std::size_t at = 0; at < lines.size(); ++at) {
     std::string rule = "|";
-    for (std::size_t i = 0; i < kColumns; ++i) {
+    for (std::size_t i = 0; i < lines[at].size(); ++i) {
       std::size_t width = 0;
       for (const TableLine& line : lines) width = std::max(width, line[i].size());
       text += "| " + std::string(width - lines[at][i].size(), ' ') + lines[at][i] + " ";
@@ -71,10 +81,10 @@ std::string model_bench_csv(const ModelBenchReport& report) {
                 "type_v", "n_batch", "n_depth", "test", "avg_ts", "stddev_ts", "best_ts"});
   for (const ModelBenchRow& row : report.rows) {
     text += csv_line({report.model, std::to_string(report.bytes), std::to_string(report.parameters),
-                      report.device, std::to_string(report.threads), name(report.options.keys),
-                      name(report.options.values), std::to_string(report.options.piece),
-                      std::to_string(report.options.depth), test_text(row), decimal(row.mean(), 6),
-                      decimal(row.deviation(), 6), decimal(row.best(), 6)});
+                      report.device, std::to_string(row.threads), name(report.keys),
+                      name(report.values), std::to_string(row.piece), std::to_string(row.depth),
+                      test_text(row), decimal(row.mean(), 6), decimal(row.deviation(), 6),
+                      decimal(row.best(), 6)});
   }
   return text;
 }
@@ -87,18 +97,21 @@ JsonObject model_bench_document(const ModelBenchReport& report) {
                               {"deviation", row.deviation()},
                               {"best", row.best()},
                               {"held", row.held},
+                              {"threads", row.threads},
+                              {"piece", row.piece},
+                              {"depth", row.depth},
                               {"samples", JsonArray(row.rates.begin(), row.rates.end())}});
   }
   return {{"model", report.model},
           {"bytes", report.bytes},
           {"parameters", report.parameters},
           {"device", report.device},
-          {"threads", std::int64_t{report.threads}},
-          {"prompt", report.options.prompt},
-          {"tokens", report.options.tokens},
-          {"depth", report.options.depth},
-          {"sequences", report.options.sequences},
-          {"cache", cache_text(name(report.options.keys), name(report.options.values))},
+          {"threads", one_or_all(report.sweep.threads)},
+          {"prompt", one_or_all(report.sweep.prompts)},
+          {"tokens", one_or_all(report.sweep.tokens)},
+          {"depth", one_or_all(report.sweep.depths)},
+          {"sequences", one_or_all(report.sweep.sequences)},
+          {"cache", cache_text(name(report.keys), name(report.values))},
           {"unit", "tokens per second"},
           {"rows", std::move(rows)}};
 }

@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "tools/model_bench/measure.h"
+#include "tools/model_bench/sweep.h"
 
 namespace hearth::tools {
 
@@ -15,12 +16,12 @@ struct ModelBenchReport {
   std::int64_t bytes = 0;
   std::int64_t parameters = 0;
   std::string device;
-  int threads = 0;
-  ModelBenchOptions options;
+  ModelBenchSweep sweep;
+  models::CacheType keys = {}, values = {};
   std::vector<ModelBenchRow> rows;
 };
 
-// A table of Markdown.
+// A table of Markdown; n_batch is a column where there are several.
 std::string model_bench_table(const ModelBenchReport& report);
 // A line a row, below one of names, which are llama-bench's where it has such a column.
 std::string model_bench_csv(const ModelBenchReport& report);

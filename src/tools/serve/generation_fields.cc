@@ -6,6 +6,7 @@
 #include <random>
 #include <variant>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "models/sampling/sampling_fields.h"
 #include "tools/serve/api_error.h"
@@ -119,11 +120,6 @@ models::SamplingOptions read_sampling(const Fields& fields, const ServedModel& m
     options.mirostat = static_cast<models::Mirostat>(*kind);
   }
   options.logit_bias = read_biases(fields, vocabulary);
-  if (options.top_p == 0) {  // the likeliest alone, as clients mean it
-    options.top_p = 1;
-    options.top_k = 1;
-  }
-  if (options.typical_p == 0) options.typical_p = 1;
   try {
     models::check_sampling_options(options, vocabulary);
   } catch (const Error& error) {
@@ -208,8 +204,8 @@ std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& field
     return constraint_of_schema(bare_schema(fields, name), model, name);
   }
   if (gbnf && gbnf->size() > kMostGrammarBytes) {
-    throw bad_field("grammar", "is too long; got " + std::to_string(gbnf->size()) +
-                                   " bytes, expected at most " + std::to_string(kMostGrammarBytes));
+    throw bad_field("grammar", "is too long; got " + counted(gbnf->size(), "byte") +
+                                   ", expected at most " + std::to_string(kMostGrammarBytes));
   }
   if (format != nullptr) {
     const Fields inside(*format, "response_format.");
@@ -269,7 +265,7 @@ void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& mo
   }
   if (length > model.card().context - (is_answered ? 1 : 0)) {
     throw ApiError(400,
-                   param + ": has " + std::to_string(length) + " tokens" +
+                   param + ": has " + counted(length, "token") +
                        (is_answered ? " and needs room for an answer" : "") +
                        "; the model's context holds " + std::to_string(model.card().context),
                    "invalid_request_error", param, "context_length_exceeded");

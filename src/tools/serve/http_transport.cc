@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/counted.h"
 #include "hearth/error.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/bounded_stream.h"
@@ -83,8 +84,7 @@ ApiError bad_request(int status, const std::string& message) {
 }
 
 ApiError too_long_body(std::size_t most_bytes) {
-  return bad_request(
-      413, "the body is too long; expected at most " + std::to_string(most_bytes) + " bytes");
+  return bad_request(413, "the body is too long; expected at most " + counted(most_bytes, "byte"));
 }
 
 // What is wrong with a body before it is read: where it ends must have one meaning, for those that

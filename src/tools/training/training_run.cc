@@ -76,6 +76,12 @@ void TrainingRun::open(JsonObject settings, const std::vector<FolderText>& files
   }
   if (has_checkpoint(options_.out)) {
     state_ = load_checkpoint(options_.out, trained(), optimizer_, settings_, device_);
+    if (!(options_.seconds > 0) && options_.steps < state_.step) {
+      throw Error(ErrorCode::invalid_argument,
+                  "train: fewer steps than the run has done already; got --steps " +
+                      std::to_string(options_.steps) + ", expected at least " +
+                      std::to_string(state_.step) + ", or --fresh");
+    }
     generator() = state_.generator;
     write_note(options_.out + ": goes on from step " + std::to_string(state_.step) + "\n");
   }

@@ -7,9 +7,9 @@ namespace hearth::models {
 namespace {
 
 [[noreturn]] void fail_type(std::string_view path, const JsonValue& got, const char* expected) {
-  throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(path) +
-                                               " is of the wrong type; got " +
-                                               quoted(json_text(got)) + ", expected " + expected);
+  throw Error(ErrorCode::invalid_argument,
+              "config.json: " + std::string(path) + " is of the wrong type; got " +
+                  hearth::quoted(json_text(got)) + ", expected " + expected);
 }
 
 }  // namespace

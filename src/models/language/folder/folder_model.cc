@@ -32,8 +32,8 @@ const Family& family_of_config(const JsonObject& config) {
       known += (known.empty() ? "" : ", ") + std::string(name);
     }
   }
-  throw Error(ErrorCode::unsupported, "config.json: unknown model_type; got " + quoted(type) +
-                                          ", expected one of " + known);
+  throw Error(ErrorCode::unsupported, "config.json: unknown model_type; got " +
+                                          hearth::quoted(type) + ", expected one of " + known);
 }
 
 std::optional<GgufValue> gguf_value(std::string_view key, const JsonValue& value) {
@@ -63,7 +63,7 @@ void add_layer_types(const JsonObject& config, const Family& family, GgufMetadat
       recurrent.push_back(type != nullptr && *type == "linear_attention");
       if (type == nullptr || (!windows.back() && !recurrent.back() && *type != "full_attention")) {
         throw Error(ErrorCode::unsupported, "config.json: unknown type of layer; got " +
-                                                quoted(json_text(each)) +
+                                                hearth::quoted(json_text(each)) +
                                                 ", expected full_attention, sliding_attention or "
                                                 "linear_attention");
       }
@@ -122,7 +122,7 @@ void refuse_other_values(const JsonObject& config, const Family& family) {
         fixed.value);
     throw Error(ErrorCode::unsupported, "config.json: another " + std::string(fixed.key) +
                                             " than models of " + std::string(family.architecture) +
-                                            " have; got " + quoted(json_text(*value)) +
+                                            " have; got " + hearth::quoted(json_text(*value)) +
                                             ", expected " + json_text(expected));
   }
 }
@@ -185,7 +185,7 @@ void add_stacked(const ExpertParts& experts, NamedArrays& arrays) {
     for (const auto& [number, array] : by_number) {
       if (number != static_cast<std::int64_t>(all.size())) {
         throw Error(ErrorCode::invalid_argument, "model: tensor of an expert is missing; got no " +
-                                                     quoted(name) + " of " +
+                                                     hearth::quoted(name) + " of " +
                                                      std::to_string(all.size()) + ", expected one");
       }
       all.push_back(array);
@@ -215,7 +215,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
     const std::vector<RenamedTensor> all = renamed(name, family);
     if (all.empty()) {
       throw Error(ErrorCode::unsupported, "model: tensor that its family does not have; got " +
-                                              quoted(each.name) + ", expected those of " +
+                                              hearth::quoted(each.name) + ", expected those of " +
                                               std::string(family.architecture));
     }
     for (const RenamedTensor& one : all) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
@@ -91,7 +92,7 @@ class RopeKeys {
     }
     if (*type != "linear" && *type != "yarn" && *type != "llama3") {
       throw Error(ErrorCode::unsupported,
-                  "config.json: unknown scaling of positions; got " + quoted(*type) +
+                  "config.json: unknown scaling of positions; got " + hearth::quoted(*type) +
                       ", expected default, linear, yarn, llama3 or longrope");
     }
     set("scaling.type", *type);
@@ -161,8 +162,8 @@ class RopeKeys {
     constexpr std::int64_t kMaxHeadDim = 1 << 16;
     if (head_dim > kMaxHeadDim) {
       throw Error(ErrorCode::invalid_argument,
-                  "config.json: heads are too wide; got " + std::to_string(head_dim) +
-                      " columns, expected at most " + std::to_string(kMaxHeadDim));
+                  "config.json: heads are too wide; got " + counted(head_dim, "column") +
+                      ", expected at most " + std::to_string(kMaxHeadDim));
     }
     const auto pairs = static_cast<std::size_t>(head_dim / 2);
     const double turning = part * static_cast<double>(head_dim) / 2;

@@ -1,0 +1,41 @@
+// Lists of what `hearth bench-model` measures: every combination of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/model_bench/measure.h"
+
+namespace hearth::tools {
+
+// None is empty.
+struct ModelBenchSweep {
+  std::vector<std::int64_t> prompts = {512}, tokens = {128};  // 0: none of it
+  std::vector<std::int64_t> depths = {0};
+  std::vector<std::int64_t> sequences = {1};
+  std::vector<std::int64_t> pieces = {512};
+  std::vector<std::int64_t> threads = {0};  // of the CPU; 0: as many as there are
+
+  // Rows of caches that the longest measurement takes.
+  std::int64_t most_rows() const;
+};
+
+// Numbers of [low, high], as llama-bench reads them: "512,1024", "16-64" (each of these),
+// "16-64+16" and "16-64*2", in any number of texts. Throws Error{invalid_argument} with the name of
+// the option.
+std::vector<std::int64_t> counts_of_lists(const std::string& option,
+                                          const std::vector<std::string>& lists, std::int64_t low,
+                                          std::int64_t high);
+
+// One measurement, of a prompt or of writing, and the threads that it has.
+struct ModelBenchStep {
+  ModelBenchOptions options;
+  std::int64_t threads = 0;
+};
+// Prompts and then writing of each of the other combinations, threads changing last. `repeat`, keys
+// and values are those of `options`. Throws Error{invalid_argument} for more than are reasonable.
+std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep,
+                                     const ModelBenchOptions& options);
+
+}  // namespace hearth::tools
