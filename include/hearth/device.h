@@ -78,6 +78,8 @@ struct Statistics {
   // Of GPUs:
   std::int64_t launches = 0;         // commands queued, one by one or as part of a replay
   std::int64_t replays = 0;          // plans and captures queued as one
+  std::int64_t batches = 0;          // times that commands or a replay were queued
+  std::int64_t barriers = 0;         // between commands of batches, replays left out
   std::int64_t waits = 0;            // calls that wait for the device, reads among them
   std::int64_t bytes_to_device = 0;  // copied
   std::int64_t bytes_to_host = 0;

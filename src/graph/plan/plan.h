@@ -39,6 +39,8 @@ struct PlanOperand {
 struct Step {
   LaunchFunction launch = nullptr;
   std::unique_ptr<Signature> signature;  // null for regions
+  const Implementation* implementation = nullptr;  // likewise
+  TensorSpec copied;                               // what a copy makes; else of no shape
   std::vector<std::uint64_t> statics;    // what the signature's span names
   std::shared_ptr<const void> state;
   int first_operand = 0;
@@ -47,6 +49,7 @@ struct Step {
   int early = Launch::kNoOperand;  // likewise
   std::int64_t early_bytes = 0;
   PlanOperand workspace;
+  std::int64_t workspace_bytes = 0;
   int first_made = 0;  // in Plan::made
   int made_count = 0;  // none for a copy
 };
