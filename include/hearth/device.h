@@ -78,8 +78,6 @@ struct Statistics {
   // Of GPUs:
   std::int64_t launches = 0;         // commands queued, one by one or as part of a replay
   std::int64_t replays = 0;          // plans and captures queued as one
-  std::int64_t batches = 0;          // times that commands or a replay were queued
-  std::int64_t barriers = 0;         // between commands of batches, replays left out
   std::int64_t waits = 0;            // calls that wait for the device, reads among them
   std::int64_t bytes_to_device = 0;  // copied
   std::int64_t bytes_to_host = 0;
@@ -87,6 +85,8 @@ struct Statistics {
   std::int64_t tuned = 0;  // classes of problems whose implementations were measured
   double tuning_seconds =
       0;  // what that took, with launches and waits that are counted nowhere else
+  std::int64_t batches = 0;   // times that commands, or a replay, were queued: command buffers
+  std::int64_t barriers = 0;  // between commands of batches that are no replays
 };
 HEARTH_API Statistics statistics() noexcept;
 

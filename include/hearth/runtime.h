@@ -311,9 +311,11 @@ class HEARTH_API CommandEncoder {
   // that reach beyond it, only the threads within run.
   void dispatch_threads(const Kernel& kernel, Size3 grid, Size3 threads,
                         std::initializer_list<Value> values);
-  // Queues what was added and returns without waiting. A label stands in timelines, around the
-  // kernels, and sums up their times in Profile::batches().
-  void commit(std::string_view label = {});
+  // Queues what was added and returns without waiting.
+  void commit() { commit({}); }
+  // With a label, which stands in timelines around the kernels, and for which Profile::batches()
+  // sums up their times.
+  void commit(std::string_view label);
   // Waits for what was queued before, commits, waits, and gives the seconds that the device took
   // from the beginning of the first command to the end of the last, by its own clock; nothing where
   // the device has none. Throws as wait() does.

@@ -89,6 +89,7 @@ void Planner::encode() {
     if (has_nothing_to_do(item)) continue;
     plan_->steps.emplace_back();
     Step& step = plan_->steps.back();
+    StepOrigin& origin = plan_->origins.emplace_back();
     step.first_operand = static_cast<int>(plan_->operands.size());
     note_made(item);
     if (item.kind == PlanItem::Kind::kernel) {
@@ -105,7 +106,7 @@ void Planner::encode() {
       for (const int root : item.more_roots) push_operand(root);
       step.output_count = signature.output_count();
       const Implementation& chosen = *item.implementation;
-      step.implementation = &chosen;
+      origin.implementation = &chosen;
       Prepared made = prepared([&] { return device_.selector().prepare(chosen, signature); });
       step.launch = made.launch;
       step.state = std::move(made.state);
@@ -113,7 +114,7 @@ void Planner::encode() {
     } else {
       BuiltRegion& built = built_[s];
       if (item.kind == PlanItem::Kind::copy) {
-        step.copied = {built.lowered.region.outputs[0].dtype, built.lowered.region.shape, {}};
+        origin.copied = {built.lowered.region.outputs[0].dtype, built.lowered.region.shape, {}};
       }
       for (std::size_t i = 0; i < built.inputs.size(); ++i) {
         push_operand(built.inputs[i], built.lowered.region.inputs[i].dtype);
@@ -131,7 +132,7 @@ void Planner::encode() {
     }
     step.operand_count = static_cast<int>(plan_->operands.size()) - step.first_operand;
     plan_->most_operands = std::max(plan_->most_operands, step.operand_count);
-    step.workspace_bytes = step.workspace.offset_bytes;
+    origin.workspace_bytes = step.workspace.offset_bytes;
     if (step.workspace.offset_bytes != 0) {
       // Workspaces share the end of the arena: a step's is free again when the step is done.
       step.workspace.base = 0;

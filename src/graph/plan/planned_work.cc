@@ -10,10 +10,11 @@
 namespace hearth {
 namespace {
 
-// `step` as the caller of planned_work() sees it.
-PlannedStep told(const Step& step, const Plan& plan, const Recording& recording) {
+// `step`, made as `origin` says, as the caller of planned_work() sees it.
+PlannedStep told(const Step& step, const StepOrigin& origin, const Plan& plan,
+                 const Recording& recording) {
   PlannedStep out;
-  out.workspace_bytes = step.workspace_bytes;
+  out.workspace_bytes = origin.workspace_bytes;
   for (const std::uint32_t index : plan.made_by(step)) {
     const Node& node = *recording.nodes[index];
     if (node.op == &output_op) continue;
@@ -24,13 +25,13 @@ PlannedStep told(const Step& step, const Plan& plan, const Recording& recording)
   if (step.signature == nullptr) {
     out.op = out.ops.empty() ? "copy" : "region";
     if (out.ops.empty()) {
-      out.dtype = step.copied.dtype;
-      out.shape = step.copied.shape;
+      out.dtype = origin.copied.dtype;
+      out.shape = origin.copied.shape;
     }
     return out;
   }
   out.op = step.signature->op->name.text;
-  if (step.implementation != nullptr) out.implementation = step.implementation->name;
+  if (origin.implementation != nullptr) out.implementation = origin.implementation->name;
   for (const Epilogue& epilogue : step.signature->epilogue) {
     out.ops.emplace_back(epilogue.op->name.text);
   }
@@ -48,7 +49,9 @@ PlannedWork planned_work(Device device) {
   Tape::of(device.impl()).read([&](Recording& recording) {
     const std::shared_ptr<const Plan> plan = plan_of(device.impl(), recording);
     if (plan == nullptr) return;
-    for (const Step& step : plan->steps) work.steps.push_back(told(step, *plan, recording));
+    for (std::size_t i = 0; i < plan->steps.size(); ++i) {
+      work.steps.push_back(told(plan->steps[i], plan->origins[i], *plan, recording));
+    }
     work.arena_bytes = plan->arena_bytes;
     work.result_bytes = plan->storage_bytes;
     work.donations = plan->donations;

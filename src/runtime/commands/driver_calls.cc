@@ -51,6 +51,8 @@ DriverCounters& driver_counters() noexcept {
 
 bool wants_commands() noexcept { return Timeline::is_recording() || environment().check_order; }
 
+void submit(Driver& driver, std::span<const Command> commands) { submit(driver, commands, {}); }
+
 void submit(Driver& driver, std::span<const Command> commands, std::string_view label) {
   count_batch(commands);
   if (environment().check_order) return submit_and_compare(driver, commands);

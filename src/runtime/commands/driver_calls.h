@@ -17,9 +17,10 @@ namespace runtime {
 
 // Process-wide: what statistics() reports.
 struct DriverCounters {
-  std::atomic<std::int64_t> launches{0}, replays{0}, batches{0}, barriers{0}, waits{0},
-      to_device{0}, to_host{0}, on_device{0};
+  std::atomic<std::int64_t> launches{0}, replays{0}, waits{0}, to_device{0}, to_host{0},
+      on_device{0};
   std::atomic<std::int64_t> tuned{0}, tuning_nanoseconds{0};  // measurements, in no other counter
+  std::atomic<std::int64_t> batches{0}, barriers{0};
 };
 DriverCounters& driver_counters() noexcept;
 
@@ -27,11 +28,12 @@ DriverCounters& driver_counters() noexcept;
 // then nothing is launched as an executable.
 bool wants_commands() noexcept;
 
-// `label` names the batch in timelines; empty: nothing does.
-void submit(Driver& driver, std::span<const Command> commands, std::string_view label = {});
+void submit(Driver& driver, std::span<const Command> commands);
+// With a name in timelines; empty: none.
+void submit(Driver& driver, std::span<const Command> commands, std::string_view label);
 // submit(), wait for it, and Driver::time_batch() of it.
 std::optional<double> submit_and_time(Driver& driver, std::span<const Command> commands,
-                                      std::string_view label = {});
+                                      std::string_view label);
 // `commands`: how many the executable holds.
 void launch(Driver& driver, Executable& executable, std::size_t commands);
 void copy_to_device(Driver& driver, Address target, const void* source, std::int64_t bytes);
