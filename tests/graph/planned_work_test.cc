@@ -80,7 +80,9 @@ TEST(PlannedWork, IsFoundWhenItRuns) {
 TEST(PlannedWork, WhatNobodyWantsIsNotPlanned) {
   for (const Device device : devices_under_test()) {
     const Array x = there({4, 4}, device);
-    { const Array lost = softmax(x); }
+    {
+      const Array lost = softmax(x);
+    }
     const Array y = exp(x);
     EXPECT_EQ(names_of(planned_work(device)), Names{"region"});
     const Array turned = contiguous(transpose(x));

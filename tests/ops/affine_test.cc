@@ -41,7 +41,8 @@ void expect_group(const double* x, const double* codes, double scale, double bia
 TEST(AffineCodes, AreTheNearest) {
   for (const Device device : devices_under_test()) {
     for (std::int64_t bits = 2; bits <= 8; ++bits) {
-      const Array x = random_array({6, 96}, DType::f32, -1.5, 0.7, static_cast<std::uint64_t>(bits));
+      const Array x =
+          random_array({6, 96}, DType::f32, -1.5, 0.7, static_cast<std::uint64_t>(bits));
       const AffineCodes q = affine_quantize(to_device(x, device), bits, 32);
       ASSERT_EQ(q.codes.shape(), (Shape{6, 96}));
       ASSERT_EQ(q.codes.dtype(), DType::u8);
@@ -85,8 +86,7 @@ TEST(AffineCodes, ScalesAndBiasesAreLearned) {
   const Array slope = random_array({3, 16}, DType::f32, -1, 1, 6);
   const AffineCodes q = affine_quantize(x, 4, 8);
   const Array scales = q.scales.require_grad(), biases = q.biases.require_grad();
-  const Gradients grads =
-      backward(sum(mul(affine_dequantize({q.codes, scales, biases}), slope)));
+  const Gradients grads = backward(sum(mul(affine_dequantize({q.codes, scales, biases}), slope)));
   const Values codes = q.codes.to_doubles(), g = slope.to_doubles();
   Values of_scales(6, 0), of_biases(6, 0);
   for (std::size_t i = 0; i < g.size(); ++i) {
@@ -132,8 +132,10 @@ TEST(AffineCodes, Errors) {
   expect_error(ErrorCode::dtype, [&] { (void)affine_dequantize({x, q.scales, q.biases}); });
   expect_error(ErrorCode::shape,
                [&] { (void)affine_dequantize({q.codes, zeros({2, 3}), zeros({2, 3})}); });
-  expect_error(ErrorCode::shape, [&] { (void)affine_dequantize({q.codes, q.scales, zeros({2, 1})}); });
-  expect_error(ErrorCode::shape, [&] { (void)affine_dequantize({q.codes, zeros({4}), zeros({4})}); });
+  expect_error(ErrorCode::shape,
+               [&] { (void)affine_dequantize({q.codes, q.scales, zeros({2, 1})}); });
+  expect_error(ErrorCode::shape,
+               [&] { (void)affine_dequantize({q.codes, zeros({4}), zeros({4})}); });
   expect_error(ErrorCode::shape, [&] { (void)fake_quantize(zeros({2, 30}), DType::q4_0); });
   expect_error(ErrorCode::dtype, [&] { (void)fake_quantize(x, DType::f16); });
 }

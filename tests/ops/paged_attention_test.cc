@@ -330,9 +330,8 @@ TEST_P(PagedAttention, TreesOfGuesses) {
     return unsqueeze(permute(rows, {1, 0, 2}), {0});
   };
   const Array wide = unsqueeze(permute(cast(q, DType::f64), {1, 0, 2}), {0});
-  const Array expected =
-      attention(wide, dense(keys), dense(values),
-                {.mask = cast(array(hidden, {kGuesses, kMost}), DType::bool_)});
+  const Array expected = attention(wide, dense(keys), dense(values),
+                                   {.mask = cast(array(hidden, {kGuesses, kMost}), DType::bool_)});
   expect_close(permute(got, {1, 0, 2}), expected.to_doubles(), 1e-5);
 }
 

@@ -46,7 +46,9 @@ TEST_F(BufferPools, BlocksAreUsedAgain) {
   EXPECT_EQ(now.fresh, 1);
   EXPECT_EQ(now.kept, 0);
   // A block of more than twice the size is kept for what needs it.
-  { const Buffer large = pool.make(DType::u8, {5000}); }
+  {
+    const Buffer large = pool.make(DType::u8, {5000});
+  }
   const Buffer small = pool.make(DType::u8, {10});
   now = pool.statistics();
   EXPECT_EQ(now.kept, 8192);

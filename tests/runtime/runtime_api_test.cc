@@ -256,8 +256,7 @@ TEST_F(RuntimeApi, CapturesListTheirCommands) {
 
   const Buffer other = Buffer::from_data(ramp(32), device);
   capture.rebind(z, other);
-  EXPECT_EQ(capture.list()[2].accesses[1].begin,
-            reinterpret_cast<std::uintptr_t>(other.address()));
+  EXPECT_EQ(capture.list()[2].accesses[1].begin, reinterpret_cast<std::uintptr_t>(other.address()));
   capture.replay();
   EXPECT_EQ(other.to_vector<float>()[0], 99);
 }

@@ -34,7 +34,8 @@ HEARTH_API AffineCodes affine_quantize(const Array& x, std::int64_t bits, std::i
 // last extent divides n; they get gradients, sums over their groups.
 HEARTH_API Array affine_dequantize(const AffineCodes& x, DType dtype = DType::f32);
 
-// affine_dequantize(affine_quantize(x)) in x's dtype, whose gradient is that of x: straight through.
+// affine_dequantize(affine_quantize(x)) in x's dtype, whose gradient is that of x: straight
+// through.
 HEARTH_API Array affine_fake_quantize(const Array& x, std::int64_t bits, std::int64_t group = 64);
 
 }  // namespace v0

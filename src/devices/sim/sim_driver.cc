@@ -289,9 +289,8 @@ std::optional<double> SimDriver::time_batch(std::span<const runtime::Command> co
   const std::lock_guard lock(mutex_);
   run_queue();
   const auto begin = std::chrono::steady_clock::now();
-  tasks_.push_back([this, batch, number = ++batches_] {
-    run_batch(*batch, DependencyBy::groups, number);
-  });
+  tasks_.push_back(
+      [this, batch, number = ++batches_] { run_batch(*batch, DependencyBy::groups, number); });
   run_and_throw();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }

@@ -80,11 +80,10 @@ Prepared prepare_norm_forward(const Signature& signature) {
   };
   // The kernels of rows that are whole packets take addresses at packets only.
   const auto rows_step = [&](bool packed, bool rare) {
-    return KernelCall(
-               "norm/norm.metal", "norm_rows",
-               {dtype_struct(x.dtype), dtype_struct(signature.output.dtype), truth(kCentered),
-                truth(given(1)), truth(given(2)), truth(added >= 0), truth(kWhole), truth(packed),
-                std::to_string(split.held), axes.rank()})
+    return KernelCall("norm/norm.metal", "norm_rows",
+                      {dtype_struct(x.dtype), dtype_struct(signature.output.dtype),
+                       truth(kCentered), truth(given(1)), truth(given(2)), truth(added >= 0),
+                       truth(kWhole), truth(packed), std::to_string(split.held), axes.rank()})
         .read(type, "x", from.argument)
         .read(type, "weight", input_or_x(given(1), 1))
         .read(type, "bias", input_or_x(given(2), 2))

@@ -3,8 +3,8 @@
 //   h = (x - mean) * r,   r = 1 / sqrt(mean((x - mean)^2) + epsilon),   y = h * weight + bias
 //
 // rms_norm is the same with mean = 0 and without bias, l2_norm with the sum in place of the mean of
-// squares. What is added to the result may be added here. A row that fits into registers is read once
-// (rows.h); a longer one is read again for each step, mostly out of the cache. Bound by memory.
+// squares. What is added to the result may be added here. A row that fits into registers is read
+// once (rows.h); a longer one is read again for each step, mostly out of the cache. Bound by memory.
 // Sums in f32 (f64 for f64); those of longer rows keep what rounding takes (LongSum), so that their
 // error does not grow with the row. The mean is taken of the differences from the row's first
 // element, then the variance around it: nothing cancels, and a row of equal elements has exactly
@@ -129,8 +129,8 @@ HEARTH_INLINE RowScale<typename D::value> long_scale(device const typename D::me
   return scale;
 }
 
-// Writes the part of a row that a thread holds, as dtype R. Without weight, bias or row to add their
-// pointers are not read.
+// Writes the part of a row that a thread holds, as dtype R. Without weight, bias or a row to add
+// their pointers are not read.
 template <typename D, typename R, bool kWeight, bool kBias, bool kAdds, bool kPacked, int kHold>
 HEARTH_INLINE void store_normalized(thread const Packet<16>* held,
                                     RowScale<typename D::value> scale,

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/throw_as.h"
-#include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "ops/definition/rules.h"
 #include "ops/quantization/straight_through.h"
@@ -90,11 +89,10 @@ Array affine_dequantize(const AffineCodes& x, DType dtype) try {
   const bool divides = groups == 0 ? n == 0 : n % groups == 0;
   if (x.codes.rank() == 0 || !divides || x.scales.rank() != x.codes.rank() ||
       with_last(x.codes, groups) != x.scales.shape() || x.biases.shape() != x.scales.shape()) {
-    throw Error(ErrorCode::shape, "affine_dequantize: parts do not fit; got codes " +
-                                      to_string(x.codes.shape()) + ", scales " +
-                                      to_string(x.scales.shape()) + " and biases " +
-                                      to_string(x.biases.shape()) +
-                                      ", expected [..., n] and twice [..., n / group]");
+    throw Error(ErrorCode::shape,
+                "affine_dequantize: parts do not fit; got codes " + to_string(x.codes.shape()) +
+                    ", scales " + to_string(x.scales.shape()) + " and biases " +
+                    to_string(x.biases.shape()) + ", expected [..., n] and twice [..., n / group]");
   }
   const Array codes = cast(in_groups(x.codes, groups), DType::f32);
   const Array scales = unsqueeze(cast(x.scales, DType::f32), {-1});

@@ -74,17 +74,16 @@ struct BufferPool::State final : BlockLender {
   // Called with the mutex.
   Address fresh(std::int64_t size) {
     const auto fits = [&] {
-      return options.limit_bytes == 0 ||
-             (size <= options.limit_bytes &&
-              count.in_use + count.kept <= options.limit_bytes - size);
+      return options.limit_bytes == 0 || (size <= options.limit_bytes &&
+                                          count.in_use + count.kept <= options.limit_bytes - size);
     };
     if (!fits()) drop_kept();
     if (!fits()) {
       throw Error(ErrorCode::out_of_memory,
                   "BufferPool: over its limit; got " + std::to_string(size) + " bytes beside " +
-                      std::to_string(count.in_use) + " in use by " +
-                      std::to_string(count.buffers) + " buffers, expected at most " +
-                      std::to_string(options.limit_bytes) + " in all");
+                      std::to_string(count.in_use) + " in use by " + std::to_string(count.buffers) +
+                      " buffers, expected at most " + std::to_string(options.limit_bytes) +
+                      " in all");
     }
     try {
       return device.impl().allocate(size);
@@ -103,7 +102,7 @@ struct BufferPool::State final : BlockLender {
 
   const Device device;
   const BufferPoolOptions options;
-  mutable std::mutex mutex;                     // of what follows
+  mutable std::mutex mutex;                   // of what follows
   std::multimap<std::int64_t, Address> kept;  // by their bytes
   BufferPoolStatistics count;
 };

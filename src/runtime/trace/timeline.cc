@@ -194,9 +194,11 @@ void Timeline::write(const std::string& path, std::size_t first) const {
       const Event& event = events().list[i];
       const bool is_host = event.track >= 0;
       file << ",\n{\"ph\":\"X\",\"name\":" << json_text(event.name)
-           << ",\"pid\":" << (is_host ? 0 : -event.track)
-           << ",\"tid\":" << (is_host ? event.track : event.is_batch ? 1 : 0) << ",\"ts\":" << number(event.start)
-           << ",\"dur\":" << number(event.seconds) << "}";
+           << ",\"pid\":" << (is_host ? 0 : -event.track) << ",\"tid\":"
+           << (is_host          ? event.track
+               : event.is_batch ? 1
+                                : 0)
+           << ",\"ts\":" << number(event.start) << ",\"dur\":" << number(event.seconds) << "}";
     }
     file << "\n]}\n";
   }
