@@ -4,7 +4,8 @@
 //
 // rms_norm is the same with mean = 0 and without bias, l2_norm with the sum in place of the mean of
 // squares. What is added to the result may be added here. A row that fits into registers is read
-// once (rows.h); a longer one is read again for each step, mostly out of the cache. Bound by memory.
+// once (rows.h); a longer one is read again for each step, mostly out of the cache.
+// Bound by memory.
 // Sums in f32 (f64 for f64); those of longer rows keep what rounding takes (LongSum), so that their
 // error does not grow with the row. The mean is taken of the differences from the row's first
 // element, then the variance around it: nothing cancels, and a row of equal elements has exactly
