@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeastStep = 1e-7;
 
-void require_groups(const char* op, const Array& x, std::int64_t bits, std::int64_t group) {
+void require_affine_groups(const char* op, const Array& x, std::int64_t bits, std::int64_t group) {
   require_defined(op, x);
   require_float_array(op, x);
   if (bits < 2 || bits > 8) {
@@ -39,7 +39,7 @@ Shape with_last(const Array& x, std::int64_t last) {
 }
 
 // [..., n] as [..., n / group, group].
-Array in_groups(const Array& x, std::int64_t groups) {
+Array by_affine_group(const Array& x, std::int64_t groups) {
   Shape split = with_last(x, groups);
   split.push_back(groups == 0 ? 0 : x.shape(-1) / groups);
   return reshape(x, split);
@@ -50,9 +50,9 @@ Array in_groups(const Array& x, std::int64_t groups) {
 inline namespace v0 {
 
 AffineCodes affine_quantize(const Array& x, std::int64_t bits, std::int64_t group) try {
-  require_groups("affine_quantize", x, bits, group);
+  require_affine_groups("affine_quantize", x, bits, group);
   const NoGrad no_grad;
-  const Array values = in_groups(cast(x, DType::f32), x.shape(-1) / group);
+  const Array values = by_affine_group(cast(x, DType::f32), x.shape(-1) / group);
   const auto most = static_cast<double>((std::int64_t{1} << bits) - 1);
   if (x.size() == 0) {
     const Array none = zeros(with_last(x, x.shape(-1) / group), DType::f32, x.device());
@@ -94,7 +94,7 @@ Array affine_dequantize(const AffineCodes& x, DType dtype) try {
                     ", scales " + to_string(x.scales.shape()) + " and biases " +
                     to_string(x.biases.shape()) + ", expected [..., n] and twice [..., n / group]");
   }
-  const Array codes = cast(in_groups(x.codes, groups), DType::f32);
+  const Array codes = cast(by_affine_group(x.codes, groups), DType::f32);
   const Array scales = unsqueeze(cast(x.scales, DType::f32), {-1});
   const Array biases = unsqueeze(cast(x.biases, DType::f32), {-1});
   return reshape(cast(add(mul(codes, scales), biases), dtype), x.codes.shape());
