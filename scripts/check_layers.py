@@ -19,8 +19,8 @@ PUBLIC_API = {"core", "runtime", "graph", "ops", "autodiff"}
 PUBLIC_LAYER = {
     "error": "core", "call_site": "core", "dtype": "core", "shape": "core", "host_view": "core",
     "version": "core",
-    "device": "runtime", "runtime": "runtime",
-    "array": "graph", "numerics": "graph", "print": "graph",
+    "device": "runtime", "runtime": "runtime", "buffer_pool": "runtime",
+    "array": "graph", "numerics": "graph", "print": "graph", "planned_work": "graph",
     "ops": "ops", "random": "ops", "indexing": "ops", "quantization": "ops",
     "grad": "autodiff", "tensor": "autodiff",
     "custom_op": "kernels",

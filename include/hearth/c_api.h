@@ -186,8 +186,8 @@ HEARTH_C_API hearth_status hearth_device_set_memory_limit(hearth_device device, 
  *                   memory.allocations, memory.fresh
  *   of the process  plans.recorded, plans.submissions, plans.hits, plans.misses, plans.dispatches,
  *                   plans.fused, plans.copies, plans.donations, plans.cuts, plans.syncs,
- *                   plans.launches, plans.replays, plans.waits, plans.bytes_to_device,
- *                   plans.bytes_to_host (bytes)
+ *                   plans.launches, plans.replays, plans.batches, plans.barriers, plans.waits,
+ *                   plans.bytes_to_device, plans.bytes_to_host (bytes)
  *                   handles.arrays, handles.reads, handles.gradients, handles.archives
  *
  * Those of plans, and allocations, are counted from the beginning of the process. Those of handles

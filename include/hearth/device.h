@@ -85,6 +85,8 @@ struct Statistics {
   std::int64_t tuned = 0;  // classes of problems whose implementations were measured
   double tuning_seconds =
       0;  // what that took, with launches and waits that are counted nowhere else
+  std::int64_t batches = 0;   // times that commands, or a replay, were queued: command buffers
+  std::int64_t barriers = 0;  // between commands of batches that are no replays
 };
 HEARTH_API Statistics statistics() noexcept;
 

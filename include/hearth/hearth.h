@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hearth/array.h"
+#include "hearth/buffer_pool.h"
 #include "hearth/call_site.h"
 #include "hearth/custom_op.h"
 #include "hearth/device.h"
@@ -18,6 +19,7 @@
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/parameter.h"
+#include "hearth/planned_work.h"
 #include "hearth/print.h"
 #include "hearth/quantization.h"
 #include "hearth/random.h"

@@ -88,6 +88,11 @@ class HEARTH_API TextModel {
   // How its makers say that tokens should be drawn; where they say nothing, by their probability.
   SamplingOptions recommended_sampling() const;
 
+  // Computes texts that nobody reads, so that first answers wait for no plan and no compiler, nor
+  // for candidates to be measured: prompts of some lengths up to 512 tokens, and steps of one text.
+  // Their rows go from the caches when others need the room.
+  void warm_up() const;
+
   // Any bytes are a text. `parse_special`: texts of control tokens are these tokens.
   std::vector<std::int32_t> tokenize(std::string_view text, bool add_special = true,
                                      bool parse_special = false) const;

@@ -6,6 +6,7 @@
 //   FloatOrQuantized e = flow([](const Array& a) { return exp(a); }, w);
 #pragma once
 
+#include "hearth/quantization/affine.h"
 #include "hearth/quantization/flow.h"
 #include "hearth/quantization/movement.h"
 #include "hearth/quantization/packed.h"

@@ -20,8 +20,10 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -201,6 +203,7 @@ class HEARTH_API Buffer {
   HostBytes host_bytes(DType dtype, bool writes) const;
 
  private:
+  friend class BufferPool;  // hearth/buffer_pool.h
   struct Storage;
   std::shared_ptr<Storage> storage_;
   DType dtype_ = DType::f32;
@@ -226,6 +229,11 @@ class HEARTH_API Kernel {
   const Function* function_;
 };
 
+// Compiles kernels side by side, or finds them in memory or on disk, so that no Kernel of these
+// sources waits for the compiler. Throws Error{device} with the compiler's messages for the first
+// that fails, when the others are ready.
+HEARTH_API void prewarm(Device device, std::span<const KernelSource> sources);
+
 // What a kernel parameter gets.
 class HEARTH_API Value {
  public:
@@ -245,6 +253,22 @@ Value constant(const T& value) {
   return {&value, static_cast<std::int64_t>(sizeof(T))};
 }
 
+// A command of a Capture.
+struct CapturedCommand {
+  // Memory that it may touch: bytes [begin, begin + bytes) of the device's addresses.
+  struct Access {
+    std::string parameter;  // the kernel's name of it
+    std::uintptr_t begin = 0;
+    std::int64_t bytes = 0;
+    bool reads = false, writes = false;
+  };
+  std::string kernel;
+  Size3 groups, threads;
+  int group = 0;           // those of one group may run side by side; groups follow one another
+  std::vector<int> after;  // earlier commands, by number, that have to be done first
+  std::vector<Access> accesses;
+};
+
 struct CapturedCommands;
 
 // Commands that were encoded once and may run many times.
@@ -255,6 +279,8 @@ class HEARTH_API Capture {
   int commands() const noexcept;
   // How many groups of commands run one after the other.
   int groups() const noexcept;
+  // All of them, in the order in which they were added.
+  std::vector<CapturedCommand> list() const;
   // From now on every command that named memory of `from` names that of `to`: same device, at least
   // as many bytes. Both live as long as the capture.
   void rebind(const Buffer& from, const Buffer& to);
@@ -286,7 +312,14 @@ class HEARTH_API CommandEncoder {
   void dispatch_threads(const Kernel& kernel, Size3 grid, Size3 threads,
                         std::initializer_list<Value> values);
   // Queues what was added and returns without waiting.
-  void commit();
+  void commit() { commit({}); }
+  // With a label, which stands in timelines around the kernels, and for which Profile::batches()
+  // sums up their times.
+  void commit(std::string_view label);
+  // Waits for what was queued before, commits, waits, and gives the seconds that the device took
+  // from the beginning of the first command to the end of the last, by its own clock; nothing where
+  // the device has none. Throws as wait() does.
+  std::optional<double> commit_and_time(std::string_view label = {});
   // Commits and waits for all work of the device. Throws Error{device} with the name of the kernel
   // that failed.
   void wait();
@@ -321,6 +354,9 @@ class HEARTH_API Profile {
 
   // So far, the longest first.
   std::vector<KernelTime> kernels() const;
+  // The same of what was committed with a label: KernelTime::name is the label, and launches are
+  // commits.
+  std::vector<KernelTime> batches() const;
   // So far, in the format of Chrome's traces (chrome://tracing, ui.perfetto.dev). Throws Error{io}.
   void write_timeline(const std::string& path) const;
 

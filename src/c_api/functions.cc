@@ -1632,6 +1632,14 @@ void call_l1_loss(Call& c) {
   c.give(hearth::l1_loss(x, targets, reduction));
 }
 
+void call_l2_norm(Call& c) {
+  const Array& x = c.input();
+  double epsilon{1e-6};
+  c.read("epsilon", epsilon);
+  c.done();
+  c.give(hearth::l2_norm(x, epsilon));
+}
+
 void call_layer_norm(Call& c) {
   const Array& x = c.input();
   const Array& weight = c.input_or_none();
@@ -3618,6 +3626,7 @@ constexpr Function kFunctions[] = {
      call_kl_div, nullptr},
     {"l1_loss", "l1_loss(x, targets; reduction: none|mean|sum|batch_mean = mean) -> 1",
      call_l1_loss, nullptr},
+    {"l2_norm", "l2_norm(x; epsilon: f64 = 1e-06) -> 1", call_l2_norm, nullptr},
     {"layer_norm", "layer_norm(x, weight?, bias?; epsilon: f64 = 1e-05) -> 1", call_layer_norm,
      nullptr},
     {"leaky_relu", "leaky_relu(x; negative_slope: f64 = 0.01) -> 1", call_leaky_relu, nullptr},

@@ -45,6 +45,8 @@ constexpr Number kNumbers[] = {
     {"plans.syncs", nullptr, &Statistics::syncs},
     {"plans.launches", nullptr, &Statistics::launches},
     {"plans.replays", nullptr, &Statistics::replays},
+    {"plans.batches", nullptr, &Statistics::batches},
+    {"plans.barriers", nullptr, &Statistics::barriers},
     {"plans.waits", nullptr, &Statistics::waits},
     {"plans.bytes_to_device", nullptr, &Statistics::bytes_to_device},
     {"plans.bytes_to_host", nullptr, &Statistics::bytes_to_host},

@@ -22,6 +22,8 @@ Statistics statistics() noexcept {
   const runtime::DriverCounters& calls = runtime::driver_counters();
   out.launches = calls.launches.load(relaxed);
   out.replays = calls.replays.load(relaxed);
+  out.batches = calls.batches.load(relaxed);
+  out.barriers = calls.barriers.load(relaxed);
   out.waits = calls.waits.load(relaxed);
   out.bytes_to_device = calls.to_device.load(relaxed);
   out.bytes_to_host = calls.to_host.load(relaxed);

@@ -1,5 +1,6 @@
 #include "hearth/models.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "hearth/error.h"
@@ -49,6 +50,27 @@ bool TextModel::is_encoder() const noexcept { return !loaded_->language().config
 
 SamplingOptions TextModel::recommended_sampling() const {
   return loaded_->model().recommended.over({});
+}
+
+void TextModel::warm_up() const {
+  if (is_encoder()) {
+    embed(std::vector<std::string>{"a", "a text of a few words"}).eval();
+    return;
+  }
+  constexpr std::int64_t kPrompts[] = {512, 256, 64, 16, 1};
+  constexpr std::int64_t kSteps = 2;
+  models::Scheduler& scheduler = loaded_->scheduler();
+  for (const std::int64_t rows : kPrompts) {
+    if (rows + kSteps > std::min(context(), scheduler.longest_text())) continue;
+    // No two begin alike, so that each is computed from its first row on.
+    const auto token = static_cast<std::int32_t>(rows % vocabulary());
+    const auto stream = scheduler.submit(
+        {.tokens = std::vector<std::int32_t>(static_cast<std::size_t>(rows), token),
+         .most_tokens = kSteps,
+         .sampling = {.temperature = 0},
+         .ignores_end = true});
+    static_cast<void>(read_text(*stream, {}));
+  }
 }
 
 std::vector<std::int32_t> TextModel::tokenize(std::string_view text, bool add_special,

@@ -8,6 +8,7 @@
 #include "runtime/commands/driver.h"
 #include "runtime/commands/driver_calls.h"
 #include "runtime/compile/kernel_registry.h"
+#include "runtime/memory/buffer_storage.h"
 #include "runtime/memory/host_mappings.h"
 
 namespace hearth {
@@ -46,21 +47,6 @@ bool reads_memory(const Kernel& kernel, std::size_t number) {
 }  // namespace
 
 Properties properties(Device device) { return driver_of(device).properties(); }
-
-// Memory from the device's pool; given back when the last buffer is gone. The pool hands it out
-// again only to work that is queued later.
-struct Buffer::Storage {
-  Storage(Device owner, std::int64_t size) : device(owner), bytes(std::max<std::int64_t>(size, 1)) {
-    address = device.impl().allocate(bytes);
-  }
-  ~Storage() { device.impl().free(address, bytes); }
-  Storage(const Storage&) = delete;
-  Storage& operator=(const Storage&) = delete;
-
-  Device device;
-  std::int64_t bytes;
-  Address address = nullptr;
-};
 
 Buffer::Buffer(Device device, DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
   driver_of(device);
@@ -185,6 +171,15 @@ Kernel::Kernel(Device device, const KernelSource& source) : device_(device) {
 
 const std::string& Kernel::name() const noexcept { return function_->name(); }
 
+void prewarm(Device device, std::span<const KernelSource> sources) {
+  driver_of(device);
+  KernelRegistry& registry = *device.impl().registry();
+  std::vector<const KernelSource*> all;
+  for (const KernelSource& source : sources) all.push_back(&source);
+  registry.prepare(all);
+  for (const KernelSource* source : all) registry.get(*source);  // throws what failed
+}
+
 struct CapturedCommands {
   explicit CapturedCommands(Device owner) : device(owner) {}
   Device device;
@@ -196,6 +191,12 @@ struct CapturedCommands {
 
 struct CommandEncoder::State {
   explicit State(Device owner) : driver(driver_of(owner)), pending(owner) {}
+  // The pool gives this memory only to work queued later, so it may be freed once that is queued.
+  void forget() {
+    pending.batch.clear();
+    pending.buffers.clear();
+  }
+
   Driver& driver;
   CapturedCommands pending;
 };
@@ -206,6 +207,30 @@ int Capture::commands() const noexcept {
 
 int Capture::groups() const noexcept {
   return commands_ == nullptr ? 0 : commands_->batch.group_count();
+}
+
+std::vector<CapturedCommand> Capture::list() const {
+  std::vector<CapturedCommand> all;
+  if (commands_ == nullptr) return all;
+  for (const Command& command : commands_->batch.commands()) {
+    CapturedCommand& made = all.emplace_back();
+    made.kernel = command.function->name();
+    made.groups = command.groups;
+    made.threads = command.threads;
+    made.group = command.group;
+    made.after.assign(command.after.begin(), command.after.end());
+    std::size_t next = 0;
+    for (const KernelParameter& parameter : command.function->parameters()) {
+      using Kind = KernelParameter::Kind;
+      if (parameter.kind == Kind::threadgroup) continue;
+      const Argument& argument = command.arguments[next++];
+      if (argument.constant != nullptr) continue;
+      made.accesses.push_back({parameter.name, reinterpret_cast<std::uintptr_t>(argument.address),
+                               argument.bytes, parameter.kind != Kind::write,
+                               parameter.kind != Kind::read});
+    }
+  }
+  return all;
 }
 
 void Capture::rebind(const Buffer& from, const Buffer& to) {
@@ -307,16 +332,27 @@ void CommandEncoder::add(const Kernel& kernel, Size3 groups, Size3 threads, Size
   pending.buffers.insert(pending.buffers.end(), uploaded.begin(), uploaded.end());
 }
 
-void CommandEncoder::commit() {
+void CommandEncoder::commit(std::string_view label) {
   CapturedCommands& pending = state_->pending;
   if (!pending.batch.empty()) {
     const std::lock_guard lock(pending.device.impl().queue_mutex());
     check_host_holds(pending.device.impl(), pending.batch.commands());
-    submit(state_->driver, pending.batch.commands());
+    submit(state_->driver, pending.batch.commands(), label);
   }
-  // The pool gives this memory only to work queued later, so it may be freed now.
-  pending.batch.clear();
-  pending.buffers.clear();
+  state_->forget();
+}
+
+std::optional<double> CommandEncoder::commit_and_time(std::string_view label) {
+  CapturedCommands& pending = state_->pending;
+  std::optional<double> seconds;
+  if (!pending.batch.empty()) {
+    pending.device.impl().synchronize();
+    const std::lock_guard lock(pending.device.impl().queue_mutex());
+    check_host_holds(pending.device.impl(), pending.batch.commands());
+    seconds = submit_and_time(state_->driver, pending.batch.commands(), label);
+  }
+  state_->forget();
+  return seconds;
 }
 
 void CommandEncoder::wait() {

@@ -366,7 +366,7 @@ TEST(LaunchShapes, SoftmaxOverRows) {
 
 TEST(LaunchShapes, Norms) {
   const Params params = Params().f64(1e-5);
-  for (const OpDef* op : {&defs::layer_norm_op, &defs::rms_norm_op}) {
+  for (const OpDef* op : {&defs::layer_norm_op, &defs::rms_norm_op, &defs::l2_norm_op}) {
     const auto launched = [&](std::int64_t length) {
       Signature signature;
       signature.op = op;

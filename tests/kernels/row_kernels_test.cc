@@ -330,6 +330,19 @@ TEST_F(RowKernels, Norms) {
   });
 }
 
+TEST_F(RowKernels, LengthsOfRows) {
+  for_rows([](const Array& x, std::int64_t skip) {
+    const Array view = spread(x, skip);
+    const Values expected = by_row(contiguous(view), [](Values row) {
+      double squares = kEpsilon;
+      for (const double value : row) squares += value * value;
+      for (double& value : row) value /= std::sqrt(squares);
+      return row;
+    });
+    expect_rows(l2_norm(view, kEpsilon), expected, said("l2_norm", x, skip));
+  });
+}
+
 TEST_F(RowKernels, RowsOfEqualElementsHaveNoDeviation) {
   for (const DType dtype : kFloats) {
     for (const std::int64_t n : {7, 1001, 16501}) {

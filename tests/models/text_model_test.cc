@@ -63,6 +63,21 @@ class TextModels : public ::testing::Test {
   std::string path_;
 };
 
+// After warm_up() the first text finds its plans, and is what it would have been.
+TEST_F(TextModels, AreWarmedUp) {
+  const GenerateOptions options{.tokens = 8, .sampling = {.temperature = 0}};
+  const std::string prompt = text_of(request(1).tokens);
+  const TextModel cold = TextModel::load(path_);
+  const GeneratedText expected = cold.generate(prompt, options);
+  const TextModel warm = TextModel::load(path_);
+  warm.warm_up();
+  const Statistics before = statistics();
+  const GeneratedText got = warm.generate(prompt, options);
+  EXPECT_EQ(got.tokens, expected.tokens);
+  EXPECT_LE(got.cached_tokens, 1);  // the token that texts begin with
+  EXPECT_GT(statistics().plan_hits, before.plan_hits);
+}
+
 TEST_F(TextModels, WritesWhatTheModelWrites) {
   for (const std::int64_t drafts : {0, 8}) {
     const TextModel model =

@@ -296,6 +296,45 @@ TEST_P(PagedAttention, EqualsAttention) {
   expect_close(permute(c.run(), {1, 0, 2}), expected.to_doubles(), 1e-5);
 }
 
+// A tree of guesses behind a text: in pages of one slot each row has a list of its own, of what it
+// sees, so that any tree is one call.
+TEST_P(PagedAttention, TreesOfGuesses) {
+  constexpr std::int64_t kText = 13, kGuesses = 7, kHeads = 4, kDim = 8;
+  const Numbers parents = {-1, 0, 0, 1, 1, 2, -1};  // of guesses, two roots
+  const Array keys = random_array({32, 2, kDim}, DType::f32, -1, 1, 2);
+  const Array values = random_array({32, 2, kDim}, DType::f32, -1, 1, 3);
+  const Array q = random_array({kGuesses, kHeads, kDim}, DType::f32, -1, 1, 4);
+  Numbers slots;  // of the text, then of guesses
+  for (std::int64_t i = 0; i < kText + kGuesses; ++i) slots.push_back((7 * i + 3) % 32);
+
+  constexpr std::int64_t kMost = kText + kGuesses;
+  Numbers pages(kGuesses * kMost, -1), starts = {0}, lengths;
+  Values hidden(kGuesses * kMost, 1);
+  for (std::int64_t row = 0; row < kGuesses; ++row) {
+    Numbers seen;
+    for (std::int64_t at = row; at >= 0; at = parents[static_cast<std::size_t>(at)]) {
+      seen.insert(seen.begin(), kText + at);
+    }
+    for (std::int64_t i = kText; i-- > 0;) seen.insert(seen.begin(), i);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      pages[static_cast<std::size_t>(row * kMost) + i] = slots[static_cast<std::size_t>(seen[i])];
+      hidden[static_cast<std::size_t>(row * kMost + seen[i])] = 0;
+    }
+    starts.push_back(row + 1);
+    lengths.push_back(std::ssize(seen));
+  }
+  const Array got = paged_attention(q, keys, values, ints(pages, {kGuesses, kMost}),
+                                    ints(starts, {kGuesses + 1}), ints(lengths, {kGuesses}), 1);
+  const auto dense = [&](const Array& cache) {
+    const Array rows = select(cast(cache, DType::f64), ints(slots, {kMost}), 0);
+    return unsqueeze(permute(rows, {1, 0, 2}), {0});
+  };
+  const Array wide = unsqueeze(permute(cast(q, DType::f64), {1, 0, 2}), {0});
+  const Array expected = attention(wide, dense(keys), dense(values),
+                                   {.mask = cast(array(hidden, {kGuesses, kMost}), DType::bool_)});
+  expect_close(permute(got, {1, 0, 2}), expected.to_doubles(), 1e-5);
+}
+
 std::vector<std::byte> bytes_of(const Array& x) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(x.size() * size_of(x.dtype())));
   x.read(bytes.data(), std::ssize(bytes), x.dtype());

@@ -117,6 +117,50 @@ TEST_P(RopePositions, MatchesLoops) {
   }
 }
 
+// Pictures: the first pairs of a head by rows, the others by columns, each part with frequencies
+// from 1 on (ggml's VISION); and each half of a head by itself (Gemma's towers), as two axes.
+TEST_P(RopePositions, OfPictures) {
+  constexpr std::int64_t kRows = 3, kColumns = 5, kDim = 16, kPatches = kRows * kColumns;
+  Values places;
+  for (std::int64_t i = 0; i < kPatches; ++i) places.push_back(static_cast<double>(i / kColumns));
+  for (std::int64_t i = 0; i < kPatches; ++i) places.push_back(static_cast<double>(i % kColumns));
+  const Array positions = array(places, {2, kPatches}, DType::i64);
+  const Array x = random_array({2, 2, kPatches, kDim}, DType::f64, -1, 1, 1);
+  const Values values = x.to_doubles();
+  const auto turned = [&](std::int64_t first, std::int64_t second, std::int64_t pair,
+                          std::int64_t axis, std::int64_t pairs, Values& out) {
+    for (std::int64_t line = 0; line < 4 * kPatches; ++line) {
+      const double place = places[static_cast<std::size_t>(axis * kPatches + line % kPatches)];
+      const double angle =
+          place * std::pow(100.0, -static_cast<double>(pair) / static_cast<double>(pairs));
+      const auto a = static_cast<std::size_t>(line * kDim + first);
+      const auto b = static_cast<std::size_t>(line * kDim + second);
+      out[a] = values[a] * std::cos(angle) - values[b] * std::sin(angle);
+      out[b] = values[b] * std::cos(angle) + values[a] * std::sin(angle);
+    }
+  };
+  Values sections = values, halves = values;
+  for (std::int64_t i = 0; i < kDim / 4; ++i) {
+    for (const std::int64_t axis : {0, 1}) {
+      const std::int64_t pair = axis * kDim / 4 + i, half = axis * kDim / 2;
+      turned(pair, pair + kDim / 2, i, axis, kDim / 4, sections);
+      turned(half + i, half + i + kDim / 4, i, axis, kDim / 4, halves);
+    }
+  }
+  const Array of_axis = rope_frequencies(kDim / 2, 100);
+  expect_close(rope(x, {.positions = positions,
+                        .frequencies = cat({of_axis, of_axis}, 1),
+                        .sections = {kDim / 4, kDim / 4}}),
+               sections, 1e-6);
+  std::vector<Array> parts = chunk(x, 2, 3);
+  for (int axis = 0; axis < 2; ++axis) {
+    parts[static_cast<std::size_t>(axis)] =
+        rope(parts[static_cast<std::size_t>(axis)],
+             {.base = 100, .positions = reshape(narrow(positions, 0, axis, 1), {kPatches})});
+  }
+  expect_close(cat(parts, 3), halves, 1e-9);
+}
+
 // Beyond 2^20 a turn of the first pair is far below the step of floats.
 TEST_P(RopePositions, LargePositions) {
   constexpr std::int64_t kFar = std::int64_t{1} << 24;

@@ -146,6 +146,24 @@ Values norm_row(const Values& x, const Values& w, const Values& b, double epsilo
   return out;
 }
 
+TEST_P(Norm, LengthsBecomeOne) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
+    for (const std::int64_t n : {1, 7, 128, 9001}) {
+      const Array x = random_array({5, n}, dtype, -3, 3);
+      const Values y = by_row(x.to_doubles(), static_cast<std::size_t>(n), [](Values row) {
+        double squares = 0.01;
+        for (const double value : row) squares += value * value;
+        for (double& value : row) value /= std::sqrt(squares);
+        return row;
+      });
+      expect_values(l2_norm(x, 0.01), {5, n}, y, "l2_norm");
+      expect_values(l2_norm(transpose(contiguous(transpose(x))), 0.01), {5, n}, y, "of columns");
+    }
+  }
+  expect_close(l2_norm(zeros({2, 3})), Values(6, 0), 0);
+  expect_close(l2_norm(array({3e-30, 4e-30}, {2}, DType::f64), 0), {0.6, 0.8}, 1e-12);
+}
+
 TEST_P(Norm, MatchesLoops) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
     for (const std::int64_t n : {1, 3, 16, 65, 768}) {

@@ -8,6 +8,8 @@
 
 #include "devices_under_test.h"
 #include "error_text.h"
+#include "runtime/compile/kernel_registry.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth::runtime {
 namespace {
@@ -220,6 +222,112 @@ TEST_F(RuntimeApi, CapturesReplayAndRebind) {
   EXPECT_THROW(twice.rebind(other, Buffer(device, DType::f32, {31})), Error);
 }
 
+TEST_F(RuntimeApi, CapturesListTheirCommands) {
+  const Kernel scale(device, scale_source("float"));
+  const Buffer x = Buffer::from_data(ramp(64), device);
+  const Buffer y(device, DType::f32, {64}), z(device, DType::f32, {32});
+  CommandEncoder encoder(device);
+  EXPECT_TRUE(Capture().list().empty());
+  encoder.dispatch(scale, {1}, {32}, {x.view(0, {32}), y.view(0, {32}), constant(Params{2, 32})});
+  encoder.dispatch(scale, {1}, {32}, {x.view(32, {32}), y.view(32, {32}), constant(Params{3, 32})});
+  encoder.dispatch(scale, {2}, {64}, {y.view(32, {32}), z, constant(Params{1, 32})});
+  Capture capture = encoder.capture();
+  const std::vector<CapturedCommand> all = capture.list();
+  ASSERT_EQ(all.size(), 3u);
+  for (const CapturedCommand& one : all) {
+    EXPECT_EQ(one.kernel, "scale_float");
+    ASSERT_EQ(one.accesses.size(), 2u);
+    EXPECT_EQ(one.accesses[0].parameter, "x");
+    EXPECT_TRUE(one.accesses[0].reads && !one.accesses[0].writes);
+    EXPECT_EQ(one.accesses[1].parameter, "y");
+    EXPECT_TRUE(!one.accesses[1].reads && one.accesses[1].writes);
+    EXPECT_EQ(one.accesses[0].bytes, 128);
+  }
+  EXPECT_EQ(all[2].groups, (Size3{2}));
+  EXPECT_EQ(all[2].threads, (Size3{64}));
+  // The first two touch other bytes; the third reads what the second has written.
+  EXPECT_EQ(all[0].group, 0);
+  EXPECT_EQ(all[1].group, 0);
+  EXPECT_EQ(all[2].group, 1);
+  EXPECT_TRUE(all[1].after.empty());
+  EXPECT_EQ(all[2].after, std::vector<int>{1});
+  EXPECT_EQ(all[2].accesses[0].begin, all[1].accesses[1].begin);
+  EXPECT_EQ(all[1].accesses[0].begin - all[0].accesses[0].begin, 128u);
+
+  const Buffer other = Buffer::from_data(ramp(32), device);
+  capture.rebind(z, other);
+  EXPECT_EQ(capture.list()[2].accesses[1].begin, reinterpret_cast<std::uintptr_t>(other.address()));
+  capture.replay();
+  EXPECT_EQ(other.to_vector<float>()[0], 99);
+}
+
+TEST_F(RuntimeApi, CommitsHaveLabelsAndTimes) {
+  const Kernel scale(device, scale_source("float"));
+  const Buffer x = Buffer::from_data(ramp(32), device), y(device, DType::f32, {32});
+  CommandEncoder encoder(device);
+  const auto add = [&](float factor) {
+    encoder.dispatch(scale, {1}, {32}, {x, y, constant(Params{factor, 32})});
+    encoder.dispatch(scale, {1}, {32}, {y, x, constant(Params{1, 32})});
+  };
+  EXPECT_FALSE(encoder.commit_and_time().has_value());  // of nothing
+  add(2);
+  const Statistics before = statistics();
+  const std::optional<double> seconds = encoder.commit_and_time("timed");
+  const Statistics after = statistics();
+  EXPECT_EQ(after.launches - before.launches, 2);
+  EXPECT_EQ(after.batches - before.batches, 1);
+  EXPECT_EQ(after.barriers - before.barriers, 1);
+  EXPECT_TRUE(!seconds || *seconds > 0);
+  EXPECT_EQ(x.to_vector<float>()[3], 8);
+
+  const Profile profile;
+  for (const float factor : {2.0f, 0.5f}) {
+    add(factor);
+    encoder.commit("pair");
+  }
+  add(1);
+  encoder.commit();  // without one
+  add(1);
+  EXPECT_EQ(encoder.commit_and_time("one").has_value(), seconds.has_value());
+  EXPECT_EQ(x.to_vector<float>()[3], 8);
+  if (!seconds) return;
+  double kernels = 0, pairs = 0, batches = 0;
+  ASSERT_EQ(profile.kernels().size(), 1u);
+  EXPECT_EQ(profile.kernels()[0].launches, 8);
+  kernels = profile.kernels()[0].seconds;
+  ASSERT_EQ(profile.batches().size(), 2u);
+  for (const KernelTime& batch : profile.batches()) {
+    EXPECT_EQ(batch.launches, batch.name == "pair" ? 2 : 1) << batch.name;
+    batches += batch.seconds;
+    if (batch.name == "pair") pairs = batch.seconds;
+  }
+  EXPECT_GT(pairs, 0);
+  EXPECT_LT(batches, kernels);  // one batch has no label
+}
+
+TEST_F(RuntimeApi, KernelsAreCompiledBefore) {
+  std::vector<KernelSource> sources;
+  for (const char* const name : {"warm_a", "warm_b"}) {
+    sources.push_back(scale_source("float"));
+    sources.back().name = name;
+  }
+  const auto compiled = [&] {
+    const KernelRegistry::Statistics count = device.impl().registry()->statistics();
+    return count.compiled + count.from_disk;
+  };
+  const std::int64_t before = compiled();
+  prewarm(device, sources);
+  EXPECT_EQ(compiled() - before, 2);
+  const Kernel kernel(device, sources[1]);
+  EXPECT_EQ(compiled() - before, 2);
+  prewarm(device, {});
+  sources[0].name = "warm_c";
+  sources[1] = scale_source("no_type");
+  EXPECT_NE(error_of([&] { prewarm(device, sources); }).find("no_type"), std::string::npos);
+  EXPECT_EQ(Kernel(device, sources[0]).name(), "warm_c");
+  EXPECT_THROW(prewarm(Device::cpu(), sources), Error);
+}
+
 TEST_F(RuntimeApi, CountsAndProfilesWhatRuns) {
   const Kernel scale(device, scale_source("float"));
   const Buffer x = Buffer::from_data(ramp(32), device);
@@ -240,6 +348,7 @@ TEST_F(RuntimeApi, CountsAndProfilesWhatRuns) {
   const Statistics after = statistics();
   EXPECT_EQ(after.launches - before.launches, 4);
   EXPECT_EQ(after.replays - before.replays, 2);
+  EXPECT_EQ(after.batches - before.batches, 2);
   EXPECT_EQ(after.waits - before.waits, 2);
   EXPECT_EQ(after.bytes_to_host - before.bytes_to_host, 128);
   EXPECT_EQ(after.bytes_on_device - before.bytes_on_device, 128);

@@ -111,6 +111,7 @@ const std::vector<Call>& calls() {
       CALL(select, (x, list, 0)), CALL(select_add, (x, list, x, 0)),
       CALL(embedding, (x, i)), CALL(one_hot, (list, 3)),
       CALL(matmul, (x, x)), CALL(linear, (wide, x)), CALL(layer_norm, (x)), CALL(rms_norm, (x)),
+      CALL(l2_norm, (x)),
       CALL(rope, (x)), CALL(attention, (wide, wide, wide)),
       CALL(attention_with_lse, (wide, wide, wide)),
       CALL(attention_with_weights, (wide, wide, wide)),

@@ -19,6 +19,10 @@ HEARTH_API Array layer_norm(const Array& x, const Array& weight = Array(),
 // epsilon is Burn's; PyTorch's is the machine epsilon of x's dtype.
 HEARTH_API Array rms_norm(const Array& x, const Array& weight = Array(), double epsilon = 1e-5);
 
+// x / sqrt(sum(x^2) + epsilon) over the last axis: rows of length 1, as linear attention has its
+// queries and keys. vector_normalize() limits the length instead.
+HEARTH_API Array l2_norm(const Array& x, double epsilon = 1e-6);
+
 // ---- Normalisation of channels
 // x [batch, channels, ...], of rank 2 or more; results have its shape and dtype. Vectors [channels]
 // may be undefined where they have a default, and have the dtype of x or, beside halves, f32.

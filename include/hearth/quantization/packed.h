@@ -38,6 +38,11 @@ HEARTH_API Array quantize(const Array& x, DType dtype, const Array& importance =
 // NaN. Has no gradient. Throws Error{dtype}, Error{shape}, Error{invalid_argument}.
 HEARTH_API Array turbo_quantize(const Array& x, std::int64_t bits);
 
+// dequantize(quantize(x, dtype)) in x's dtype, whose gradient is that of x, as if nothing had been
+// rounded: straight through (arXiv 1308.3432). To train for a packed dtype, or to see what it
+// costs.
+HEARTH_API Array fake_quantize(const Array& x, DType dtype, const Array& importance = Array());
+
 // What rows of turbo_quantize() stand for, in f32 or another float dtype: u8 [..., 4 + n * bits /
 // 8] -> [..., n].
 HEARTH_API Array turbo_dequantize(const Array& codes, std::int64_t bits, DType dtype = DType::f32);

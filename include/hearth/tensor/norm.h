@@ -22,6 +22,11 @@ Array array_or_none(const std::optional<Tensor<R>>& tensor) {
 
 }  // namespace tensor_detail
 
+template <int R>
+Tensor<R> l2_norm(const Tensor<R>& x, double epsilon = 1e-6, CallSite site = CallSite::here()) {
+  return located(site, [&] { return Tensor<R>(hearth::l2_norm(x.array(), epsilon)); });
+}
+
 // x [batch, channels, ...], vectors [channels].
 template <int R>
 Tensor<R> batch_norm(const Tensor<R>& x, const Tensor<1>& mean, const Tensor<1>& variance,

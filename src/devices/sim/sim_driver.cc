@@ -284,6 +284,17 @@ void SimDriver::keep_early(std::int64_t batch, const runtime::Argument& result) 
   if (early_.size() > runtime::kEarlyResults) early_.pop_front();
 }
 
+std::optional<double> SimDriver::time_batch(std::span<const runtime::Command> commands) {
+  const std::shared_ptr<const Batch> batch = copy_batch(commands);
+  const std::lock_guard lock(mutex_);
+  run_queue();
+  const auto begin = std::chrono::steady_clock::now();
+  tasks_.push_back(
+      [this, batch, number = ++batches_] { run_batch(*batch, DependencyBy::groups, number); });
+  run_and_throw();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 std::vector<double> SimDriver::time(std::span<const runtime::Command> commands) {
   const std::shared_ptr<const Batch> batch = copy_batch(commands);
   const std::lock_guard lock(mutex_);

@@ -72,6 +72,7 @@ class SimDriver : public runtime::Driver {
   bool update(runtime::Executable& executable, std::span<const runtime::Command> commands) override;
   void launch(runtime::Executable& executable) override;
   std::vector<double> time(std::span<const runtime::Command> commands) override;
+  std::optional<double> time_batch(std::span<const runtime::Command> commands) override;
   std::int64_t queued_batches() const override { return batches_; }
   bool read_early(std::int64_t batch, void* target, Address source, std::int64_t bytes) override;
 

@@ -89,6 +89,7 @@ void Planner::encode() {
     if (has_nothing_to_do(item)) continue;
     plan_->steps.emplace_back();
     Step& step = plan_->steps.back();
+    StepOrigin& origin = plan_->origins.emplace_back();
     step.first_operand = static_cast<int>(plan_->operands.size());
     note_made(item);
     if (item.kind == PlanItem::Kind::kernel) {
@@ -105,12 +106,16 @@ void Planner::encode() {
       for (const int root : item.more_roots) push_operand(root);
       step.output_count = signature.output_count();
       const Implementation& chosen = *item.implementation;
+      origin.implementation = &chosen;
       Prepared made = prepared([&] { return device_.selector().prepare(chosen, signature); });
       step.launch = made.launch;
       step.state = std::move(made.state);
       step.workspace.offset_bytes = made.workspace_bytes;  // placed below
     } else {
       BuiltRegion& built = built_[s];
+      if (item.kind == PlanItem::Kind::copy) {
+        origin.copied = {built.lowered.region.outputs[0].dtype, built.lowered.region.shape, {}};
+      }
       for (std::size_t i = 0; i < built.inputs.size(); ++i) {
         push_operand(built.inputs[i], built.lowered.region.inputs[i].dtype);
       }
@@ -127,6 +132,7 @@ void Planner::encode() {
     }
     step.operand_count = static_cast<int>(plan_->operands.size()) - step.first_operand;
     plan_->most_operands = std::max(plan_->most_operands, step.operand_count);
+    origin.workspace_bytes = step.workspace.offset_bytes;
     if (step.workspace.offset_bytes != 0) {
       // Workspaces share the end of the arena: a step's is free again when the step is done.
       step.workspace.base = 0;

@@ -258,13 +258,14 @@ void publish(const Plan& plan, const Recording& recording, Scratch& scratch,
   }
 }
 
-// Runs what has not failed. Throws what went wrong before the first launch; then no node has
-// changed. `most_blamed` values at most fail where memory is short.
-void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::size_t most_blamed) {
-  Scratch& scratch = ThreadOwned<Scratch>::get();
+// The plan of what is wanted and has not failed, found or built; null where nothing is. The words
+// of the recording are its key then.
+std::shared_ptr<const Plan> find_or_build(DeviceImpl& device, Recording& recording,
+                                          const FailedValues& failed,
+                                          std::vector<ExternalFact>& facts) {
   const std::size_t described = recording.words.size();
-  if (!describe_wanted(recording, failed)) return;
-  describe(device, recording, scratch.facts);
+  if (!describe_wanted(recording, failed)) return nullptr;
+  describe(device, recording, facts);
   const std::span<const std::uint64_t> key = recording.words.span();
   const std::uint64_t hash = hash_words(key);
   Counters& count = counters();
@@ -274,12 +275,21 @@ void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::si
   } else {
     count.plan_misses.fetch_add(1, std::memory_order_relaxed);
     const runtime::HostSpan span("build plan");
-    auto built = build_plan(device, recording, wanted_nodes(recording, described), scratch.facts);
+    auto built = build_plan(device, recording, wanted_nodes(recording, described), facts);
     std::const_pointer_cast<Plan>(built)->key.assign(key.begin(), key.end());
     keep_plan(hash, built);
     plan = std::move(built);
   }
+  return plan;
+}
 
+// Runs what has not failed. Throws what went wrong before the first launch; then no node has
+// changed. `most_blamed` values at most fail where memory is short.
+void run(DeviceImpl& device, Recording& recording, FailedValues& failed, std::size_t most_blamed) {
+  Scratch& scratch = ThreadOwned<Scratch>::get();
+  const auto plan = find_or_build(device, recording, failed, scratch.facts);
+  if (plan == nullptr) return;
+  Counters& count = counters();
   // The caller's lists may be in use by a submission further up this thread's stack only if a
   // kernel recorded ops, which kernels must not do.
   Results results{scratch.storages};
@@ -355,6 +365,23 @@ void fail_readers_of_failed(DeviceImpl& device, Recording& recording, FailedValu
 }
 
 }  // namespace
+
+std::shared_ptr<const Plan> plan_of(DeviceImpl& device, Recording& recording) {
+  for (const Node* external : recording.externals) {
+    if (has_failed(external)) throw Error(external->failure->error);
+  }
+  struct Restored {
+    WordStream& words;
+    const std::size_t size;
+    ~Restored() { words.set_end(words.data() + size); }
+  } const restored{recording.words, recording.words.size()};
+  std::vector<ExternalFact> facts;
+  try {
+    return find_or_build(device, recording, FailedValues(recording), facts);
+  } catch (const NodesFailed& error) {
+    throw Error(error);
+  }
+}
 
 void execute(DeviceImpl& device, Recording& recording, FailedValues& failed) noexcept try {
   const std::size_t described = recording.words.size();

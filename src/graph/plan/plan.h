@@ -73,6 +73,13 @@ struct PlanTaker {
   std::int64_t bytes;
 };
 
+// What planned_work() tells of a step, and no launch needs.
+struct StepOrigin {
+  const Implementation* implementation = nullptr;  // null for regions and copies
+  TensorSpec copied;                               // what a copy makes; else of no shape
+  std::int64_t workspace_bytes = 0;
+};
+
 struct Plan {
   std::vector<std::uint64_t> key;  // the whole description, compared on a hit
   std::vector<Step> steps;
@@ -89,6 +96,7 @@ struct Plan {
   int fused = 0;
   int copies = 0;
   int donations = 0;
+  std::vector<StepOrigin> origins;  // by step
 
   std::span<const std::uint32_t> made_by(const Step& step) const {
     return {made.data() + step.first_made, static_cast<std::size_t>(step.made_count)};

@@ -219,6 +219,15 @@ bool Tape::is_empty() noexcept {
   return empty;
 }
 
+void Tape::read(FunctionRef<void(Recording&)> f) {
+  lock_.lock_as_owner();
+  struct Unlocked {
+    TapeLock& lock;
+    ~Unlocked() { lock.unlock_as_owner(); }
+  } const unlocked{lock_};
+  f(recording_);
+}
+
 std::vector<const OpDef*> Tape::ops() {
   std::vector<const OpDef*> all;
   lock_.lock_as_owner();

@@ -14,11 +14,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/function_ref.h"
 #include "graph/plan/failed_values.h"
 #include "graph/record/node.h"
 #include "graph/record/tape_lock.h"
@@ -136,6 +138,8 @@ class Tape {
   // threw it meanwhile.
   void throw_failure();
   bool is_empty() noexcept;
+  // Calls `f` with what is recorded now, which stays. Of the thread that records.
+  void read(FunctionRef<void(Recording&)> f);
   // The ops of what is recorded now, in order.
   std::vector<const OpDef*> ops();
 
@@ -184,6 +188,11 @@ class Tape {
 // that it adds to `failed`. Where what fails is found out before the first launch, the others are
 // planned again without it, so that memory it would have taken is theirs.
 void execute(DeviceImpl& device, Recording& recording, FailedValues& failed) noexcept;
+
+struct Plan;
+// The plan that execute() would run, found or built; null where nothing is wanted. `recording` is
+// as before. Throws what execute() would make of its nodes' failures.
+std::shared_ptr<const Plan> plan_of(DeviceImpl& device, Recording& recording);
 
 // Process-wide counters behind statistics().
 struct Counters {

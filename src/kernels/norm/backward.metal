@@ -272,7 +272,8 @@ void norm_backward_long_rows(device const typename D::memory* g, device const ty
   device typename D::memory* to = dx + long(place.row) * p.split.length;
   V origin = kCentered ? D::load(x_row[0]) : V(0);
   RowScale<V> scale = long_scale<D, kCentered, kPacked, kHold>(
-      x_row, place, p.split, origin, ConstantReal<V>::value(p.epsilon), shared, ctx);
+      x_row, place, p.split, origin, V(int(p.split.length)), ConstantReal<V>::value(p.epsilon),
+      shared, ctx);
   Packet<16> grads[kHold], held[kHold], weights[kHold];
   LongSum<V> totals[2];
   totals[0].clear();

@@ -1,4 +1,4 @@
-// layer_norm, rms_norm and their gradients: kernels/norm/norm.metal and
+// layer_norm, rms_norm, their gradients, and l2_norm: kernels/norm/norm.metal and
 // kernels/norm/backward.metal.
 #include <algorithm>
 #include <bit>
@@ -52,6 +52,14 @@ RowSplit norm_split(const TensorSpec& x, int held) {
   return split_tight_rows(row_count(x.shape), x.shape.back(), x.dtype, kMaxNormLanes, held);
 }
 
+// The input that an epilogue adds to the result; -1 where there is none.
+int added_input(const Signature& signature) {
+  for (const Epilogue& step : signature.epilogue) {
+    if (step.op == &defs::add_op) return step.input;
+  }
+  return -1;
+}
+
 // kWhole: threads hold their row, which is read once. Else it may be of any length.
 template <bool kCentered, bool kWhole>
 Prepared prepare_norm_forward(const Signature& signature) {
@@ -62,20 +70,30 @@ Prepared prepare_norm_forward(const Signature& signature) {
   const RowSplit split = norm_split(x, kHeld);
   const char* const type = dialect_type(x.dtype);
   const StridedOperand from = strided_operand(x, 0);
+  const int added = added_input(signature);
+  const auto given = [&](int i) {
+    return i != added && has_input(signature, static_cast<std::size_t>(i));
+  };
+  const auto input_or_x = [&](bool is_given, int i) {
+    if (!is_given) return from.argument;
+    return strided_operand(signature.inputs[static_cast<std::size_t>(i)], i).argument;
+  };
   // The kernels of rows that are whole packets take addresses at packets only.
   const auto rows_step = [&](bool packed, bool rare) {
-    return KernelCall(
-               "norm/norm.metal", "norm_rows",
-               {dtype_struct(x.dtype), dtype_struct(signature.output.dtype), truth(kCentered),
-                truth(has_input(signature, 1)), truth(has_input(signature, 2)), truth(kWhole),
-                truth(packed), std::to_string(split.held), axes.rank()})
+    return KernelCall("norm/norm.metal", "norm_rows",
+                      {dtype_struct(x.dtype), dtype_struct(signature.output.dtype),
+                       truth(kCentered), truth(given(1)), truth(given(2)), truth(added >= 0),
+                       truth(kWhole), truth(packed), std::to_string(split.held), axes.rank()})
         .read(type, "x", from.argument)
-        .read(type, "weight", vector_or(signature, 1, from.argument))
-        .read(type, "bias", vector_or(signature, 2, from.argument))
+        .read(type, "weight", input_or_x(given(1), 1))
+        .read(type, "bias", input_or_x(given(2), 2))
+        .read(type, "added", input_or_x(added >= 0, added))
         .write(dialect_type(signature.output.dtype), "y", output_argument(signature))
-        .constants(NormParams<kRuntimeRank>{.split = split.params(),
-                                            .epsilon = epsilon_word(signature),
-                                            .x = {from.base, &axes.shape, &axes.strides[0]}})
+        .constants(NormParams<kRuntimeRank>{
+            .split = split.params(),
+            .epsilon = epsilon_word(signature),
+            .divisor = signature.op == &defs::l2_norm_op ? 1 : split.length,
+            .x = {from.base, &axes.shape, &axes.strides[0]}})
         .threadgroup(sum_type(x.dtype), "shared", 64)
         .align_operands(packed ? kPacketBytes : 1)
         .step(*plan, split.groups, split.threads, kMaxNormLanes, rare);
@@ -243,8 +261,18 @@ Prepared prepare_norm_backward(const Signature& signature) {
   return Gradient<kCentered>(signature).prepare(kWhole);
 }
 
-// Of a result that is in f32 until then, so that the same is rounded once.
-bool fuses_cast(const Signature& signature) {
+// An array of the result's shape and dtype that is added to it.
+bool fuses_sum_of_rows(const Signature& signature) {
+  if (signature.epilogue.size() != 1 || signature.epilogue[0].op != &defs::add_op) return false;
+  const TensorSpec& other = signature.inputs[static_cast<std::size_t>(signature.epilogue[0].input)];
+  return other.dtype == signature.inputs[0].dtype && other.dtype == signature.output.dtype &&
+         other.shape == signature.inputs[0].shape && other.shape == signature.output.shape &&
+         other.strides == contiguous_strides(other.shape);
+}
+
+// A cast of a result that is in f32 until then, so that the same is rounded once, or a sum.
+bool fuses_cast_or_sum(const Signature& signature) {
+  if (fuses_sum_of_rows(signature)) return true;
   const DType result = signature.output.dtype;
   return signature.epilogue.size() == 1 && signature.epilogue[0].op == &defs::cast_op &&
          signature.inputs[0].dtype == DType::f32 && is_float(result) && size_of(result) == 2;
@@ -262,7 +290,7 @@ constexpr Implementation forward(const OpDef& op) {
           .op = &op,
           .accepts = accepts_rows<0, kHeld, kWhole>,
           .layout = LayoutNeed::last_axis_dense,
-          .fuses = fuses_cast,
+          .fuses = fuses_cast_or_sum,
           .prepare = prepare_norm_forward<kCentered, kWhole>,
           .launch = launch_steps};
 }
@@ -284,6 +312,8 @@ constexpr Implementation kNormFamily[] = {
     forward<true, false>(defs::layer_norm_op),
     forward<false, true>(defs::rms_norm_op),
     forward<false, false>(defs::rms_norm_op),
+    forward<false, true>(defs::l2_norm_op),
+    forward<false, false>(defs::l2_norm_op),
     backward<true, true>(defs::layer_norm_backward_op),
     backward<true, false>(defs::layer_norm_backward_op),
     backward<false, true>(defs::rms_norm_backward_op),

@@ -8,6 +8,7 @@ template <int kRank>
 struct NormParams {
   RowSplitParams split;
   long epsilon;
+  long divisor;  // of the sum of squares: the length of a row, or 1
   Axes<kRank> x;
 };
 

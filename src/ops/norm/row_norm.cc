@@ -1,4 +1,4 @@
-// layer_norm and rms_norm: ops over rows, the last axis.
+// layer_norm, rms_norm and l2_norm: ops over rows, the last axis.
 
 #include <cmath>
 
@@ -16,6 +16,11 @@ constexpr ParamSpec kEpsilon[] = {{.name = "epsilon",
                                    .optional = true,
                                    .default_value = 1e-5,
                                    .range = "[0, inf]"}};
+constexpr ParamSpec kUnitEpsilon[] = {{.name = "epsilon",
+                                       .type = ParamType::f64,
+                                       .optional = true,
+                                       .default_value = 1e-6,
+                                       .range = "[0, inf]"}};
 // x is input `x`; the inputs after it are vectors as long as its last axis. Returns that extent.
 std::int64_t infer_rows(Inference& inference, int x) {
   const DType dtype = common_dtype(inference);
@@ -125,6 +130,39 @@ Grads norm_vjp(const Vjp& v, const OpDef& backward) {
 Grads layer_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::layer_norm_backward_op); }
 Grads rms_norm_vjp(const Vjp& v) { return norm_vjp(v, defs::rms_norm_backward_op); }
 
+// 1 / the length of each row, [.., 1].
+Array inverse_length(const Array& rows, double epsilon) {
+  return rsqrt(add(sum(square(rows), {-1}, true), make_scalar(epsilon, rows.dtype())));
+}
+
+Array l2_norm_composite(const Composite& c) {
+  const Array& x = c.input(0);
+  if (x.size() == 0) return contiguous(x);
+  const Array rows = wide(x);
+  return cast(mul(rows, inverse_length(rows, c.statics().f64())), x.dtype());
+}
+
+Grads l2_norm_vjp(const Vjp& v) {
+  const Array rows = wide(v.input(0)), grad = wide(v.grad);
+  if (rows.size() == 0) return {contiguous(v.grad)};
+  const Array inverse = inverse_length(rows, v.statics().f64());
+  const Array unit = mul(rows, inverse);
+  const Array along = mul(unit, sum(mul(grad, unit), {-1}, true));
+  return {cast(mul(sub(grad, along), inverse), v.dtype(0))};
+}
+
+std::vector<SampleCase> l2_norm_samples() {
+  return {
+      {{{{4, 6}}}, Params().f64(1e-6)},
+      {{{{2, 3, 5}}}, Params().f64(1e-3)},
+      {{{{7}}}, Params().f64(0.5)},
+      {{{{0, 3}}}, Params().f64(1e-6)},
+      {{{{2, 9001}}}, Params().f64(1e-6)},
+      {{{Shape{}}}, Params().f64(1e-6), kShapeError},
+      {{{{4, 6}}}, Params().f64(-1), kArgumentError},
+  };
+}
+
 std::vector<SampleCase> layer_norm_samples() {
   return {
       {{{{4, 6}}, {{6}}, {{6}}}, Params().f64(1e-5)},
@@ -227,6 +265,20 @@ constinit const OpDef defs::rms_norm_backward_op = {
     .samples = norm_backward_samples,
 };
 
+constinit const OpDef defs::l2_norm_op = {
+    .name = "l2_norm",
+    .summary = "x / sqrt(sum(x^2) + epsilon) over the last axis.",
+    .shapes = "x [..., dim] -> [..., dim]",
+    .method = "",
+    .params = kUnitEpsilon,
+    .infer = infer_norm,
+    .vjp = l2_norm_vjp,
+    .saves = Saves::input0,
+    .composite = l2_norm_composite,
+    .accepts_dtype = is_float,
+    .samples = l2_norm_samples,
+};
+
 inline namespace v0 {
 
 Array layer_norm(const Array& x, const Array& weight, const Array& bias, double epsilon) {
@@ -236,6 +288,10 @@ Array layer_norm(const Array& x, const Array& weight, const Array& bias, double 
 
 Array rms_norm(const Array& x, const Array& weight, double epsilon) {
   return call(defs::rms_norm_op, Params().f64(epsilon), {&x, optional_input(weight)});
+}
+
+Array l2_norm(const Array& x, double epsilon) {
+  return call(defs::l2_norm_op, Params().f64(epsilon), {&x});
 }
 
 }  // namespace v0

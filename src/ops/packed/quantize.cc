@@ -10,6 +10,7 @@
 #include "ops/definition/rules.h"
 #include "ops/packed/blocks.h"
 #include "ops/packed/quantize.h"
+#include "ops/quantization/straight_through.h"
 
 namespace hearth {
 namespace {
@@ -66,6 +67,12 @@ Array quantize(const Array& x, DType dtype, const Array& importance) try {
   return packed_blocks(to_device(bytes, x.device()), dtype);
 } catch (const Error& error) {
   throw_as("quantize", error);
+}
+
+Array fake_quantize(const Array& x, DType dtype, const Array& importance) try {
+  return straight_through(x, dequantize(quantize(x, dtype, importance), x.dtype()));
+} catch (const Error& error) {
+  throw_as("fake_quantize", error);
 }
 
 }  // namespace v0

@@ -14,6 +14,7 @@
 #include "ops/quantization/dequantize_words.h"
 #include "ops/quantization/split.h"
 #include "ops/quantization/store.h"
+#include "ops/quantization/straight_through.h"
 #include "ops/quantization/words.h"
 
 namespace hearth {
@@ -273,9 +274,7 @@ Array fake_quantize(const Array& x, const QuantScheme& scheme, Calibration calib
   const Array line = has_bytes && !scheme.block ? reshape(x, {x.size()}) : x;
   const Array rounded = dequantize(quantize_dynamic(
       line, has_bytes ? scheme.with_store(QuantStore::native()) : scheme, calibration));
-  // 0 wherever x is finite, and the way back to x.
-  const Array passed = where(is_finite(line), line, 0.0);
-  return reshape(add(sub(passed, passed.detach()), rounded), x.shape());
+  return reshape(straight_through(line, rounded), x.shape());
 } catch (const Error& error) {
   throw_as("fake_quantize", error);
 }

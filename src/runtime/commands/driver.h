@@ -171,6 +171,13 @@ class Driver {
   // Seconds that each command of a batch takes on the device, run one after the other; slow, for
   // timelines. Empty where the API cannot tell.
   virtual std::vector<double> time(std::span<const Command> /*commands*/) { return {}; }
+  // Runs a batch as submit() does, when all before it is done, waits for it, and gives the seconds
+  // from its beginning to its end by the device's clock. Nothing where the API cannot tell.
+  virtual std::optional<double> time_batch(std::span<const Command> commands) {
+    submit(commands);
+    wait();
+    return std::nullopt;
+  }
 };
 
 inline std::vector<std::vector<const KernelSource*>> Driver::divide_among_programs(

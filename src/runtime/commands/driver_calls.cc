@@ -14,17 +14,32 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 
 // Runs the commands one after the other and notes what each took. Where the API cannot tell, they
-// are only run.
-void submit_timed(Driver& driver, std::span<const Command> commands) {
+// are only run. The sum of what they took, or nothing.
+std::optional<double> submit_timed(Driver& driver, std::span<const Command> commands,
+                                   std::string_view label) {
   driver.wait();  // what was queued before is not to be counted in
-  double start = Timeline::now();
+  const double begin = Timeline::now();
   const std::vector<double> seconds = driver.time(commands);
-  if (seconds.empty()) return driver.submit(commands);
+  if (seconds.empty()) {
+    driver.submit(commands);
+    return std::nullopt;
+  }
+  double start = begin;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     Timeline::global().add_kernel(driver.properties().name, commands[i].function->name(), start,
                                   seconds[i]);
     start += seconds[i];
   }
+  if (!label.empty()) {
+    Timeline::global().add_batch(driver.properties().name, label, begin, start - begin);
+  }
+  return start - begin;
+}
+
+void count_batch(std::span<const Command> commands) {
+  driver_counters().launches.fetch_add(static_cast<std::int64_t>(commands.size()), relaxed);
+  driver_counters().batches.fetch_add(1, relaxed);
+  if (!commands.empty()) driver_counters().barriers.fetch_add(commands.back().group, relaxed);
 }
 
 }  // namespace
@@ -36,17 +51,39 @@ DriverCounters& driver_counters() noexcept {
 
 bool wants_commands() noexcept { return Timeline::is_recording() || environment().check_order; }
 
-void submit(Driver& driver, std::span<const Command> commands) {
-  driver_counters().launches.fetch_add(static_cast<std::int64_t>(commands.size()), relaxed);
+void submit(Driver& driver, std::span<const Command> commands) { submit(driver, commands, {}); }
+
+void submit(Driver& driver, std::span<const Command> commands, std::string_view label) {
+  count_batch(commands);
   if (environment().check_order) return submit_and_compare(driver, commands);
   const HostSpan span("submit commands");
-  if (Timeline::is_recording()) return submit_timed(driver, commands);
-  driver.submit(commands);
+  if (Timeline::is_recording()) {
+    submit_timed(driver, commands, label);
+  } else {
+    driver.submit(commands);
+  }
+}
+
+std::optional<double> submit_and_time(Driver& driver, std::span<const Command> commands,
+                                      std::string_view label) {
+  count_batch(commands);
+  driver_counters().waits.fetch_add(1, relaxed);
+  if (environment().check_order) {
+    submit_and_compare(driver, commands);
+    driver.wait();
+    return std::nullopt;
+  }
+  const HostSpan span("submit commands, and time them");
+  if (!Timeline::is_recording()) return driver.time_batch(commands);
+  const std::optional<double> seconds = submit_timed(driver, commands, label);
+  driver.wait();
+  return seconds;
 }
 
 void launch(Driver& driver, Executable& executable, std::size_t commands) {
   driver_counters().launches.fetch_add(static_cast<std::int64_t>(commands), relaxed);
   driver_counters().replays.fetch_add(1, relaxed);
+  driver_counters().batches.fetch_add(1, relaxed);
   driver.launch(executable);
 }
 

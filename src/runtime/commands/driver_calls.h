@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "runtime/commands/driver.h"
 
@@ -18,6 +20,7 @@ struct DriverCounters {
   std::atomic<std::int64_t> launches{0}, replays{0}, waits{0}, to_device{0}, to_host{0},
       on_device{0};
   std::atomic<std::int64_t> tuned{0}, tuning_nanoseconds{0};  // measurements, in no other counter
+  std::atomic<std::int64_t> batches{0}, barriers{0};
 };
 DriverCounters& driver_counters() noexcept;
 
@@ -26,6 +29,11 @@ DriverCounters& driver_counters() noexcept;
 bool wants_commands() noexcept;
 
 void submit(Driver& driver, std::span<const Command> commands);
+// With a name in timelines; empty: none.
+void submit(Driver& driver, std::span<const Command> commands, std::string_view label);
+// submit(), wait for it, and Driver::time_batch() of it.
+std::optional<double> submit_and_time(Driver& driver, std::span<const Command> commands,
+                                      std::string_view label);
 // `commands`: how many the executable holds.
 void launch(Driver& driver, Executable& executable, std::size_t commands);
 void copy_to_device(Driver& driver, Address target, const void* source, std::int64_t bytes);

@@ -26,6 +26,7 @@ struct Event {
   int track = 0;  // a thread from 0 on, a device from -1 down
   double start = 0;
   double seconds = 0;
+  bool is_batch = false;  // of kernels, of a device
 };
 
 struct Events {
@@ -68,6 +69,35 @@ std::string number(double seconds) {
   char text[40];
   std::snprintf(text, sizeof text, "%.3f", seconds * 1e6);
   return text;
+}
+
+// The track of a device. The caller holds the events.
+int device_track(Events& all, const std::string& device) {
+  auto found = std::find(all.devices.begin(), all.devices.end(), device);
+  if (found == all.devices.end()) found = all.devices.insert(found, device);
+  return -1 - static_cast<int>(found - all.devices.begin());
+}
+
+// Of devices, summed up by name, the longest first.
+std::vector<KernelTime> times_by_name(std::size_t first, bool of_batches) {
+  std::map<std::string, KernelTime> by_name;
+  {
+    const std::lock_guard lock(events().mutex);
+    for (std::size_t i = first; i < events().list.size(); ++i) {
+      const Event& event = events().list[i];
+      if (event.track >= 0 || event.is_batch != of_batches) continue;
+      KernelTime& time = by_name[event.name];
+      time.name = event.name;
+      ++time.launches;
+      time.seconds += event.seconds;
+    }
+  }
+  std::vector<KernelTime> out;
+  for (auto& [name, time] : by_name) out.push_back(std::move(time));
+  std::sort(out.begin(), out.end(), [](const KernelTime& a, const KernelTime& b) {
+    return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
+  });
+  return out;
 }
 
 std::string process_name(int process, const std::string& name) {
@@ -125,10 +155,14 @@ void Timeline::add_kernel(const std::string& device, std::string_view kernel, do
                           double seconds) {
   Events& all = events();
   const std::lock_guard lock(all.mutex);
-  auto found = std::find(all.devices.begin(), all.devices.end(), device);
-  if (found == all.devices.end()) found = all.devices.insert(found, device);
-  const int track = -1 - static_cast<int>(found - all.devices.begin());
-  add(all, {std::string(kernel), track, start, seconds});
+  add(all, {std::string(kernel), device_track(all, device), start, seconds});
+}
+
+void Timeline::add_batch(const std::string& device, std::string_view label, double start,
+                         double seconds) {
+  Events& all = events();
+  const std::lock_guard lock(all.mutex);
+  add(all, {std::string(label), device_track(all, device), start, seconds, true});
 }
 
 std::size_t Timeline::size() const {
@@ -137,24 +171,11 @@ std::size_t Timeline::size() const {
 }
 
 std::vector<KernelTime> Timeline::kernels(std::size_t first) const {
-  std::map<std::string, KernelTime> by_name;
-  {
-    const std::lock_guard lock(events().mutex);
-    for (std::size_t i = first; i < events().list.size(); ++i) {
-      const Event& event = events().list[i];
-      if (event.track >= 0) continue;
-      KernelTime& time = by_name[event.name];
-      time.name = event.name;
-      ++time.launches;
-      time.seconds += event.seconds;
-    }
-  }
-  std::vector<KernelTime> out;
-  for (auto& [name, time] : by_name) out.push_back(std::move(time));
-  std::sort(out.begin(), out.end(), [](const KernelTime& a, const KernelTime& b) {
-    return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
-  });
-  return out;
+  return times_by_name(first, false);
+}
+
+std::vector<KernelTime> Timeline::batches(std::size_t first) const {
+  return times_by_name(first, true);
 }
 
 void Timeline::write(const std::string& path, std::size_t first) const {
@@ -173,9 +194,11 @@ void Timeline::write(const std::string& path, std::size_t first) const {
       const Event& event = events().list[i];
       const bool is_host = event.track >= 0;
       file << ",\n{\"ph\":\"X\",\"name\":" << json_text(event.name)
-           << ",\"pid\":" << (is_host ? 0 : -event.track)
-           << ",\"tid\":" << (is_host ? event.track : 0) << ",\"ts\":" << number(event.start)
-           << ",\"dur\":" << number(event.seconds) << "}";
+           << ",\"pid\":" << (is_host ? 0 : -event.track) << ",\"tid\":"
+           << (is_host          ? event.track
+               : event.is_batch ? 1
+                                : 0)
+           << ",\"ts\":" << number(event.start) << ",\"dur\":" << number(event.seconds) << "}";
     }
     file << "\n]}\n";
   }
@@ -189,6 +212,7 @@ void Timeline::write(const std::string& path, std::size_t first) const {
 Profile::Profile() : first_(Timeline::global().size()) { Timeline::global().start(); }
 Profile::~Profile() { Timeline::global().stop(); }
 std::vector<KernelTime> Profile::kernels() const { return Timeline::global().kernels(first_); }
+std::vector<KernelTime> Profile::batches() const { return Timeline::global().batches(first_); }
 void Profile::write_timeline(const std::string& path) const {
   Timeline::global().write(path, first_);
 }

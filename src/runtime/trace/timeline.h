@@ -31,11 +31,15 @@ class Timeline {
   static void trace_process();
   void add_host(std::string_view name, double start, double seconds);
   void add_kernel(const std::string& device, std::string_view kernel, double start, double seconds);
+  // What a labelled batch of kernels took, all together.
+  void add_batch(const std::string& device, std::string_view label, double start, double seconds);
 
   // How many events there are: where a recording begins.
   std::size_t size() const;
   // The kernels among the events from `first` on, summed up by name, the longest first.
   std::vector<KernelTime> kernels(std::size_t first) const;
+  // The same of labelled batches.
+  std::vector<KernelTime> batches(std::size_t first) const;
   // Those events in Chrome's format. Throws Error{io}.
   void write(const std::string& path, std::size_t first) const;
 

@@ -57,6 +57,27 @@ TEST_F(EpilogueRuns, BiasResidualAndActivation) {
   }
 }
 
+// What is added to a norm, such as what its layer was given, is added by the norm's kernel.
+TEST_F(EpilogueRuns, SumsWithNorms) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const double allowed = dtype == DType::f32 ? 0 : 4 * tolerance(dtype);
+    for (const std::int64_t n : {7, 24, 768, 9001}) {
+      const Array x = random_array({2, 3, n}, dtype, -1, 3, 1).eval();
+      const Array w = random_array({n}, dtype, -1, 1, 2).eval();
+      const Array r = random_array({2, 3, n}, dtype, -1, 1, 3).eval();
+      EXPECT_EQ(spared([&] { return add(r, rms_norm(x, w)); }, allowed), 1) << n;
+      EXPECT_EQ(spared([&] { return add(rms_norm(x), r); }, allowed), 1) << n;
+      EXPECT_EQ(spared([&] { return add(layer_norm(x, w, w), r); }, allowed), 1) << n;
+      EXPECT_EQ(spared([&] { return add(layer_norm(x), r); }, allowed), 1) << n;
+      EXPECT_EQ(spared([&] { return add(l2_norm(x), r); }, allowed), 1) << n;
+      // Rows that lie otherwise, and what is broadcast.
+      const Array other = random_array({3, 2, n}, dtype, -1, 1, 4).eval();
+      EXPECT_EQ(spared([&] { return add(rms_norm(x, w), permute(other, {1, 0, 2})); }, allowed), 0);
+      EXPECT_EQ(spared([&] { return add(rms_norm(x, w), w); }, allowed), 0);
+    }
+  }
+}
+
 // The same is rounded once, with or without a kernel of its own.
 TEST_F(EpilogueRuns, CastsOfNorms) {
   for (const std::int64_t n : {7, 24, 768, 9001}) {

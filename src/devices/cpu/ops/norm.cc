@@ -1,9 +1,10 @@
-// layer_norm and rms_norm over the last axis, and their gradients.
+// layer_norm and rms_norm over the last axis, and their gradients; l2_norm.
 //
 //   h = (x - mean) * r,   r = 1 / sqrt(mean((x - mean)^2) + eps),   y = h * weight + bias
 //   dx = r * (gw - mean(gw) - h * mean(gw * h)),   gw = g * weight
 //   dweight = sum over rows of g * h,   dbias = sum over rows of g
-// rms_norm is the same with mean = 0 and without the terms that come from the mean.
+// rms_norm is the same with mean = 0 and without the terms that come from the mean; l2_norm has the
+// sum of squares in place of their mean.
 //
 // One read of x (and g) and one write. The variance is taken around the mean in a second pass over
 // the row, which is in the L1 cache; that pass also finds what rounding took from the mean, so rows
@@ -20,9 +21,10 @@
 namespace hearth::cpu {
 namespace {
 
-template <class T, bool kCentered>
+// kSums: the sum of squares counts, not their mean.
+template <class T, bool kCentered, bool kSums = false>
 Normal<T> normal_of(const RowMath<T>& math, const T* x, std::int64_t n, double eps) {
-  const T count = static_cast<T>(n);
+  const T count = kSums ? T(1) : static_cast<T>(n);
   const T mean = kCentered ? math.sum(x, n) / count : T(0);
   T sums[2];
   math.deviations(x, mean, n, sums);
@@ -43,7 +45,7 @@ const T* vector_of(const Launch& launch, int input, std::int64_t n, ScratchSlot 
 // Slots 8 and up belong to the thread that launches, the ones below to chunks.
 constexpr ScratchSlot kWeightSlot = 8, kBiasSlot = 9;
 
-template <bool kCentered>
+template <bool kCentered, bool kSums = false>
 void launch_forward(const Launch& launch) {
   const Operand input = input_of(launch, 0), output = output_of(launch);
   const double eps = statics_of(launch).f64();
@@ -61,7 +63,7 @@ void launch_forward(const Launch& launch) {
       T* const result = scratch<T>(1, n);
       for (std::int64_t row = first; row < end; ++row) {
         const T* const x = read_row(input, rows.at(row), input.stride(last), n, copy);
-        const Normal<T> normal = normal_of<T, kCentered>(math, x, n, eps);
+        const Normal<T> normal = normal_of<T, kCentered, kSums>(math, x, n, eps);
         T* const y = row_to_write(output, row * n, result);
         const std::int64_t next = rows.at(std::min(row + 1, rows.count() - 1));
         math.normalize(x, normal, weight, bias, y, n, stream,
@@ -160,6 +162,7 @@ void launch_backward(const Launch& launch) {
 constexpr Implementation kImplementations[] = {
     {.name = "rows", .op = &defs::layer_norm_op, .launch = launch_forward<true>},
     {.name = "rows", .op = &defs::rms_norm_op, .launch = launch_forward<false>},
+    {.name = "rows", .op = &defs::l2_norm_op, .launch = launch_forward<false, true>},
     {.name = "rows",
      .op = &defs::layer_norm_backward_op,
      .prepare = prepare_backward<true>,

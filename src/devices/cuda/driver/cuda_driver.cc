@@ -262,6 +262,22 @@ void CudaDriver::launch(runtime::Executable& executable) {
   static_cast<CudaGraph&>(executable).launch(early_, ++batches_);
 }
 
+std::optional<double> CudaDriver::time_batch(std::span<const Command> commands) {
+  const Context::Scope scope(context_, Use::call);
+  for (const Command& command : commands) function_of(command).make_ready(command);
+  context_.wait();
+  ++batches_;
+  Stopwatch stopwatch(context_);
+  stopwatch.mark();
+  for (const Command& command : commands) {
+    enqueue(command);
+    if (command.early.bytes != 0) early_.keep(batches_, command.early);
+  }
+  stopwatch.mark();
+  context_.wait();
+  return stopwatch.seconds().front();
+}
+
 std::vector<double> CudaDriver::time(std::span<const Command> commands) {
   const Context::Scope scope(context_, Use::queue);
   for (const Command& command : commands) function_of(command).make_ready(command);

@@ -75,6 +75,7 @@ class CudaDriver final : public runtime::Driver {
   void launch(runtime::Executable& executable) override;
 
   std::vector<double> time(std::span<const runtime::Command> commands) override;
+  std::optional<double> time_batch(std::span<const runtime::Command> commands) override;
 
  private:
   const Nvrtc& compiler_for(const std::string& kernel) const;

@@ -77,6 +77,7 @@ class MetalDriver final : public runtime::Driver {
   void launch(runtime::Executable& executable) override;
 
   std::vector<double> time(std::span<const runtime::Command> commands) override;
+  std::optional<double> time_batch(std::span<const runtime::Command> commands) override;
 
  private:
   // Memory of one command, by argument; `buffer` is null for constants.

@@ -15,12 +15,6 @@ void write_states(Array& states, const Array& which, const Array& values) {
       select_assign(std::exchange(states, Array()), which, values, 0, IndexingUpdateOp::assign);
 }
 
-// x [rows, heads, dim] by its length, in f32 at least.
-Array unit(const Array& x) {
-  constexpr double kEpsilon = 1e-6;
-  return x * rsqrt(sum(square(x), {-1}, true) + kEpsilon);
-}
-
 }  // namespace
 
 RowConvolution::RowConvolution(Weights& weights, const std::string& prefix, std::int64_t channels,
@@ -64,8 +58,8 @@ Array DeltaNet::forward(const Array& x, const Batch& batch, LayerCache& cache) c
   const Shape of_keys = {rows, config.key_heads, config.key_dim};
   const Shape of_values = {rows, config.value_heads, config.value_dim};
   const Array q =
-      unit(reshape(parts[0], of_keys)) * (1 / std::sqrt(static_cast<double>(config.key_dim)));
-  const Array k = unit(reshape(parts[1], of_keys));
+      l2_norm(reshape(parts[0], of_keys)) * (1 / std::sqrt(static_cast<double>(config.key_dim)));
+  const Array k = l2_norm(reshape(parts[1], of_keys));
   Array betas, alphas;
   if (beta_alpha.defined()) {
     const std::int64_t ratio = config.value_heads / config.key_heads;
