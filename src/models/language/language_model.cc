@@ -9,12 +9,7 @@ namespace hearth::models {
 namespace {
 
 Norm read_norm(const LanguageConfig& config, Weights& weights, const std::string& name) {
-  Norm norm;
-  norm.weight = weights.vector(name + ".weight", config.dim);
-  norm.bias = weights.optional_vector(name + ".bias", config.dim);
-  norm.is_layer = config.norm == NormKind::layer;
-  norm.epsilon = config.norm_epsilon;
-  return norm;
+  return weights.norm(name, config.dim, config.norm_epsilon, config.norm);
 }
 
 LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std::int64_t i,

@@ -50,8 +50,7 @@ DeltaNet::DeltaNet(const LanguageConfig& model, Weights& weights, const std::str
   convolution = RowConvolution(weights, prefix, 2 * keys + values, config.kernel);
   decay = weights.vector(prefix + "ssm_a", config.value_heads);
   dt_bias = weights.vector(prefix + "ssm_dt.bias", config.value_heads);
-  norm.weight = weights.vector(prefix + "ssm_norm.weight", config.value_dim);
-  norm.epsilon = model.norm_epsilon;
+  norm = weights.norm(prefix + "ssm_norm", config.value_dim, model.norm_epsilon);
   output = weights.projection(prefix + "ssm_out", model.dim, values);
 }
 
