@@ -17,8 +17,10 @@ std::vector<std::byte> seal_image(std::vector<std::byte> library);
 
 class KernelLibrary {
  public:
-  // Throws Error{corrupt_file} for bytes that no seal_image() made, or that lack this kernel.
-  KernelLibrary(const hearth::runtime::KernelSource& source, std::span<const std::byte> image);
+  // `threadgroup_memory` is what every kernel has. Throws Error{corrupt_file} for bytes that no
+  // seal_image() made, or that lack this kernel.
+  KernelLibrary(const hearth::runtime::KernelSource& source, std::span<const std::byte> image,
+                std::int64_t threadgroup_memory);
   ~KernelLibrary();
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;

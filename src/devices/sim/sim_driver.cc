@@ -185,8 +185,10 @@ std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& 
 std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& source,
                                                    std::span<const std::byte> image,
                                                    bool recordable) {
-  return std::make_unique<SimFunction>(source, std::make_shared<const KernelLibrary>(source, image),
-                                       recordable);
+  return std::make_unique<SimFunction>(
+      source,
+      std::make_shared<const KernelLibrary>(source, image, properties_.threadgroup_memory),
+      recordable);
 }
 
 void SimDriver::submit(std::span<const runtime::Command> commands) {

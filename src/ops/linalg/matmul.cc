@@ -80,14 +80,6 @@ Grads matmul_vjp(const Vjp& v) {
   return grads;
 }
 
-// Each factor is kept for the other's gradient only.
-Saves matmul_saves(std::uint32_t needs, ParamReader) {
-  Saves saves = Saves::none;
-  if ((needs & 1) != 0) saves = saves | Saves::input1;
-  if ((needs & 2) != 0) saves = saves | Saves::input0;
-  return saves;
-}
-
 std::vector<SampleCase> matmul_samples() {
   return {
       {{{{3, 4}}, {{4, 5}}}, Params()},
@@ -178,7 +170,7 @@ constinit const OpDef defs::matmul_op = {
     .infer = infer_matmul,
     .vjp = matmul_vjp,
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = matmul_saves,
+    .saves_for = saves_of_product,
     .accepts_dtype = numeric_dtype,
     .samples = matmul_samples,
 };
@@ -193,7 +185,7 @@ constinit const OpDef defs::linear_op = {
     .infer = infer_linear,
     .vjp = linear_vjp,
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = matmul_saves,
+    .saves_for = saves_of_product,
     .composite = linear_composite,
     .accepts_dtype = numeric_dtype,
     .samples = linear_samples,
