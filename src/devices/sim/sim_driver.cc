@@ -186,8 +186,7 @@ std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& 
                                                    std::span<const std::byte> image,
                                                    bool recordable) {
   return std::make_unique<SimFunction>(
-      source,
-      std::make_shared<const KernelLibrary>(source, image, properties_.threadgroup_memory),
+      source, std::make_shared<const KernelLibrary>(source, image, properties_.threadgroup_memory),
       recordable);
 }
 
