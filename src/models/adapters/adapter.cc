@@ -7,10 +7,10 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
-#include "models/quantize/tensor_types.h"
 
 namespace hearth::models {
 namespace {
@@ -32,8 +32,9 @@ const LayerConfig* layer_of_projection(const std::string& name, const AdaptedMod
 std::int64_t permuted_heads(const std::string& name, const AdaptedModel& model) {
   const LayerConfig* layer = layer_of_projection(name, model);
   if (layer == nullptr || !family_of_model(model).is_permuted) return 0;
-  if (name.ends_with(".attn_q")) return layer->attention.heads;
-  return name.ends_with(".attn_k") ? layer->attention.kv_heads : 0;
+  const TensorRole role = role_of(name);
+  if (role == TensorRole::query) return layer->attention.heads;
+  return role == TensorRole::key ? layer->attention.kv_heads : 0;
 }
 
 // Rows of a folder as files have them, or the other way.

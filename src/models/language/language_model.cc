@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hearth/ops.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/family.h"
 
 namespace hearth::models {
@@ -129,7 +130,7 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
       compute(weights.compute()),
       device(its_device) {
   const Family& family = *find_family(config.architecture);
-  token_embedding = weights.matrix("token_embd.weight", {-1, config.dim});
+  token_embedding = weights.matrix(std::string(kTokenEmbedding), {-1, config.dim});
   position_embedding = weights.optional_matrix("position_embd.weight", {-1, config.dim});
   if (weights.has("token_types.weight")) {
     type_embedding = narrow(weights.matrix("token_types.weight", {-1, config.dim}), 0, 0, 1);

@@ -14,6 +14,7 @@
 #include "io/gguf_writer.h"
 #include "models/adapters/adapter.h"
 #include "models/files/model_folder.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/read_config.h"
 #include "models/quantize/folder_file.h"
 
@@ -26,11 +27,6 @@ std::int64_t layers_of(const NamedArrays& tensors) {
   std::int64_t layers = 0;
   for (const NamedArray& tensor : tensors) layers = std::max(layers, 1 + layer_of(tensor.name));
   return layers;
-}
-
-bool has_tensor(const NamedArrays& tensors, std::string_view name) {
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [&](const NamedArray& each) { return each.name == name; });
 }
 
 // [in], or [experts, in] as a weight of rank 3 has them: what quantize() takes for each row.
@@ -121,7 +117,7 @@ std::vector<std::string> quantize_contents(GgufContents contents, const std::str
                                            const QuantizeOptions& options) {
   require_own(options.importance, contents.arrays);
   const std::int64_t layers = layers_of(contents.arrays);
-  const bool has_output = has_tensor(contents.arrays, "output.weight");
+  const bool has_output = find_weight(contents.arrays, TensorRole::output) != nullptr;
   std::optional<LoadedAdapters> adapters;
   if (!options.adapters.empty()) {
     const LanguageConfig config = read_config(contents.metadata, FileKind::gguf);

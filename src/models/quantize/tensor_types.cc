@@ -1,10 +1,9 @@
 #include "models/quantize/tensor_types.h"
 
 #include <algorithm>
-#include <charconv>
-#include <span>
 
 #include "hearth/error.h"
+#include "models/files/tensor_roles.h"
 
 namespace hearth::models {
 namespace {
@@ -57,20 +56,13 @@ constexpr NamedType kTypes[] = {
     {"tq2_0", {DType::tq2_0}, 37},
 };
 
-bool ends_with(std::string_view name, std::string_view end) { return name.ends_with(end); }
-
-bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return ends_with(name, ending); });
-}
-
 }  // namespace
 
 bool is_matrix(std::string_view name, const Shape& shape) {
-  constexpr std::string_view kKept[] = {"_norm.weight",         "ffn_gate_inp.weight",
-                                        "position_embd.weight", "token_types.weight",
-                                        "ssm_conv1d.weight",    "ffn_gate_inp_shexp.weight"};
-  return shape.rank() >= 2 && ends_with(name, ".weight") && !ends_with_any(name, kKept);
+  if (shape.rank() < 2 || !name.ends_with(".weight")) return false;
+  const TensorRole role = role_of(name);
+  return role != TensorRole::norm && role != TensorRole::router && role != TensorRole::table &&
+         role != TensorRole::convolution;
 }
 
 namespace {
@@ -101,35 +93,36 @@ bool is_in(Where where, std::int64_t layer, std::int64_t layers) {
 struct Upgrade {
   DType of;
   QuantizeMix mix;
-  std::string_view ending;
+  TensorRole role;
   Where where;
   DType to;
 };
 constexpr Upgrade kUpgrades[] = {
-    {DType::q3_k, kMedium, "attn_v.weight", Where::first_two, DType::q5_k},
-    {DType::q3_k, kMedium, "attn_v.weight", Where::all, DType::q4_k},
-    {DType::q3_k, kMedium, "ffn_down.weight", Where::sixteenth, DType::q5_k},
-    {DType::q3_k, kMedium, "ffn_down.weight", Where::all, DType::q4_k},
-    {DType::q3_k, kMedium, "attn_output.weight", Where::all, DType::q4_k},
-    {DType::q3_k, kMedium, "attn_qkv.weight", Where::all, DType::q4_k},
-    {DType::q3_k, kLarge, "attn_v.weight", Where::all, DType::q5_k},
-    {DType::q3_k, kLarge, "ffn_down.weight", Where::all, DType::q5_k},
-    {DType::q3_k, kLarge, "attn_output.weight", Where::all, DType::q5_k},
-    {DType::q3_k, kLarge, "attn_qkv.weight", Where::all, DType::q4_k},
-    {DType::q4_k, kSmall, "attn_v.weight", Where::first_four, DType::q5_k},
-    {DType::q4_k, kSmall, "ffn_down.weight", Where::eighth, DType::q5_k},
-    {DType::q4_k, kMedium, "attn_v.weight", Where::sensitive, DType::q6_k},
-    {DType::q4_k, kMedium, "ffn_down.weight", Where::sensitive, DType::q6_k},
-    {DType::q4_k, kMedium, "attn_qkv.weight", Where::all, DType::q5_k},
-    {DType::q5_k, kMedium, "attn_v.weight", Where::sensitive, DType::q6_k},
-    {DType::q5_k, kMedium, "ffn_down.weight", Where::sensitive, DType::q6_k},
-    {DType::q5_k, kMedium, "attn_qkv.weight", Where::all, DType::q6_k},
+    {DType::q3_k, kMedium, TensorRole::value, Where::first_two, DType::q5_k},
+    {DType::q3_k, kMedium, TensorRole::value, Where::all, DType::q4_k},
+    {DType::q3_k, kMedium, TensorRole::down, Where::sixteenth, DType::q5_k},
+    {DType::q3_k, kMedium, TensorRole::down, Where::all, DType::q4_k},
+    {DType::q3_k, kMedium, TensorRole::mixed, Where::all, DType::q4_k},
+    {DType::q3_k, kMedium, TensorRole::query_key_value, Where::all, DType::q4_k},
+    {DType::q3_k, kLarge, TensorRole::value, Where::all, DType::q5_k},
+    {DType::q3_k, kLarge, TensorRole::down, Where::all, DType::q5_k},
+    {DType::q3_k, kLarge, TensorRole::mixed, Where::all, DType::q5_k},
+    {DType::q3_k, kLarge, TensorRole::query_key_value, Where::all, DType::q4_k},
+    {DType::q4_k, kSmall, TensorRole::value, Where::first_four, DType::q5_k},
+    {DType::q4_k, kSmall, TensorRole::down, Where::eighth, DType::q5_k},
+    {DType::q4_k, kMedium, TensorRole::value, Where::sensitive, DType::q6_k},
+    {DType::q4_k, kMedium, TensorRole::down, Where::sensitive, DType::q6_k},
+    {DType::q4_k, kMedium, TensorRole::query_key_value, Where::all, DType::q5_k},
+    {DType::q5_k, kMedium, TensorRole::value, Where::sensitive, DType::q6_k},
+    {DType::q5_k, kMedium, TensorRole::down, Where::sensitive, DType::q6_k},
+    {DType::q5_k, kMedium, TensorRole::query_key_value, Where::all, DType::q6_k},
 };
 
 DType mixed_dtype(const QuantizeType& type, std::string_view name, std::int64_t layers) {
   const std::int64_t layer = layer_of(name);
+  const TensorRole role = role_of(name);
   for (const Upgrade& each : kUpgrades) {
-    if (each.of == type.dtype && each.mix == type.mix && ends_with(name, each.ending) &&
+    if (each.of == type.dtype && each.mix == type.mix && each.role == role &&
         is_in(each.where, layer, layers)) {
       return each.to;
     }
@@ -195,19 +188,11 @@ std::int64_t file_type_of(const QuantizeType& type) {
   return -1;
 }
 
-std::int64_t layer_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "blk.";
-  if (!name.starts_with(kPrefix)) return -1;
-  std::int32_t layer = -1;  // no model has more
-  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
-  return layer;
-}
-
 DType quantized_dtype(const QuantizeType& type, std::string_view name, const Shape& shape,
                       DType given, std::int64_t layers, bool has_output) {
   if (type.is_kept || !is_matrix(name, shape)) return given;
   DType dtype = type.dtype;
-  const bool is_output = name == "output.weight" || (!has_output && name == "token_embd.weight");
+  const bool is_output = name == kOutputWeight || (!has_output && name == kTokenEmbedding);
   if (is_packed(dtype) && !type.is_pure) {
     dtype = mixed_dtype(type, name, layers);
     if (is_output && bits_of(dtype) < bits_of(DType::q6_k)) dtype = DType::q6_k;

@@ -38,13 +38,10 @@ std::int64_t file_type_of(const QuantizeType& type);
 // otherwise.
 bool is_matrix(std::string_view name, const Shape& shape);
 
-// N of "blk.N.", the layer that a tensor belongs to; -1 for what belongs to none.
-std::int64_t layer_of(std::string_view name);
-
 // The dtype of the tensor called `name`, [.., out, in]: its own, `given`, for norms, biases,
 // routers and whatever else has few elements; and where no blocks of the type fit into its rows,
 // the next larger type whose blocks do. `layers` is the number of blocks "blk.N" of the model;
-// `has_output` says whether it has a tensor "output.weight", or the token embedding takes its
+// `has_output` says whether it has an output of its own, or the token embedding takes its
 // place.
 DType quantized_dtype(const QuantizeType& type, std::string_view name, const Shape& shape,
                       DType given, std::int64_t layers, bool has_output);

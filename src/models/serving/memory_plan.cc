@@ -5,6 +5,7 @@
 #include <string>
 
 #include "hearth/error.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/read_config.h"
 #include "models/serving/cache_plan.h"
 
@@ -38,13 +39,6 @@ double most_bytes(const LanguageConfig& config, double rows, double sequences) {
                           product({scan.heads, scan.head_dim, scan.state}) +
                           channels * (product({delta.kernel}) + product({scan.kernel}));
   return 8 * (elements + static_cast<double>(config.layers.size()) * sequences * of_layer);
-}
-
-std::int64_t vocabulary_of(const NamedArrays& weights) {
-  for (const NamedArray& each : weights) {
-    if (each.name == "token_embd.weight") return each.array.shape(0);
-  }
-  return 0;
 }
 
 // Columns of the arrays that live at once in the widest block, of one row.

@@ -13,6 +13,7 @@
 #include "hearth/ops.h"
 #include "hearth/ops/attention.h"
 #include "hearth/quantization/packed.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/family.h"
 #include "models/language/folder/latent_keys.h"
 #include "models/language/folder/recurrent_layout.h"
@@ -97,14 +98,10 @@ void add_llama3_factors(GgufContents& contents, const RopeConfig& rope,
 }
 
 void repeat_output(NamedArrays& arrays) {
-  const auto find = [&](std::string_view name) {
-    return std::find_if(arrays.begin(), arrays.end(),
-                        [&](const NamedArray& each) { return each.name == name; });
-  };
-  const auto embedding = find("token_embd.weight");
-  if (embedding == arrays.end() || find("output.weight") != arrays.end()) return;
+  const NamedArray* embedding = find_weight(arrays, TensorRole::token_embedding);
+  if (embedding == nullptr || find_weight(arrays, TensorRole::output) != nullptr) return;
   const Array weights = embedding->array;
-  arrays.push_back({"output.weight", weights});
+  arrays.push_back({std::string(kOutputWeight), weights});
 }
 
 // What readers cannot know of an encoder by its architecture alone.
