@@ -11,6 +11,7 @@
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
+#include "models/language/mixers/mixer.h"
 
 namespace hearth::models {
 namespace {
@@ -53,16 +54,18 @@ Array reordered(const std::string& name, const Array& b, const AdaptedModel& mod
   return in_order(b, order, 0);
 }
 
-// Families with a delta rule may deal out heads of values in files otherwise than in folders.
+// Whether rows of the layer's projection may be in another order in files than in folders.
+bool may_reorder(const LayerConfig& layer, const std::string& name) {
+  return definition_of(layer.mixer).reorders_rows && name.find(".ffn_") == std::string::npos;
+}
+
 void require_same_rows(const std::string& name, const AdaptedModel& model,
                        const std::string& path) {
   const LayerConfig* layer = layer_of_projection(name, model);
-  if (layer == nullptr || layer->mixer != Mixer::delta || name.find(".ffn_") != std::string::npos) {
-    return;
-  }
+  if (layer == nullptr || !may_reorder(*layer, name)) return;
   throw Error(ErrorCode::unsupported,
               path +
-                  ": adapter: rows of a delta rule, which files and folders order in two ways; "
+                  ": adapter: rows of a mixer, which files and folders order in two ways; "
                   "got " +
                   hearth::quoted(name) + ", expected adapter and model both of a folder or a file");
 }
@@ -126,9 +129,7 @@ std::optional<FolderPair> folder_pair(const std::string& name, const Array& b,
   if (layer == nullptr) return std::nullopt;
   const Family& family = family_of_model(model);
   const bool is_file = model.kind == FileKind::gguf;
-  if (is_file && layer->mixer == Mixer::delta && name.find(".ffn_") == std::string::npos) {
-    return std::nullopt;
-  }
+  if (is_file && may_reorder(*layer, name)) return std::nullopt;
   const std::string weight = name + std::string(kWeightEnding);
   for (const auto rules : {family.tensors, standard_tensors()}) {
     for (const TensorRule& rule : rules) {

@@ -26,21 +26,7 @@ LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std
   if (has_before) made.mixer_norm = norm("attn_norm");
   if (has_after) made.mixer_post_norm = norm("post_attention_norm");
   if (config.places == NormPlaces::around_sum) made.mixer_post_norm = norm("attn_output_norm");
-  switch (layer.mixer) {
-    case Mixer::delta:
-      made.delta = DeltaNet(config, weights, prefix);
-      break;
-    case Mixer::scan:
-      made.scan = StateScan(config, weights, prefix);
-      break;
-    case Mixer::attention:
-      if (layer.attention.latent) {
-        made.latent = LatentAttention(config, layer.attention, weights, prefix, divisors, device);
-      } else {
-        made.attention = Attention(config, layer.attention, weights, prefix, divisors, device);
-      }
-      break;
-  }
+  made.mixer = definition_of(layer.mixer).make({config, layer, weights, prefix, divisors, device});
   if (layer.hidden > 0 || layer.experts.count > 0) {
     if (has_before) made.feed_forward_norm = norm(family.feed_forward_norm);
     if (has_after) made.feed_forward_post_norm = norm("post_ffw_norm");
@@ -79,14 +65,6 @@ Array read_divisors(const LanguageConfig& config, Weights& weights, std::int64_t
 
 }  // namespace
 
-Array LanguageLayer::mix(const Array& x, const Batch& batch, LayerCache& cache,
-                         std::int64_t page_size) const {
-  if (latent.defined()) return latent.forward(x, batch, cache, page_size);
-  if (delta.defined()) return delta.forward(x, batch, cache);
-  if (scan.defined()) return scan.forward(x, batch, cache);
-  return attention.forward(x, batch, cache, page_size);
-}
-
 Array LanguageLayer::transform(const Array& x) const {
   const Array normed = feed_forward_norm.forward(x);
   if (!experts.defined()) return feed_forward.forward(normed);
@@ -112,7 +90,8 @@ Array LanguageLayer::forward_blocks(const Array& x, const LanguageConfig& model,
   const auto after = [&](const Norm& norm, const Array& y) {
     return is_around ? scaled(y) : scaled(norm.forward(y));
   };
-  const Array mixed = after(mixer_post_norm, mix(mixer_norm.forward(x), batch, cache, page_size));
+  const Array mixed =
+      after(mixer_post_norm, mixer->forward(mixer_norm.forward(x), batch, cache, page_size));
   if (model.is_parallel) {
     return x + mixed + after(feed_forward_post_norm, transform(x));
   }

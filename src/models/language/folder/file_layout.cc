@@ -16,7 +16,7 @@
 #include "models/files/tensor_roles.h"
 #include "models/language/family.h"
 #include "models/language/folder/latent_keys.h"
-#include "models/language/folder/recurrent_layout.h"
+#include "models/language/mixers/mixer.h"
 #include "models/language/read_config.h"
 
 namespace hearth::models {
@@ -168,7 +168,8 @@ void lay_out_as_file(GgufContents& contents) {
   if (family.repeats_output) repeat_output(contents.arrays);
   if (!config.is_causal) say_both_ways(contents, config);
   lay_out_latent(contents, config);
-  lay_out_recurrent(contents, config, family);
+  const MixerDef& mixer = definition_of(family.mixer);
+  if (mixer.lay_out != nullptr) mixer.lay_out(contents, config, family);
   narrow_numbers(contents.metadata);
 }
 
