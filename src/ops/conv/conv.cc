@@ -6,6 +6,7 @@
 #include "ops/conv/window.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {

@@ -7,6 +7,7 @@
 #include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {

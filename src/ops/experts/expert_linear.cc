@@ -7,6 +7,7 @@
 #include "hearth/ops/experts.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 #include "ops/experts/experts.h"
 

@@ -3,6 +3,7 @@
 #include "core/throw_as.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 #include "ops/packed/blocks.h"
 
