@@ -10,6 +10,7 @@
 #include "models/grammar/schema_document.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/schema_numbers.h"
+#include "models/grammar/schema_pattern.h"
 #include "models/grammar/schema_rules.h"
 #include "models/grammar/schema_strings.h"
 #include "models/grammar/schema_types.h"

@@ -41,9 +41,7 @@ class PatternParser {
     return all;
   }
 
-  [[noreturn]] void fail(const std::string& what) const {
-    fail_pattern(text_, source_, at_, what);
-  }
+  [[noreturn]] void fail(const std::string& what) const { fail_pattern(text_, source_, at_, what); }
 
  private:
   bool more() const { return at_ < text_.size(); }
@@ -81,8 +79,8 @@ class PatternParser {
         const bool apart = first.kind == PatternNode::Kind::set && !overlap(own, first.set);
         if (!apart) fail("a possessive quantifier before what overlaps");
         // What may be absent leaves the same question to what comes next.
-        if (atom.kind == PatternNode::Kind::repeat && atom.least == 0 && more() && text_[at_] != '|' &&
-            text_[at_] != ')') {
+        if (atom.kind == PatternNode::Kind::repeat && atom.least == 0 && more() &&
+            text_[at_] != '|' && text_[at_] != ')') {
           fail("a possessive quantifier before what may be absent");
         }
       }
@@ -116,7 +114,8 @@ class PatternParser {
       repeat.children.push_back(std::move(body));
       if (!braces && take("+")) {
         repeat.possessive = true;
-        if (repeat.children[0].kind != PatternNode::Kind::set) fail("a possessive quantifier of a group");
+        if (repeat.children[0].kind != PatternNode::Kind::set)
+          fail("a possessive quantifier of a group");
       } else if (take("?")) {
         repeat.lazy = true;
       }
