@@ -5,7 +5,7 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kWeight = ".weight", kNorm = "_norm", kLayer = "blk.";
+constexpr std::string_view kWeightSuffix = ".weight", kNormSuffix = "_norm", kLayerPrefix = "blk.";
 
 struct NamedRole {
   std::string_view name;
@@ -39,8 +39,8 @@ constexpr NamedRole kOfLayers[] = {
 }  // namespace
 
 TensorRole role_of(std::string_view name) {
-  if (name.ends_with(kWeight)) name.remove_suffix(kWeight.size());
-  if (name.ends_with(kNorm)) return TensorRole::norm;
+  if (name.ends_with(kWeightSuffix)) name.remove_suffix(kWeightSuffix.size());
+  if (name.ends_with(kNormSuffix)) return TensorRole::norm;
   for (const NamedRole& each : kOfModel) {
     if (each.name == name) return each.role;
   }
@@ -53,15 +53,15 @@ TensorRole role_of(std::string_view name) {
 }
 
 std::int64_t layer_of(std::string_view name) {
-  if (!name.starts_with(kLayer)) return -1;
+  if (!name.starts_with(kLayerPrefix)) return -1;
   std::int32_t layer = -1;  // no model has more
-  std::from_chars(name.data() + kLayer.size(), name.data() + name.size(), layer);
+  std::from_chars(name.data() + kLayerPrefix.size(), name.data() + name.size(), layer);
   return layer;
 }
 
 const NamedArray* find_weight(const NamedArrays& arrays, TensorRole role) {
   for (const NamedArray& each : arrays) {
-    if (role_of(each.name) == role && each.name.ends_with(kWeight)) return &each;
+    if (role_of(each.name) == role && each.name.ends_with(kWeightSuffix)) return &each;
   }
   return nullptr;
 }
