@@ -54,8 +54,8 @@ Weights::Weights(const NamedArrays& arrays, DType compute, Device device, FindLo
       progress_(std::move(progress)) {
   for (const NamedArray& each : arrays) {
     if (!arrays_.emplace(each.name, each.array).second) {
-      throw Error(ErrorCode::invalid_argument,
-                  "model: tensor is there twice; got " + quoted(each.name) + ", expected one");
+      throw Error(ErrorCode::invalid_argument, "model: tensor is there twice; got " +
+                                                   hearth::quoted(each.name) + ", expected one");
     }
     bytes_ += bytes_of(each.array.dtype(), each.array.size());
   }
@@ -65,7 +65,7 @@ const Array& Weights::find(const std::string& name) const {
   const auto at = arrays_.find(name);
   if (at == arrays_.end()) {
     throw Error(ErrorCode::invalid_argument,
-                "model: tensor is missing; got no " + quoted(name) + ", expected one");
+                "model: tensor is missing; got no " + hearth::quoted(name) + ", expected one");
   }
   return at->second;
 }
@@ -79,7 +79,7 @@ Array Weights::take(const std::string& name, const Shape& shape) {
     fits = shape[i] == -1 || shape[i] == array.shape(i);
   }
   if (!fits) {
-    throw Error(ErrorCode::shape, "model: " + quoted(name) + " does not fit; got " +
+    throw Error(ErrorCode::shape, "model: " + hearth::quoted(name) + " does not fit; got " +
                                       to_string(array.shape()) + ", expected " + to_string(shape));
   }
   arrays_.erase(name);
@@ -134,7 +134,7 @@ void Weights::require_empty() const {
   int shown = 0;
   for (const auto& [name, array] : arrays_) {
     if (shown++ == 4) break;
-    names += (names.empty() ? "" : ", ") + quoted(name);
+    names += (names.empty() ? "" : ", ") + hearth::quoted(name);
   }
   throw Error(
       ErrorCode::unsupported,
