@@ -80,13 +80,12 @@ std::vector<std::byte> seal_image(std::vector<std::byte> library) {
   return library;
 }
 
-KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<const std::byte> image,
-                             std::int64_t threadgroup_memory)
+KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<const std::byte> image)
     : name_(source.name),
       parameters_(source.parameters),
       max_threads_(source.max_threads),
       members_(source.members),
-      has_large_arrays_(gpu::large_arrays(source, threadgroup_memory).bytes > 0) {
+      asked_bytes_(gpu::large_arrays(source, 0).bytes) {
   const std::span<const std::byte> library = open_seal(name_, image);
   bytes_.assign(library.begin(), library.end());
   handle_ = open_library(name_, library);

@@ -185,9 +185,8 @@ std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& 
 std::unique_ptr<runtime::Function> SimDriver::load(const runtime::KernelSource& source,
                                                    std::span<const std::byte> image,
                                                    bool recordable) {
-  return std::make_unique<SimFunction>(
-      source, std::make_shared<const KernelLibrary>(source, image, properties_.threadgroup_memory),
-      recordable);
+  return std::make_unique<SimFunction>(source, std::make_shared<const KernelLibrary>(source, image),
+                                       recordable);
 }
 
 void SimDriver::submit(std::span<const runtime::Command> commands) {
@@ -356,8 +355,10 @@ void SimDriver::run_command(const QueuedCommand& command) {
   if (threads > library.max_threads()) {
     fail(library, "too many threads in a threadgroup" + at_most(threads, library.max_threads()));
   }
-  const std::int64_t most = library.has_large_arrays() ? properties_.large_threadgroup_memory
-                                                       : properties_.threadgroup_memory;
+  // As a card does, where the arrays are more than every kernel may have.
+  const std::int64_t most = library.asked_bytes() > properties_.threadgroup_memory
+                                ? properties_.large_threadgroup_memory
+                                : properties_.threadgroup_memory;
   if (library.threadgroup_bytes() > most) {
     fail(library, "too much threadgroup memory" + at_most(library.threadgroup_bytes(), most));
   }

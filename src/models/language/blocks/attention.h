@@ -28,6 +28,7 @@ Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const B
                          const PagedAttentionOptions& options);
 
 struct Attention final : MixerBlock {
+  Attention() = default;
   // The tensors prefix + "attn_q"...; `divisors` as Rotation has them.
   Attention(const LanguageConfig& model, const AttentionConfig& its_config, Weights& weights,
             const std::string& prefix, const Array& divisors, Device device);
