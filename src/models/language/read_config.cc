@@ -77,9 +77,14 @@ void require_sizes(const LanguageConfig& config) {
   for (const LayerConfig& layer : config.layers) {
     const AttentionConfig& attention = layer.attention;
     require_size("heads", attention.heads, 0);
+    require_size("heads of keys and values", attention.kv_heads, 0);
     require_size("columns of keys", attention.key_dim, 0);
     require_size("columns of values", attention.value_dim, 0);
     require_size("columns that turn", attention.rope.dims, 0);
+    if (attention.latent) {
+      require_size("columns of latent rows", attention.latent->rank, 0);
+      require_size("columns of keys that turn", attention.latent->rope_dims, 0);
+    }
     const MixerDef& mixer = definition_of(layer.mixer);
     if (mixer.require_sizes != nullptr) mixer.require_sizes(config);
   }
