@@ -479,6 +479,7 @@ TEST(SimulatorFaults, LaunchesBeyondTheLimits) {
   // More than every kernel has, as launches may ask for.
   source.parameters[3].count = 10'000;
   EXPECT_EQ(fault_of(source, 1, 64, 64, 64), "");
+  source = two_buffers("wider", "y[ctx.gid.x] = 1.0f;");
   source.parameters[3].count = 30'000;
   EXPECT_SAYS(fault_of(source, 1, 64, 64, 64),
               "too much threadgroup memory; got 120000, expected at most 101376");
