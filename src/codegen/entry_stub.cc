@@ -155,7 +155,7 @@ constexpr StubWriters kStubs = {.cuda = cuda_entry_stub,
 
 }  // namespace
 
-LargeArrays large_arrays(const KernelSource& source) {
+LargeArrays large_arrays(const KernelSource& source, std::int64_t most_static) {
   LargeArrays made;
   for (const KernelParameter& parameter : source.parameters) {
     if (parameter.kind != ParameterKind::threadgroup) continue;
@@ -164,7 +164,7 @@ LargeArrays large_arrays(const KernelSource& source) {
     made.offsets.push_back(made.bytes);
     made.bytes += round_up(each * parameter.count, 16);
   }
-  return made.bytes > kStaticThreadgroupBytes ? made : LargeArrays();
+  return made.bytes > most_static ? made : LargeArrays();
 }
 
 std::string large_array_memory(const KernelSource& source) {

@@ -35,25 +35,19 @@ std::string callee(const runtime::KernelSource& source);
 // of Metal may be given the same memory twice.
 std::string no_alias(const runtime::KernelSource& source);
 
-// The static threadgroup arrays of a CUDA kernel hold at most this many bytes.
-inline constexpr std::int64_t kStaticThreadgroupBytes = 48 * 1024;
-// What arrays of `bytes` take where every kernel has `threadgroup_memory`: a launch asks for more
-// only for arrays that could not be static.
-constexpr std::int64_t asked_array_bytes(std::int64_t bytes, std::int64_t threadgroup_memory) {
-  return bytes <= threadgroup_memory || bytes > kStaticThreadgroupBytes
-             ? bytes
-             : kStaticThreadgroupBytes + 1;
-}
+// The static threadgroup arrays of a CUDA kernel hold at most this many bytes, of any card.
+inline constexpr std::int64_t kCudaStaticBytes = 48 * 1024;
 // Where a parameter's array lies in memory that a launch asks for.
 struct LargeArrays {
   std::vector<std::int64_t> offsets;  // of each threadgroup parameter
   std::int64_t bytes = 0;             // of all; 0 where the arrays are static
 };
-// For CUDA: arrays that are too large to be static, and all with them. Those of structs of a
-// kernel's own, whose size only the compiler knows, are static always.
-LargeArrays large_arrays(const runtime::KernelSource& source);
+// Arrays that together are too large to be static, where `most_static` bytes may be. Those of
+// structs of a kernel's own, whose size only the compiler knows, are static always.
+LargeArrays large_arrays(const runtime::KernelSource& source,
+                         std::int64_t most_static = kCudaStaticBytes);
 
-// Declarations of that memory, or nothing, and of an array in it.
+// For CUDA: declarations of that memory, or nothing, and of an array in it.
 std::string large_array_memory(const runtime::KernelSource& source);
 std::string large_array(const runtime::KernelParameter& parameter, std::int64_t offset);
 

@@ -117,10 +117,10 @@ void check_formulas(DType dtype) {
   }
 }
 
-TEST(PackedDecode, ElementsByFormulaAreThose){
-#define HEARTH_CHECK(name, Format) check_formulas<formats::Format>(DType::name);
-    HEARTH_PACKED_FORMATS(HEARTH_CHECK)
-#undef HEARTH_CHECK
+TEST(PackedDecode, ElementsByFormulaAreThose) {
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
+  check_formulas<formats::name>(DType::dtype);
+#include "core/packed/block_formats.def"
 }
 
 TEST(PackedDecode, ScalesThatAreNotFinite) {

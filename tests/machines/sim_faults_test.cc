@@ -476,9 +476,13 @@ TEST(SimulatorFaults, LaunchesBeyondTheLimits) {
   EXPECT_SAYS(fault_of(source, 1, 64, 64, 64),
               "too many threads in a threadgroup; got 64, expected at most 32");
   source = two_buffers("wide", "y[ctx.gid.x] = 1.0f;");
+  // More than every kernel has, as launches may ask for.
   source.parameters[3].count = 10'000;
+  EXPECT_EQ(fault_of(source, 1, 64, 64, 64), "");
+  source = two_buffers("wider", "y[ctx.gid.x] = 1.0f;");
+  source.parameters[3].count = 30'000;
   EXPECT_SAYS(fault_of(source, 1, 64, 64, 64),
-              "too much threadgroup memory; got 40000, expected at most 32768");
+              "too much threadgroup memory; got 120000, expected at most 101376");
   EXPECT_SAYS(fault_of(source, 0, 64, 64, 64), "runs on an empty grid");
 }
 

@@ -163,6 +163,17 @@ TEST(FolderKeys, ScoresOfGemma3AreNotCapped) {
   EXPECT_EQ(config.layers.front().attention.softcap, 0);
 }
 
+TEST(FolderKeys, SizesOfMixersThatMakeNoSenseAreRefused) {
+  const auto error = [](const char* golden, const std::string& members) {
+    return refused(ErrorCode::invalid_argument, golden, kTied + members);
+  };
+  EXPECT_TRUE(contains(error("mamba2", R"("conv_kernel": 0)"), "got 0 rows of a convolution"));
+  EXPECT_TRUE(contains(error("mamba2", R"("state_size": 2147483648)"), "columns of states"));
+  EXPECT_TRUE(contains(error("qwen3_next", R"("linear_conv_kernel_dim": 0)"), "got 0 rows"));
+  EXPECT_TRUE(
+      contains(error("deepseek_v3", R"("kv_lora_rank": 2147483648)"), "columns of latent rows"));
+}
+
 TEST(FolderKeys, SizesAndScalingsThatMakeNoSenseAreRefused) {
   const auto error = [](const std::string& members) {
     return refused(ErrorCode::invalid_argument, "llama", kTied + members);

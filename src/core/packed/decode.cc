@@ -26,15 +26,12 @@ void decode_blocks(const std::uint8_t* block, std::int64_t elements, float* out)
   }
 }
 
-struct Decoder {
-  DType dtype;
-  void (*decode)(const std::uint8_t* block, std::int64_t elements, float* out);
-};
+using Decoder = void (*)(const std::uint8_t* block, std::int64_t elements, float* out);
 
 constexpr Decoder kDecoders[] = {
-#define HEARTH_DECODER(name, Format) {DType::name, decode_blocks<on_host::packed_formats::Format>},
-    HEARTH_PACKED_FORMATS(HEARTH_DECODER)
-#undef HEARTH_DECODER
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
+  decode_blocks<on_host::packed_formats::name>,
+#include "core/packed/block_formats.def"
 };
 
 // Structs are what the table of formats says of them.
@@ -43,20 +40,11 @@ constexpr Decoder kDecoders[] = {
                 on_host::packed_formats::name::bytes == size);
 #include "core/packed/block_formats.def"
 
-constexpr bool decoders_are_in_order() {
-  int next = kDTypeCount;
-  for (const Decoder& decoder : kDecoders) {
-    if (static_cast<int>(decoder.dtype) != next++) return false;
-  }
-  return next == kDTypeCount + kPackedDTypeCount;
-}
-static_assert(decoders_are_in_order());
-
 }  // namespace
 
 void decode(DType dtype, const std::byte* blocks, std::int64_t elements, float* out) {
-  const Decoder& decoder = kDecoders[static_cast<int>(dtype) - kDTypeCount];
-  decoder.decode(reinterpret_cast<const std::uint8_t*>(blocks), elements, out);
+  const Decoder decoder = kDecoders[static_cast<int>(dtype) - kDTypeCount];
+  decoder(reinterpret_cast<const std::uint8_t*>(blocks), elements, out);
 }
 
 }  // namespace hearth

@@ -1,7 +1,7 @@
 // The block formats (kernels/formulas/packed) for the host: on_host::packed_formats::Q4_0 and so
-// on, of blocks that `const std::uint8_t*` points to, and HEARTH_PACKED_FORMATS. Compile it without
-// contraction. Everything is inlined, so that sources compiled for different processors share none
-// of it. Included by .cc files only.
+// on, of blocks that `const std::uint8_t*` points to; block_formats.def lists them. Compile it
+// without contraction. Everything is inlined, so that sources compiled for different processors
+// share none of it. Included by .cc files only.
 #pragma once
 
 #include <bit>

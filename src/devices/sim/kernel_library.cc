@@ -85,7 +85,7 @@ KernelLibrary::KernelLibrary(const runtime::KernelSource& source, std::span<cons
       parameters_(source.parameters),
       max_threads_(source.max_threads),
       members_(source.members),
-      has_large_arrays_(gpu::large_arrays(source).bytes > 0) {
+      asked_bytes_(gpu::large_arrays(source, 0).bytes) {
   const std::span<const std::byte> library = open_seal(name_, image);
   bytes_.assign(library.begin(), library.end());
   handle_ = open_library(name_, library);

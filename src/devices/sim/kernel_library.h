@@ -33,8 +33,8 @@ class KernelLibrary {
   HearthKernel kernel() const noexcept { return kernel_; }
   const std::vector<ThreadgroupArray>& arrays() const noexcept { return arrays_; }
   std::int64_t threadgroup_bytes() const;
-  // True if its arrays are such as a card has only for launches that ask for them.
-  bool has_large_arrays() const noexcept { return has_large_arrays_; }
+  // Bytes that a launch can ask for, for its arrays; 0: they are static always.
+  std::int64_t asked_bytes() const noexcept { return asked_bytes_; }
   // True if it reports its accesses.
   bool checked() const noexcept { return checked_; }
   // Its code and data.
@@ -50,7 +50,7 @@ class KernelLibrary {
   std::vector<hearth::runtime::KernelParameter> parameters_;
   int max_threads_;
   int members_;
-  bool has_large_arrays_;
+  std::int64_t asked_bytes_;
   void* handle_ = nullptr;
   HearthKernel kernel_ = nullptr;
   std::vector<ThreadgroupArray> arrays_;

@@ -366,8 +366,10 @@ void SimDriver::run_command(const QueuedCommand& command) {
   if (threads > library.max_threads()) {
     fail(library, "too many threads in a threadgroup" + at_most(threads, library.max_threads()));
   }
-  const std::int64_t most = library.has_large_arrays() ? properties_.large_threadgroup_memory
-                                                       : properties_.threadgroup_memory;
+  // As a card does, where the arrays are more than every kernel may have.
+  const std::int64_t most = library.asked_bytes() > properties_.threadgroup_memory
+                                ? properties_.large_threadgroup_memory
+                                : properties_.threadgroup_memory;
   if (library.threadgroup_bytes() > most) {
     fail(library, "too much threadgroup memory" + at_most(library.threadgroup_bytes(), most));
   }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "codegen/dialect_types.h"
-#include "codegen/entry_stub.h"
 #include "kernels/attention/paged_parts.h"
 #include "kernels/launch/occupancy.h"
 
@@ -73,8 +72,6 @@ void add_paged_prompts(StepPlan& plan, const PagedInputs& in, const StepArgument
   const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
     const PromptSizes sizes(p.d, p.dv, wide && in.is_uniform());
-    const std::int64_t lacking =
-        asked_array_bytes(sizes.bytes(), in.signature.device->threadgroup_memory) - sizes.bytes();
     const auto vectors = [&](int i, paged::CacheFormat format) {
       return wide ? aligned(in.arguments[i], PagedInputs::wide_bytes(format)) : in.arguments[i];
     };
@@ -94,7 +91,7 @@ void add_paged_prompts(StepPlan& plan, const PagedInputs& in, const StepArgument
         .constants(p)
         .threadgroup("uint4", "queries", sizes.query_vectors())
         .threadgroup("uint4", "stages", sizes.stage_vectors())
-        .threadgroup("int", "slots", sizes.slots() + ceil_div(lacking, std::int64_t{sizeof(int)}))
+        .threadgroup("int", "slots", sizes.slots())
         .step(plan, {static_cast<std::uint32_t>(p.tiles * p.kv_heads * p.blocks)},
               {static_cast<std::uint32_t>(kPromptThreads)}, kPromptRoom, rare);
   });

@@ -2,6 +2,7 @@
 // paged_matrix.metal.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "codegen/dialect_types.h"
 #include "kernels/attention/paged_parts.h"
@@ -11,7 +12,7 @@ namespace hearth::gpu {
 namespace {
 
 // Of the texts.
-constexpr std::int64_t kPieceThreads = 256, kPieceSums = 4;
+constexpr std::int64_t kPieceThreads = 256, kPieceSums = 4, kCodeThreads = 128;
 // Threads that a processor shall have registers for, where rows are loaded in vectors.
 constexpr std::int64_t kPieceRoom = 512;
 // Of paged_matrix(): its threads, those that a processor shall have registers for, and columns.
@@ -56,103 +57,121 @@ std::int64_t shares_of_pieces(const PagedInputs& in, const PagedAttentionParams&
                                   std::min<std::int64_t>(p.pieces, kMaxLayers));
 }
 
-Step pieces_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
-                 const StepArgument& units, const StepArgument& parts,
-                 const StepArgument& row_stats, bool wide, bool rare) {
-  PagedAttentionParams p = in.params;
-  p.blocks = ceil_div(p.group, sizes.queries);
-  const std::string value = in.value();
-  const std::string cache = in.cache_memory();
-  const std::int64_t bytes = wide ? kPacketBytes : 1;
-  const std::int64_t shares = shares_of_pieces(in, p, kPieceThreads);
-  return KernelCall("attention/paged_pieces.metal", "paged_pieces",
-                    {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
-                     std::to_string(sizes.lanes), std::to_string(sizes.queries), truth(wide),
-                     truth(sizes.narrow), truth(in.has_softcap)})
-      .read(in.memory(), "q", in.arguments[paged::kQ])
-      .read(cache, "keys", aligned(in.arguments[paged::kKeys], bytes))
-      .read(cache, "values", aligned(in.arguments[paged::kValues], bytes))
-      .read("int", "pages", in.arguments[paged::kPages])
-      .read("int", "units", units)
-      .write(value, "parts", parts)
-      .write(value, "row_stats", row_stats)
-      .constants(p)
-      .threadgroup(value, "query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1))
-      .threadgroup(value, "weights", sizes.queries * kPagedPiece)
-      .threadgroup(value, "sums", kPieceSums * sizes.queries * 8 * sizes.lanes)
-      .threadgroup("int", "slots", kPagedPiece)
-      .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
-            {extent(kPieceThreads)}, wide ? kPieceRoom : kPieceThreads, rare);
-}
-
-// The same by tensor cores. Addresses fit vectors.
-Step matrix_step(StepPlan& plan, const PagedInputs& in, const StepArgument& units,
-                 const StepArgument& parts, const StepArgument& row_stats) {
-  PagedAttentionParams p = in.params;
-  std::int64_t queries = 1;
-  while (queries < std::min<std::int64_t>(p.group, 8)) queries *= 2;
-  p.blocks = ceil_div(p.group, queries);
-  const std::int64_t columns = std::max(p.d, p.dv) <= 64 ? 64 : kMostUnitColumns;
-  const std::int64_t simdgroups = kMatrixThreads / kSimdWidth;
-  const std::int64_t shares = shares_of_pieces(in, p, kMatrixThreads);
-  const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
-  const auto vectors = [&](int i, paged::CacheFormat format) {
-    return aligned(in.arguments[i], PagedInputs::wide_bytes(format));
+// What a kernel of units has for itself; the rest is the same of all (unit_step()).
+struct UnitKernel {
+  const char* file;
+  const char* function;
+  std::vector<std::string> arguments;
+  // What addresses of queries, keys and values are multiples of.
+  std::int64_t query_bytes, key_bytes, value_bytes;
+  std::int64_t queries;  // heads of a unit
+  struct Array {
+    const char* name;
+    std::int64_t count;
   };
-  return KernelCall("attention/paged_matrix.metal", "paged_matrix",
-                    {dtype_struct(in.dtype()), dtype_struct(in.matrix_dtype()),
-                     PagedInputs::loader(keys, in.key_format, true),
-                     PagedInputs::loader(values, in.value_format, true), std::to_string(columns),
-                     std::to_string(queries), truth(p.d == columns && p.dv == columns),
-                     truth(in.has_softcap)})
-      .read(in.memory(), "q", vectors(paged::kQ, 0))
-      .read(dialect_type(keys.dtype), "keys", vectors(paged::kKeys, in.key_format))
-      .read(dialect_type(values.dtype), "values", vectors(paged::kValues, in.value_format))
+  std::vector<Array> arrays;  // of sums
+  std::int64_t threads, room;
+};
+
+// What units are read from and their results written to.
+struct UnitBuffers {
+  StepArgument units, parts, row_stats;
+};
+
+Step unit_step(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers,
+               const UnitKernel& kernel, bool rare) {
+  PagedAttentionParams p = in.params;
+  p.blocks = ceil_div(p.group, kernel.queries);
+  const std::string value = in.value();
+  const auto operand = [&](int i, std::int64_t bytes) { return aligned(in.arguments[i], bytes); };
+  KernelCall call(kernel.file, kernel.function, kernel.arguments);
+  call.read(in.memory(), "q", operand(paged::kQ, kernel.query_bytes))
+      .read(dialect_type(in.input(paged::kKeys).dtype), "keys",
+            operand(paged::kKeys, kernel.key_bytes))
+      .read(dialect_type(in.input(paged::kValues).dtype), "values",
+            operand(paged::kValues, kernel.value_bytes))
       .read("int", "pages", in.arguments[paged::kPages])
-      .read("int", "units", units)
-      .write("float", "parts", parts)
-      .write("float", "row_stats", row_stats)
-      .constants(p)
-      .threadgroup("float", "shared", simdgroups * queries * (columns + 6))
-      .threadgroup("int", "slots", kPagedPiece)
+      .read("int", "units", buffers.units)
+      .write(value, "parts", buffers.parts)
+      .write(value, "row_stats", buffers.row_stats)
+      .constants(p);
+  for (const UnitKernel::Array& array : kernel.arrays) {
+    call.threadgroup(value, array.name, array.count);
+  }
+  const std::int64_t shares = shares_of_pieces(in, p, kernel.threads);
+  return call.threadgroup("int", "slots", kPagedPiece)
       .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
-            {extent(kMatrixThreads)}, kMatrixRoom);
+            {extent(kernel.threads)}, kernel.room, rare);
 }
 
-// The same of caches that are read differently.
-Step codes_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
-                const StepArgument& units, const StepArgument& parts, const StepArgument& row_stats,
-                bool wide, bool rare) {
-  constexpr std::int64_t kCodeThreads = 128;  // of the text
-  PagedAttentionParams p = in.params;
-  p.blocks = ceil_div(p.group, sizes.queries);
-  const std::string value = in.value();
-  const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
+// Arrays of kernels whose lanes share columns out, where a threadgroup makes `sums` of them.
+std::vector<UnitKernel::Array> piece_arrays(const PagedInputs& in, const PieceSizes& sizes,
+                                            std::int64_t sums) {
+  return {{"query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1)},
+          {"weights", sizes.queries * kPagedPiece},
+          {"sums", sums * sizes.queries * 8 * sizes.lanes}};
+}
+
+UnitKernel pieces_kernel(const PagedInputs& in, bool wide) {
+  const PieceSizes sizes(in);
+  const std::int64_t bytes = wide ? kPacketBytes : 1;
+  return {.file = "attention/paged_pieces.metal",
+          .function = "paged_pieces",
+          .arguments = {dtype_struct(in.dtype()), dtype_struct(in.cache_dtype()),
+                        std::to_string(sizes.lanes), std::to_string(sizes.queries), truth(wide),
+                        truth(sizes.narrow), truth(in.has_softcap)},
+          .query_bytes = 1,
+          .key_bytes = bytes,
+          .value_bytes = bytes,
+          .queries = sizes.queries,
+          .arrays = piece_arrays(in, sizes, kPieceSums),
+          .threads = kPieceThreads,
+          .room = wide ? kPieceRoom : kPieceThreads};
+}
+
+// Of caches that are read differently.
+UnitKernel codes_kernel(const PagedInputs& in, bool wide) {
+  const PieceSizes sizes(in);
   const auto bytes = [&](paged::CacheFormat format) {
     return wide ? PagedInputs::wide_bytes(format) : 1;
   };
-  const std::int64_t shares = shares_of_pieces(in, p, kCodeThreads);
-  return KernelCall(
-             "attention/paged_codes.metal", "paged_cache_pieces",
-             {dtype_struct(in.dtype()), PagedInputs::loader(keys, in.key_format, wide),
-              PagedInputs::loader(values, in.value_format, wide), std::to_string(sizes.lanes),
-              std::to_string(sizes.queries), truth(in.has_softcap)})
-      .read(in.memory(), "q", in.arguments[paged::kQ])
-      .read(dialect_type(keys.dtype), "keys",
-            aligned(in.arguments[paged::kKeys], bytes(in.key_format)))
-      .read(dialect_type(values.dtype), "values",
-            aligned(in.arguments[paged::kValues], bytes(in.value_format)))
-      .read("int", "pages", in.arguments[paged::kPages])
-      .read("int", "units", units)
-      .write(value, "parts", parts)
-      .write(value, "row_stats", row_stats)
-      .constants(p)
-      .threadgroup(value, "query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1))
-      .threadgroup(value, "weights", sizes.queries * kPagedPiece)
-      .threadgroup(value, "sums", sizes.queries * 8 * sizes.lanes)
-      .threadgroup("int", "slots", kPagedPiece)
-      .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
-            {extent(kCodeThreads)}, in.dtype() == DType::f64 ? kCodeThreads : kPieceRoom, rare);
+  return {.file = "attention/paged_codes.metal",
+          .function = "paged_cache_pieces",
+          .arguments = {dtype_struct(in.dtype()),
+                        PagedInputs::loader(in.input(paged::kKeys), in.key_format, wide),
+                        PagedInputs::loader(in.input(paged::kValues), in.value_format, wide),
+                        std::to_string(sizes.lanes), std::to_string(sizes.queries),
+                        truth(in.has_softcap)},
+          .query_bytes = 1,
+          .key_bytes = bytes(in.key_format),
+          .value_bytes = bytes(in.value_format),
+          .queries = sizes.queries,
+          .arrays = piece_arrays(in, sizes, 1),
+          .threads = kCodeThreads,
+          .room = in.dtype() == DType::f64 ? kCodeThreads : kPieceRoom};
+}
+
+// By tensor cores. Addresses fit vectors.
+UnitKernel matrix_kernel(const PagedInputs& in) {
+  const PagedAttentionParams& p = in.params;
+  std::int64_t queries = 1;
+  while (queries < std::min<std::int64_t>(p.group, 8)) queries *= 2;
+  const std::int64_t columns = std::max(p.d, p.dv) <= 64 ? 64 : kMostUnitColumns;
+  const std::int64_t simdgroups = kMatrixThreads / kSimdWidth;
+  return {.file = "attention/paged_matrix.metal",
+          .function = "paged_matrix",
+          .arguments = {dtype_struct(in.dtype()), dtype_struct(in.matrix_dtype()),
+                        PagedInputs::loader(in.input(paged::kKeys), in.key_format, true),
+                        PagedInputs::loader(in.input(paged::kValues), in.value_format, true),
+                        std::to_string(columns), std::to_string(queries),
+                        truth(p.d == columns && p.dv == columns), truth(in.has_softcap)},
+          .query_bytes = PagedInputs::wide_bytes(0),
+          .key_bytes = PagedInputs::wide_bytes(in.key_format),
+          .value_bytes = PagedInputs::wide_bytes(in.value_format),
+          .queries = queries,
+          .arrays = {{"shared", simdgroups * queries * (columns + 6)}},
+          .threads = kMatrixThreads,
+          .room = kMatrixRoom};
 }
 
 }  // namespace
@@ -164,13 +183,12 @@ void add_paged_units(StepPlan& plan, const PagedInputs& in, const StepArgument& 
   const std::int64_t lines = p.units * p.heads * p.pieces, size = sum_bytes(in.dtype());
   const StepArgument parts = workspace(plan, lines * p.dv * size);
   const StepArgument row_stats = workspace(plan, lines * 2 * size);
-  const PieceSizes sizes(in);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
-    if (by_matrix && wide && std::max(p.d, p.dv) <= kMostUnitColumns) {
-      return matrix_step(plan, in, units, parts, row_stats);
-    }
-    const auto step = in.is_uniform() ? pieces_step : codes_step;
-    return step(plan, in, sizes, units, parts, row_stats, wide, rare);
+    const bool is_matrix = by_matrix && wide && std::max(p.d, p.dv) <= kMostUnitColumns;
+    const UnitKernel kernel = is_matrix         ? matrix_kernel(in)
+                              : in.is_uniform() ? pieces_kernel(in, wide)
+                                                : codes_kernel(in, wide);
+    return unit_step(plan, in, {units, parts, row_stats}, kernel, rare && !is_matrix);
   });
   plan.add_step(
       KernelCall("attention/paged_pieces.metal", "paged_combine", {dtype_struct(in.dtype())})

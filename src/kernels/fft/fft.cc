@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "codegen/dialect_types.h"
-#include "codegen/entry_stub.h"
 #include "core/integer_math.h"
 #include "kernels/fft/lengths.h"
 #include "kernels/launch/kernel_call.h"
@@ -272,14 +271,10 @@ class Steps {
       call.read(type_, "filter_re", kernel.filter->re).read(type_, "filter_im", kernel.filter->im);
     }
     const std::int64_t threads = ceil_div(group_lines * lanes, kSimdWidth) * kSimdWidth;
-    const std::int64_t size = size_of(dtype_);
-    const std::int64_t words = ceil_div(
-        asked_array_bytes(memory_words(points) * size, signature_.device->threadgroup_memory),
-        size);
     plan_->add_step(call.write(type_, "to_re", target.re)
                         .write(type_, "to_im", target.im)
                         .constants(params)
-                        .threadgroup(type_, "memory", words)
+                        .threadgroup(type_, "memory", memory_words(points))
                         .step(*plan_, {static_cast<std::uint32_t>(ceil_div(count, group_lines))},
                               {static_cast<std::uint32_t>(threads)},
                               std::max(points / kFftThreadPoints, kSimdWidth)));

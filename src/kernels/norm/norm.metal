@@ -95,13 +95,10 @@ HEARTH_INLINE RowScale<typename D::value> held_scale(
 
 // Of a row of any length.
 template <typename D, bool kCentered, bool kPacked, int kHold>
-HEARTH_INLINE RowScale<typename D::value> long_scale(device const typename D::memory* from,
-                                                     RowPlace place, constant RowSplitParams& split,
-                                                     typename D::value origin,
-                                                     typename D::value count,
-                                                     typename D::value epsilon,
-                                                     threadgroup typename D::value* shared,
-                                                     Ctx ctx) {
+HEARTH_INLINE RowScale<typename D::value> long_scale(
+    device const typename D::memory* from, RowPlace place, constant RowSplitParams& split,
+    typename D::value origin, typename D::value count, typename D::value epsilon,
+    threadgroup typename D::value* shared, Ctx ctx) {
   typedef typename D::value V;
   const int kCount = InPacket<D>::count;
   uint lanes = uint(split.lanes);
@@ -178,8 +175,7 @@ void norm_rows(device const typename D::memory* x, device const typename D::memo
   RowPlace place = row_place(p.split, ctx);
   device const typename D::memory* from = x + offset_of<uint, kRank>(place.row, p.x);
   device typename R::memory* to = y + long(place.row) * p.split.length;
-  device const typename D::memory* other =
-      kAdds ? added + long(place.row) * p.split.length : added;
+  device const typename D::memory* other = kAdds ? added + long(place.row) * p.split.length : added;
   V origin = kCentered ? D::load(from[0]) : V(0);
   V epsilon = ConstantReal<V>::value(p.epsilon);
   V count = V(int(p.divisor));
@@ -193,8 +189,8 @@ void norm_rows(device const typename D::memory* x, device const typename D::memo
     store_normalized<D, R, kWeight, kBias, kAdds, kPacked, kHold>(held, scale, weight, bias, other,
                                                                   to, begin, step, place.length);
   } else {
-    RowScale<V> scale = long_scale<D, kCentered, kPacked, kHold>(
-        from, place, p.split, origin, count, epsilon, shared, ctx);
+    RowScale<V> scale = long_scale<D, kCentered, kPacked, kHold>(from, place, p.split, origin,
+                                                                 count, epsilon, shared, ctx);
     for (int first = begin; first < int(p.split.length); first += kHold * step) {
       load_packets<D, kPacked, kHold>(held, from, first, step, place.length, origin);
       store_normalized<D, R, kWeight, kBias, kAdds, kPacked, kHold>(

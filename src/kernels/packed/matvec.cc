@@ -43,14 +43,13 @@ struct FormatTraits {
 };
 FormatTraits format_traits(DType format) {
   switch (format) {
-#define HEARTH_FORMAT_TRAITS(name, Struct)                               \
-  case DType::name:                                                      \
-    return {static_cast<int>(on_host::packed_formats::Struct::together), \
-            static_cast<int>(on_host::packed_formats::Struct::apart),    \
-            static_cast<int>(on_host::packed_formats::Struct::order),    \
-            static_cast<int>(on_host::packed_formats::Struct::book)};
-    HEARTH_PACKED_FORMATS(HEARTH_FORMAT_TRAITS)
-#undef HEARTH_FORMAT_TRAITS
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
+  case DType::dtype:                                                         \
+    return {static_cast<int>(on_host::packed_formats::name::together),       \
+            static_cast<int>(on_host::packed_formats::name::apart),          \
+            static_cast<int>(on_host::packed_formats::name::order),          \
+            static_cast<int>(on_host::packed_formats::name::book)};
+#include "core/packed/block_formats.def"
     default:
       throw std::logic_error("packed_linear: not a packed dtype");
   }

@@ -8,10 +8,11 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
-#include "models/quantize/tensor_types.h"
+#include "models/language/mixers/mixer.h"
 
 namespace hearth::models {
 namespace {
@@ -33,8 +34,9 @@ const LayerConfig* layer_of_projection(const std::string& name, const AdaptedMod
 std::int64_t permuted_heads(const std::string& name, const AdaptedModel& model) {
   const LayerConfig* layer = layer_of_projection(name, model);
   if (layer == nullptr || !family_of_model(model).is_permuted) return 0;
-  if (name.ends_with(".attn_q")) return layer->attention.heads;
-  return name.ends_with(".attn_k") ? layer->attention.kv_heads : 0;
+  const TensorRole role = role_of(name);
+  if (role == TensorRole::query) return layer->attention.heads;
+  return role == TensorRole::key ? layer->attention.kv_heads : 0;
 }
 
 // Rows of a folder as files have them, or the other way.
@@ -53,16 +55,18 @@ Array reordered(const std::string& name, const Array& b, const AdaptedModel& mod
   return in_order(b, order, 0);
 }
 
-// Families with a delta rule may deal out heads of values in files otherwise than in folders.
+// Whether rows of the layer's projection may be in another order in files than in folders.
+bool may_reorder(const LayerConfig& layer, const std::string& name) {
+  return definition_of(layer.mixer).reorders_rows && name.find(".ffn_") == std::string::npos;
+}
+
 void require_same_rows(const std::string& name, const AdaptedModel& model,
                        const std::string& path) {
   const LayerConfig* layer = layer_of_projection(name, model);
-  if (layer == nullptr || layer->mixer != Mixer::delta || name.find(".ffn_") != std::string::npos) {
-    return;
-  }
+  if (layer == nullptr || !may_reorder(*layer, name)) return;
   throw Error(ErrorCode::unsupported,
               path +
-                  ": adapter: rows of a delta rule, which files and folders order in two ways; "
+                  ": adapter: rows of a mixer, which files and folders order in two ways; "
                   "got " +
                   hearth::quoted(name) + ", expected adapter and model both of a folder or a file");
 }
@@ -126,9 +130,7 @@ std::optional<FolderPair> folder_pair(const std::string& name, const Array& b,
   if (layer == nullptr) return std::nullopt;
   const Family& family = family_of_model(model);
   const bool is_file = model.kind == FileKind::gguf;
-  if (is_file && layer->mixer == Mixer::delta && name.find(".ffn_") == std::string::npos) {
-    return std::nullopt;
-  }
+  if (is_file && may_reorder(*layer, name)) return std::nullopt;
   const std::string weight = name + std::string(kWeightEnding);
   for (const auto rules : {family.tensors, standard_tensors()}) {
     for (const TensorRule& rule : rules) {

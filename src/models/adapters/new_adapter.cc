@@ -1,21 +1,15 @@
 #include "models/adapters/new_adapter.h"
 
-#include <algorithm>
 #include <cmath>
 #include <regex>
-#include <string_view>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/nn/init.h"
+#include "models/files/tensor_roles.h"
 
 namespace hearth::models {
 namespace {
-
-// What rows are mixed by, in any family, and what the mixture goes through.
-constexpr std::string_view kMixers[] = {"attn_q",      "attn_k",   "attn_v",   "attn_qkv",
-                                        "attn_output", "attn_q_a", "attn_q_b", "attn_kv_a_mqa",
-                                        "attn_gate",   "ssm_in",   "ssm_out"};
 
 [[noreturn]] void refuse_options(const std::string& what) {
   throw Error(ErrorCode::invalid_argument, "adapter: " + what);
@@ -40,13 +34,13 @@ NewAdapter::NewAdapter(const NewAdapterOptions& options) : options_(options) {
 }
 
 bool NewAdapter::chooses(const std::string& name) const {
-  if (!name.starts_with("blk.")) return false;
-  const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
-  if (options_.layers == "all") return !last.starts_with("ffn_gate_inp");
+  if (layer_of(name) < 0) return false;
+  const TensorRole role = role_of(name);
+  if (options_.layers == "all") return role != TensorRole::router;
   if (options_.layers != "attention") {
     return std::regex_search(name, expression_of(options_.layers));
   }
-  return std::find(std::begin(kMixers), std::end(kMixers), last) != std::end(kMixers);
+  return is_of_mixer(role);
 }
 
 FindLowRank NewAdapter::finder() {

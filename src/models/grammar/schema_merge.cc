@@ -171,6 +171,17 @@ std::int64_t count_of(const JsonObject& schema, std::string_view key, std::int64
   return static_cast<std::int64_t>(number);
 }
 
+const JsonArray* list_at(const JsonObject& schema, std::string_view key) {
+  const JsonValue* value = find_key(schema, key);
+  if (value == nullptr) return nullptr;
+  const auto* list = std::get_if<JsonArray>(value);
+  if (list == nullptr) {
+    fail_schema("`" + std::string(key) + "` is no list; got " + json_text(*value) +
+                ", expected [...]");
+  }
+  return list;
+}
+
 bool is_annotation(std::string_view key) noexcept {
   return std::find(kAnnotations.begin(), kAnnotations.end(), key) != kAnnotations.end() ||
          key.substr(0, 2) == "x-";

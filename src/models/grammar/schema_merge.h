@@ -14,6 +14,8 @@ namespace hearth::models::grammar {
 
 // The value of a keyword that counts; `fallback` where it is absent.
 std::int64_t count_of(const JsonObject& schema, std::string_view key, std::int64_t fallback);
+// The list of a keyword; null where it is absent.
+const JsonArray* list_at(const JsonObject& schema, std::string_view key);
 // Whether a keyword only describes.
 bool is_annotation(std::string_view key) noexcept;
 

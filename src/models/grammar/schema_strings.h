@@ -1,4 +1,4 @@
-// JSON strings as grammars: by length, by pattern, by format.
+// JSON strings as grammars: of any characters, of a format, of other names than some.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 
 namespace hearth::models::grammar {
 
+// A code point within a class of GBNF.
+std::string gbnf_code(std::uint32_t code);
 // A text as a literal of GBNF.
 std::string gbnf_literal(std::string_view text);
 
@@ -17,11 +19,6 @@ std::string gbnf_literal(std::string_view text);
 std::string json_char_grammar();
 // A character that is never written as an escape.
 std::string json_plain_char_grammar();
-
-// The inside of a JSON string that matches the regular expression, in GBNF. `any_text` is an
-// expression for what may stand around a pattern that is not anchored. Throws Error{unsupported}
-// with the offset for what is not in the subset, Error{invalid_argument} for what is no pattern.
-std::string pattern_grammar(const std::string& pattern, const std::string& any_text);
 
 // The inside of a string of date, time, date-time or uuid; nothing for other formats.
 std::optional<std::string> format_grammar(std::string_view format);

@@ -19,6 +19,7 @@ struct NamedType {
   CacheType type;
 };
 
+// All that caches may have.
 constexpr std::array<NamedType, 9> kCacheTypes = {{{"f32", DType::f32},
                                                    {"f16", DType::f16},
                                                    {"bf16", DType::bf16},
@@ -38,6 +39,12 @@ std::uint64_t split_mix(std::uint64_t seed, std::uint64_t i) {
   return x ^ x >> 31;
 }
 
+std::string known_names() {
+  std::string names;
+  for (const std::string& each : cache_type_names()) names += (names.empty() ? "" : ", ") + each;
+  return names;
+}
+
 }  // namespace
 
 std::int64_t CacheType::row_bytes(std::int64_t columns) const {
@@ -48,10 +55,8 @@ CacheType cache_type_from_name(std::string_view name) {
   for (const NamedType& each : kCacheTypes) {
     if (each.name == name) return each.type;
   }
-  std::string known;
-  for (const std::string& each : cache_type_names()) known += (known.empty() ? "" : ", ") + each;
-  throw Error(ErrorCode::invalid_argument,
-              "cache: no such type; got " + std::string(name) + ", expected one of " + known);
+  throw Error(ErrorCode::invalid_argument, "cache: no such type; got " + std::string(name) +
+                                               ", expected one of " + known_names());
 }
 
 std::vector<std::string> cache_type_names() {
@@ -70,13 +75,11 @@ std::string name(CacheType type) {
 }
 
 std::string why_unfit(CacheType type, std::int64_t columns) {
-  if (type.bits == 0 && !is_float(type.dtype) && type.dtype != DType::q8_0 &&
-      type.dtype != DType::q4_0) {
-    return "no type of a cache; got " + name(type) +
-           ", expected a float, q8_0, q4_0 or codes of 2 to 4 bits";
-  }
-  if (type.bits != 0 && !is_turbo_bits(type.bits)) {
-    return "no such codes; got " + std::to_string(type.bits) + " bits, expected 2, 3 or 4";
+  const bool is_known =
+      std::ranges::any_of(kCacheTypes, [&](const NamedType& each) { return each.type == type; });
+  if (!is_known) {
+    const std::string codes = type.bits == 0 ? "" : " of " + std::to_string(type.bits) + " bits";
+    return "no type of a cache; got " + name(type) + codes + ", expected one of " + known_names();
   }
   if (type.is_coded() && columns % kTurboBlock != 0) {
     return "heads are no whole blocks; got " + counted(columns, "column") + " as " + name(type) +

@@ -107,7 +107,10 @@ struct ExpertsConfig {
   double scale = 1;               // of the weights
 };
 
-enum class Mixer : std::uint8_t { attention, delta, scan };
+enum class Mixer : std::uint8_t {
+#define MIXER(name) name,
+#include "models/language/mixers/mixers.def"
+};
 
 struct LayerConfig {
   Mixer mixer = Mixer::attention;
@@ -152,7 +155,7 @@ struct LanguageConfig {
   bool is_causal = true;
   TextVectorConfig vectors;
   DeltaConfig delta;  // of the layers that have that mixer
-  ScanConfig scan;
+  ScanConfig scan;    // likewise
   std::vector<LayerConfig> layers;
 };
 

@@ -3,18 +3,14 @@
 #include <algorithm>
 
 #include "hearth/ops.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/family.h"
 
 namespace hearth::models {
 namespace {
 
 Norm read_norm(const LanguageConfig& config, Weights& weights, const std::string& name) {
-  Norm norm;
-  norm.weight = weights.vector(name + ".weight", config.dim);
-  norm.bias = weights.optional_vector(name + ".bias", config.dim);
-  norm.is_layer = config.norm == NormKind::layer;
-  norm.epsilon = config.norm_epsilon;
-  return norm;
+  return weights.norm(name, config.dim, config.norm_epsilon, config.norm);
 }
 
 LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std::int64_t i,
@@ -30,21 +26,7 @@ LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std
   if (has_before) made.mixer_norm = norm("attn_norm");
   if (has_after) made.mixer_post_norm = norm("post_attention_norm");
   if (config.places == NormPlaces::around_sum) made.mixer_post_norm = norm("attn_output_norm");
-  switch (layer.mixer) {
-    case Mixer::delta:
-      made.delta = DeltaNet(config, weights, prefix);
-      break;
-    case Mixer::scan:
-      made.scan = StateScan(config, weights, prefix);
-      break;
-    case Mixer::attention:
-      if (layer.attention.latent) {
-        made.latent = LatentAttention(config, layer.attention, weights, prefix, divisors, device);
-      } else {
-        made.attention = Attention(config, layer.attention, weights, prefix, divisors, device);
-      }
-      break;
-  }
+  made.mixer = definition_of(layer.mixer).make({config, layer, weights, prefix, divisors, device});
   if (layer.hidden > 0 || layer.experts.count > 0) {
     if (has_before) made.feed_forward_norm = norm(family.feed_forward_norm);
     if (has_after) made.feed_forward_post_norm = norm("post_ffw_norm");
@@ -83,14 +65,6 @@ Array read_divisors(const LanguageConfig& config, Weights& weights, std::int64_t
 
 }  // namespace
 
-Array LanguageLayer::mix(const Array& x, const Batch& batch, LayerCache& cache,
-                         std::int64_t page_size) const {
-  if (latent.defined()) return latent.forward(x, batch, cache, page_size);
-  if (delta.defined()) return delta.forward(x, batch, cache);
-  if (scan.defined()) return scan.forward(x, batch, cache);
-  return attention.forward(x, batch, cache, page_size);
-}
-
 Array LanguageLayer::transform(const Array& x) const {
   const Array normed = feed_forward_norm.forward(x);
   if (!experts.defined()) return feed_forward.forward(normed);
@@ -116,7 +90,8 @@ Array LanguageLayer::forward_blocks(const Array& x, const LanguageConfig& model,
   const auto after = [&](const Norm& norm, const Array& y) {
     return is_around ? scaled(y) : scaled(norm.forward(y));
   };
-  const Array mixed = after(mixer_post_norm, mix(mixer_norm.forward(x), batch, cache, page_size));
+  const Array mixed =
+      after(mixer_post_norm, mixer->forward(mixer_norm.forward(x), batch, cache, page_size));
   if (model.is_parallel) {
     return x + mixed + after(feed_forward_post_norm, transform(x));
   }
@@ -134,7 +109,7 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
       compute(weights.compute()),
       device(its_device) {
   const Family& family = *find_family(config.architecture);
-  token_embedding = weights.matrix("token_embd.weight", {-1, config.dim});
+  token_embedding = weights.matrix(std::string(kTokenEmbedding), {-1, config.dim});
   position_embedding = weights.optional_matrix("position_embd.weight", {-1, config.dim});
   if (weights.has("token_types.weight")) {
     type_embedding = narrow(weights.matrix("token_types.weight", {-1, config.dim}), 0, 0, 1);

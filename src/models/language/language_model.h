@@ -2,19 +2,18 @@
 // hold them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "hearth/array.h"
 #include "models/language/batch.h"
-#include "models/language/blocks/attention.h"
 #include "models/language/blocks/experts.h"
 #include "models/language/blocks/feed_forward.h"
-#include "models/language/blocks/latent_attention.h"
 #include "models/language/blocks/layer_inputs.h"
-#include "models/language/blocks/recurrent.h"
 #include "models/language/cache.h"
 #include "models/language/config.h"
+#include "models/language/mixers/mixer.h"
 #include "models/language/weights.h"
 
 namespace hearth::models {
@@ -27,17 +26,12 @@ struct LanguageLayer {
   // Of mixer and transform, with their norms.
   Array forward_blocks(const Array& x, const LanguageConfig& model, const Batch& batch,
                        LayerCache& cache, std::int64_t page_size) const;
-  // What of attention, latent attention, delta net and scan the layer has.
-  Array mix(const Array& x, const Batch& batch, LayerCache& cache, std::int64_t page_size) const;
   // The feed-forward, the experts, or the sum of both, with the norms before them.
   Array transform(const Array& x) const;
   bool transforms() const { return feed_forward.defined() || experts.defined(); }
 
   Norm mixer_norm, mixer_post_norm;
-  Attention attention;
-  LatentAttention latent;
-  DeltaNet delta;
-  StateScan scan;
+  std::shared_ptr<const MixerBlock> mixer;
   Norm feed_forward_norm, feed_forward_post_norm;
   FeedForward feed_forward;
   Experts experts;

@@ -5,6 +5,7 @@
 
 #include "core/quoted.h"
 #include "hearth/error.h"
+#include "models/language/mixers/mixer.h"
 
 namespace hearth::models {
 namespace {
@@ -35,7 +36,7 @@ Activation named_activation(const Family& family) {
 
 // Convolutions of recurrences have the activation of feed-forwards.
 bool has_one_activation(const Family& family) {
-  return family.activation == Activation::clamped_swiglu || family.mixer != Mixer::attention;
+  return family.activation == Activation::clamped_swiglu || definition_of(family.mixer).has_states;
 }
 
 }  // namespace

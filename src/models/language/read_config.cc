@@ -7,9 +7,9 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/language/keys.h"
+#include "models/language/mixers/mixer.h"
 #include "models/language/read_activation.h"
 #include "models/language/read_attention.h"
-#include "models/language/read_recurrent.h"
 #include "models/language/read_text_vectors.h"
 #include "models/layer_limit.h"
 
@@ -75,24 +75,19 @@ void read_norm(const Keys& keys, LanguageConfig& config) {
 
 // Refuses sizes of which products could overflow.
 void require_sizes(const LanguageConfig& config) {
-  constexpr std::int64_t kMost = 1 << 20;
-  const auto require = [](const char* what, std::int64_t size, std::int64_t least) {
-    if (size >= least && size <= kMost) return;
-    throw Error(ErrorCode::invalid_argument,
-                std::string("model: no such size; got ") + std::to_string(size) + " " + what +
-                    ", expected " + std::to_string(least) + " to " + std::to_string(kMost));
-  };
   for (const LayerConfig& layer : config.layers) {
     const AttentionConfig& attention = layer.attention;
-    require("heads", attention.heads, 0);
-    require("columns of keys", attention.key_dim, 0);
-    require("columns of values", attention.value_dim, 0);
-    require("columns that turn", attention.rope.dims, 0);
-    if (layer.mixer != Mixer::delta) continue;
-    require("heads of keys", config.delta.key_heads, 1);
-    require("heads of values", config.delta.value_heads, 1);
-    require("columns of keys", config.delta.key_dim, 1);
-    require("columns of values", config.delta.value_dim, 1);
+    require_size("heads", attention.heads, 0);
+    require_size("heads of keys and values", attention.kv_heads, 0);
+    require_size("columns of keys", attention.key_dim, 0);
+    require_size("columns of values", attention.value_dim, 0);
+    require_size("columns that turn", attention.rope.dims, 0);
+    if (attention.latent) {
+      require_size("columns of latent rows", attention.latent->rank, 0);
+      require_size("columns of keys that turn", attention.latent->rope_dims, 0);
+    }
+    const MixerDef& mixer = definition_of(layer.mixer);
+    if (mixer.require_sizes != nullptr) mixer.require_sizes(config);
   }
 }
 
@@ -155,7 +150,8 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
     if (layer.experts.count > 0 && !family.has_both) layer.hidden = 0;
   }
   share_layers(keys, config);
-  read_recurrent(keys, family, kind, config);
+  const MixerDef& mixer = definition_of(family.mixer);
+  if (mixer.read != nullptr) mixer.read(keys, family, kind, config);
   if (family.adjust != nullptr) family.adjust(config, keys, kind);
   require_sizes(config);
   return config;

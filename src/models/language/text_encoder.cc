@@ -101,10 +101,7 @@ Array vectors_of(const LanguageModel& model, const TokenLists& texts) {
 }  // namespace
 
 bool makes_vectors(const LanguageConfig& config) {
-  const bool has_states =
-      std::any_of(config.layers.begin(), config.layers.end(),
-                  [](const LayerConfig& layer) { return layer.mixer != Mixer::attention; });
-  return config.vectors.pooling != Pooling::none && !has_states;
+  return config.vectors.pooling != Pooling::none && !has_states(config);
 }
 
 std::int64_t longest_vector_text(const LanguageModel& model) {

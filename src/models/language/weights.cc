@@ -42,7 +42,8 @@ Projection Projection::columns(std::int64_t first, std::int64_t count) const {
 
 Array Norm::forward(const Array& x) const {
   if (!defined()) return x;
-  return is_layer ? layer_norm(x, weight, bias, epsilon) : rms_norm(x, weight, epsilon);
+  return kind == NormKind::layer ? layer_norm(x, weight, bias, epsilon)
+                                 : rms_norm(x, weight, epsilon);
 }
 
 Weights::Weights(const NamedArrays& arrays, DType compute, Device device, FindLowRank low_rank,
@@ -119,6 +120,12 @@ Projection Weights::projection(const std::string& name, std::int64_t out, std::i
 Projection Weights::optional_projection(const std::string& name, std::int64_t out,
                                         std::int64_t in) {
   return has(name + ".weight") ? projection(name, out, in) : Projection();
+}
+
+Norm Weights::norm(const std::string& name, std::int64_t size, double epsilon, NormKind kind) {
+  Norm made{vector(name + ".weight", size), epsilon, kind};
+  if (kind == NormKind::layer) made.bias = optional_vector(name + ".bias", size);
+  return made;
 }
 
 void Weights::require_empty() const {

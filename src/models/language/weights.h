@@ -11,6 +11,7 @@
 
 #include "hearth/array.h"
 #include "hearth/parameter.h"
+#include "models/language/config.h"
 #include "models/language/low_rank.h"
 
 namespace hearth::models {
@@ -40,9 +41,9 @@ struct Norm {
   bool defined() const { return weight.defined(); }
 
   Array weight;  // [dim]
-  Array bias;    // [dim]; with it, or with is_layer, the mean is taken away first
-  bool is_layer = false;
   double epsilon = 1e-5;
+  NormKind kind = NormKind::rms;
+  Array bias = {};  // [dim], of layer norms, or undefined
 };
 
 // Arrays by name, each of which is taken once. All must have been: what is left belongs to a model
@@ -70,6 +71,9 @@ class Weights {
   // name + ".weight" [out, in], and name + ".bias" where there is one.
   Projection projection(const std::string& name, std::int64_t out, std::int64_t in);
   Projection optional_projection(const std::string& name, std::int64_t out, std::int64_t in);
+  // name + ".weight" [size], and of layer norms name + ".bias" where there is one.
+  Norm norm(const std::string& name, std::int64_t size, double epsilon,
+            NormKind kind = NormKind::rms);
 
   // Drops what is there but not used.
   void ignore(const std::string& name) { arrays_.erase(name); }

@@ -6,6 +6,7 @@
 #include "io/text_file.h"
 #include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/sentence_modules.h"
@@ -20,13 +21,6 @@ constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 28;
 // Empty where there is no such file.
 std::string text_of(const std::string& path) {
   return path.empty() ? "" : io::read_text(path, kMaxTextBytes);
-}
-
-std::int64_t vocabulary_of(const GgufContents& contents) {
-  for (const NamedArray& each : contents.arrays) {
-    if (each.name == "token_embd.weight") return each.array.shape(0);
-  }
-  return 0;
 }
 
 // The name of the folder, which files show.
@@ -52,7 +46,7 @@ GgufContents file_of_folder(const std::string& path) {
   } else {
     const TokenizerTexts texts{text_of(folder.tokenizer), text_of(folder.tokenizer_config),
                                text_of(folder.chat_template)};
-    add_tokenizer(contents.metadata, texts, vocabulary_of(contents), folder.tokenizer);
+    add_tokenizer(contents.metadata, texts, vocabulary_of(contents.arrays), folder.tokenizer);
   }
   add_generation_config_of(folder, contents.metadata);
   add_sentence_modules_of(folder, contents.metadata);

@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "models/files/tensor_roles.h"
+
 namespace hearth::models {
 namespace {
 
@@ -178,21 +180,21 @@ constexpr MixBase kMixBases[] = {
     {Mix::mxfp4_moe, When::always, DType::q8_0},
 };
 
-// By which part of its name a matrix has its role; of several the first that fits.
-struct NamedRole {
-  std::string_view part;
-  Role role;
+struct MatrixOf {
+  TensorRole tensor;
+  Role matrix;
 };
-constexpr NamedRole kNamedRoles[] = {
-    {"attn_qkv.weight", Role::values},
-    {"attn_kv_b.weight", Role::values},
-    {"attn_v.weight", Role::values},
-    {"attn_k.weight", Role::keys},
-    {"attn_q.weight", Role::queries},
-    {"attn_output.weight", Role::attention_output},
-    {"ffn_up", Role::up},
-    {"ffn_gate", Role::gate},
-    {"ffn_down", Role::down},
+constexpr MatrixOf kMatrices[] = {
+    {TensorRole::output, Role::output},
+    {TensorRole::query_key_value, Role::values},
+    {TensorRole::key_value, Role::values},
+    {TensorRole::value, Role::values},
+    {TensorRole::key, Role::keys},
+    {TensorRole::query, Role::queries},
+    {TensorRole::mixed, Role::attention_output},
+    {TensorRole::up, Role::up},
+    {TensorRole::gate, Role::gate},
+    {TensorRole::down, Role::down},
 };
 
 DType dtype_by_rules(Mix mix, DType base, const MixedMatrix& matrix, const MixedModel& model) {
@@ -216,12 +218,12 @@ DType dtype_by_rules(Mix mix, DType base, const MixedMatrix& matrix, const Mixed
 }  // namespace
 
 MatrixRole matrix_role(std::string_view name, bool has_output) {
-  if (name == "output.weight") return Role::output;
-  if (name == "token_embd.weight" || name == "per_layer_token_embd.weight") {
+  const TensorRole role = role_of(name);
+  if (role == TensorRole::token_embedding || name == "per_layer_token_embd.weight") {
     return has_output ? Role::token_embedding : Role::output;
   }
-  for (const NamedRole& each : kNamedRoles) {
-    if (name.find(each.part) != std::string_view::npos) return each.role;
+  for (const MatrixOf& each : kMatrices) {
+    if (each.tensor == role) return each.matrix;
   }
   return Role::other;
 }

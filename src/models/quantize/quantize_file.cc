@@ -15,6 +15,7 @@
 #include "io/gguf_writer.h"
 #include "models/adapters/adapter.h"
 #include "models/files/model_folder.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/read_config.h"
 #include "models/quantize/folder_file.h"
 

@@ -1,12 +1,11 @@
 #include "models/quantize/tensor_types.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <map>
-#include <span>
 
 #include "hearth/error.h"
+#include "models/files/tensor_roles.h"
 
 namespace hearth::models {
 namespace {
@@ -64,21 +63,13 @@ constexpr NamedType kTypes[] = {
     {"tq2_0", {DType::tq2_0, Mix::ternary}, 37},
 };
 
-bool ends_with(std::string_view name, std::string_view end) { return name.ends_with(end); }
-
-bool ends_with_any(std::string_view name, std::span<const std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](std::string_view ending) { return ends_with(name, ending); });
-}
-
 }  // namespace
 
 bool is_matrix(std::string_view name, const Shape& shape) {
-  constexpr std::string_view kKept[] = {"_norm.weight",          "ffn_gate_inp.weight",
-                                        "position_embd.weight",  "token_types.weight",
-                                        "ssm_conv1d.weight",     "ffn_gate_inp_shexp.weight",
-                                        "shortconv.conv.weight", "per_layer_model_proj.weight"};
-  return shape.rank() >= 2 && ends_with(name, ".weight") && !ends_with_any(name, kKept);
+  if (shape.rank() < 2 || !name.ends_with(".weight")) return false;
+  const TensorRole role = role_of(name);
+  return role != TensorRole::norm && role != TensorRole::router && role != TensorRole::table &&
+         role != TensorRole::convolution && name != "per_layer_model_proj.weight";
 }
 
 namespace {
@@ -144,14 +135,6 @@ std::int64_t file_type_of(const QuantizeType& type) {
   return nearest;
 }
 
-std::int64_t layer_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "blk.";
-  if (!name.starts_with(kPrefix)) return -1;
-  std::int32_t layer = -1;  // no model has more
-  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
-  return layer;
-}
-
 namespace {
 
 DType dtype_of_matrix(const QuantizeType& type, const TypedTensor& tensor,
@@ -190,7 +173,7 @@ MixedModel mixed_model(const GgufMetadata& metadata, const std::vector<TypedTens
                    .has_importance = has_importance};
   for (const TypedTensor& each : tensors) {
     model.layers = std::max(model.layers, 1 + layer_of(each.name));
-    if (each.name == "output.weight") model.has_output = true;
+    if (each.name == kOutputWeight) model.has_output = true;
   }
   const std::int64_t heads = number_of(metadata, "attention.head_count", 1);
   const std::int64_t shared = number_of(metadata, "attention.head_count_kv", heads);

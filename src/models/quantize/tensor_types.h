@@ -37,9 +37,6 @@ std::int64_t file_type_of(const QuantizeType& type);
 // otherwise.
 bool is_matrix(std::string_view name, const Shape& shape);
 
-// N of "blk.N.", the layer that a tensor belongs to; -1 for what belongs to none.
-std::int64_t layer_of(std::string_view name);
-
 struct TypedTensor {
   std::string name;
   Shape shape;  // [.., out, in]

@@ -1,73 +1,41 @@
 #include "models/serving/memory_plan.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <string>
 
 #include "core/counted.h"
 #include "hearth/error.h"
+#include "models/files/tensor_roles.h"
+#include "models/language/mixers/mixer.h"
 #include "models/language/read_config.h"
 #include "models/serving/cache_plan.h"
 
 namespace hearth::models {
 namespace {
 
-// At least the bytes of caches and states, where they may be more than an integer holds.
-double most_bytes(const LanguageConfig& config, double rows, double sequences) {
-  const auto product = [](std::initializer_list<std::int64_t> sizes) {
-    double all = 1;
-    for (const std::int64_t size : sizes) all *= static_cast<double>(size);
-    return all;
-  };
-  double elements = 0;
-  for (const LayerConfig& layer : config.layers) {
-    const AttentionConfig& attention = layer.attention;
-    elements += rows * (product({attention.kv_heads, attention.key_dim}) +
-                        product({attention.kv_heads, attention.value_dim}));
-    if (attention.latent) {
-      elements +=
-          rows * (product({attention.latent->rank}) + product({attention.latent->rope_dims}));
-    }
-  }
-  const DeltaConfig& delta = config.delta;
-  const ScanConfig& scan = config.scan;
-  const double channels = 2 * product({delta.key_heads, delta.key_dim}) +
-                          product({delta.value_heads, delta.value_dim}) +
-                          product({scan.heads, scan.head_dim}) +
-                          2 * product({scan.groups, scan.state});
-  const double of_layer = product({delta.value_heads, delta.key_dim, delta.value_dim}) +
-                          product({scan.heads, scan.head_dim, scan.state}) +
-                          channels * (product({delta.kernel}) + product({scan.kernel}));
-  return 8 * (elements + static_cast<double>(config.layers.size()) * sequences * of_layer);
+double elements_of(const Shape& shape) {
+  if (shape.empty()) return 0;
+  double all = 1;
+  for (const std::int64_t extent : shape) all *= static_cast<double>(extent);
+  return all;
 }
 
-std::int64_t vocabulary_of(const NamedArrays& weights) {
-  for (const NamedArray& each : weights) {
-    if (each.name == "token_embd.weight") return each.array.shape(0);
+// At least the bytes of caches and states, where they may be more than an integer holds.
+double most_bytes(const LanguageConfig& config, double rows, double sequences) {
+  double elements = 0;
+  for (const LayerConfig& layer : config.layers) {
+    const MixerMemory memory = definition_of(layer.mixer).memory(config, layer);
+    elements += rows * (elements_of(memory.keys) + elements_of(memory.values)) +
+                sequences * (elements_of(memory.convolution) + elements_of(memory.state));
   }
-  return 0;
+  return 8 * elements;
 }
 
 // Columns of the arrays that live at once in the widest block, of one row.
 std::int64_t widest_columns(const LanguageConfig& config) {
   std::int64_t widest = 0;
   for (const LayerConfig& layer : config.layers) {
-    const AttentionConfig& attention = layer.attention;
-    const DeltaConfig& delta = config.delta;
-    const ScanConfig& scan = config.scan;
-    std::int64_t mixer = 0;
-    switch (layer.mixer) {
-      case Mixer::attention:
-        mixer = attention.heads * (attention.key_dim + attention.value_dim) +
-                attention.kv_heads * (attention.key_dim + attention.value_dim);
-        break;
-      case Mixer::delta:
-        mixer = 4 * delta.key_heads * delta.key_dim + 3 * delta.value_heads * delta.value_dim;
-        break;
-      case Mixer::scan:
-        mixer = 3 * scan.heads * scan.head_dim + 4 * scan.groups * scan.state;
-        break;
-    }
+    const std::int64_t mixer = definition_of(layer.mixer).widest_columns(config, layer);
     // Gate and up; their product takes the gate's place.
     const std::int64_t feed_forward = 2 * layer.hidden + 2 * layer.experts.shared_hidden +
                                       2 * layer.experts.used * layer.experts.hidden;

@@ -15,9 +15,11 @@ namespace hearth::models {
 namespace {
 
 std::int64_t block_rows(const LanguageConfig& config) {
-  const bool has_delta = std::ranges::any_of(
-      config.layers, [](const LayerConfig& layer) { return layer.mixer == Mixer::delta; });
-  return has_delta ? kDeltaRuleBlock : 1;
+  std::int64_t rows = 1;
+  for (const LayerConfig& layer : config.layers) {
+    rows = std::max(rows, definition_of(layer.mixer).block_rows);
+  }
+  return rows;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "core/quoted.h"
 #include "hearth/error.h"
-#include "models/tokenizer/pattern_syntax.h"
+#include "models/tokenizer/pattern_program.h"
 
 namespace hearth::models::tokens {
 namespace {

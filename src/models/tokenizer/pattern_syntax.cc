@@ -11,18 +11,7 @@ namespace hearth::models::tokens {
 namespace {
 
 constexpr std::uint32_t kMaxRepeats = 1000;
-constexpr std::size_t kMaxSteps = 20000;
 constexpr int kMaxPatternDepth = 50;
-constexpr std::uint32_t kUnlimited = ~0u;
-
-struct Node {
-  enum class Kind : std::uint8_t { set, sequence, choice, repeat, next_is, next_not };
-  Kind kind = Kind::sequence;
-  std::vector<Node> children;
-  CodeRanges set;
-  std::uint32_t least = 0, most = 0;
-  bool lazy = false, possessive = false;
-};
 
 bool overlap(const CodeRanges& a, const CodeRanges& b) {
   for (const auto& [first, last] : a) {
@@ -46,17 +35,13 @@ class PatternParser {
  public:
   PatternParser(std::string_view text, const std::string& source) : text_(text), source_(source) {}
 
-  Node parse() {
-    Node all = choice(0, false);
+  PatternNode parse() {
+    PatternNode all = choice(0, false);
     if (at_ < text_.size()) fail("an unmatched )");
     return all;
   }
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::unsupported, source_ + ": a pattern with " + what + " at byte " +
-                                            std::to_string(at_) + "; got " +
-                                            hearth::quoted(text_, 300));
-  }
+  [[noreturn]] void fail(const std::string& what) const { fail_pattern(text_, source_, at_, what); }
 
  private:
   bool more() const { return at_ < text_.size(); }
@@ -74,28 +59,28 @@ class PatternParser {
     return one.code;
   }
 
-  Node choice(int depth, bool any_case) {
+  PatternNode choice(int depth, bool any_case) {
     if (depth > kMaxPatternDepth) fail("deeply nested groups");
-    Node node{Node::Kind::choice, {}, {}, 0, 0, false, false};
+    PatternNode node{PatternNode::Kind::choice, {}, {}, 0, 0, false, false};
     do {
       node.children.push_back(sequence(depth, any_case));
     } while (take("|"));
     return node;
   }
 
-  Node sequence(int depth, bool any_case) {
-    Node node;
+  PatternNode sequence(int depth, bool any_case) {
+    PatternNode node;
     while (more() && text_[at_] != '|' && text_[at_] != ')') {
-      Node atom = quantified(depth, any_case);
+      PatternNode atom = quantified(depth, any_case);
       // Greedy is the same as possessive where what follows cannot take what it gave back.
       if (!node.children.empty() && node.children.back().possessive) {
         const CodeRanges& own = node.children.back().children[0].set;
-        const Node& first = atom.kind == Node::Kind::repeat ? atom.children[0] : atom;
-        const bool apart = first.kind == Node::Kind::set && !overlap(own, first.set);
+        const PatternNode& first = atom.kind == PatternNode::Kind::repeat ? atom.children[0] : atom;
+        const bool apart = first.kind == PatternNode::Kind::set && !overlap(own, first.set);
         if (!apart) fail("a possessive quantifier before what overlaps");
         // What may be absent leaves the same question to what comes next.
-        if (atom.kind == Node::Kind::repeat && atom.least == 0 && more() && text_[at_] != '|' &&
-            text_[at_] != ')') {
+        if (atom.kind == PatternNode::Kind::repeat && atom.least == 0 && more() &&
+            text_[at_] != '|' && text_[at_] != ')') {
           fail("a possessive quantifier before what may be absent");
         }
       }
@@ -104,11 +89,11 @@ class PatternParser {
     return node;
   }
 
-  Node quantified(int depth, bool any_case) {
-    Node body = atom(depth, any_case);
+  PatternNode quantified(int depth, bool any_case) {
+    PatternNode body = atom(depth, any_case);
     bool is_first = true;
     while (more()) {
-      std::uint32_t least = 0, most = kUnlimited;
+      std::uint32_t least = 0, most = kUnlimitedRepeats;
       bool braces = false;
       if (take("?")) {
         most = 1;
@@ -122,14 +107,15 @@ class PatternParser {
       }
       if (!is_first) fail("a quantifier of a quantifier");
       is_first = false;
-      if (body.kind == Node::Kind::next_is || body.kind == Node::Kind::next_not) {
+      if (body.kind == PatternNode::Kind::next_is || body.kind == PatternNode::Kind::next_not) {
         fail("a quantifier of what looks ahead");
       }
-      Node repeat{Node::Kind::repeat, {}, {}, least, most, false, false};
+      PatternNode repeat{PatternNode::Kind::repeat, {}, {}, least, most, false, false};
       repeat.children.push_back(std::move(body));
       if (!braces && take("+")) {
         repeat.possessive = true;
-        if (repeat.children[0].kind != Node::Kind::set) fail("a possessive quantifier of a group");
+        if (repeat.children[0].kind != PatternNode::Kind::set)
+          fail("a possessive quantifier of a group");
       } else if (take("?")) {
         repeat.lazy = true;
       }
@@ -159,43 +145,43 @@ class PatternParser {
       fail("a { that begins no count");
     }
     least = low.value_or(0);
-    most = high.value_or(kUnlimited);
+    most = high.value_or(kUnlimitedRepeats);
     if (most < least) fail("counts in the wrong order");
     return true;
   }
 
-  Node of_set(CodeRanges set) {
-    Node node{Node::Kind::set, {}, {}, 0, 0, false, false};
+  PatternNode of_set(CodeRanges set) {
+    PatternNode node{PatternNode::Kind::set, {}, {}, 0, 0, false, false};
     node.set = std::move(set);
     return node;
   }
 
   // Of one set, which the group ends after.
-  Node look_ahead(Node::Kind kind, int depth, bool any_case) {
-    Node inner = choice(depth + 1, any_case);
+  PatternNode look_ahead(PatternNode::Kind kind, int depth, bool any_case) {
+    PatternNode inner = choice(depth + 1, any_case);
     if (!take(")")) fail("an open group");
-    Node* only = &inner;
-    while (only->kind != Node::Kind::set && only->children.size() == 1 &&
-           only->kind != Node::Kind::repeat) {
+    PatternNode* only = &inner;
+    while (only->kind != PatternNode::Kind::set && only->children.size() == 1 &&
+           only->kind != PatternNode::Kind::repeat) {
       only = &only->children[0];
     }
-    if (only->kind != Node::Kind::set) fail("a look ahead at more than one code point");
-    Node node{kind, {}, {}, 0, 0, false, false};
+    if (only->kind != PatternNode::Kind::set) fail("a look ahead at more than one code point");
+    PatternNode node{kind, {}, {}, 0, 0, false, false};
     node.set = std::move(only->set);
     return node;
   }
 
-  Node atom(int depth, bool any_case) {
+  PatternNode atom(int depth, bool any_case) {
     if (take("(?:")) return group(depth, any_case);
     if (take("(?i:")) return group(depth, true);
-    if (take("(?!")) return look_ahead(Node::Kind::next_not, depth, any_case);
-    if (take("(?=")) return look_ahead(Node::Kind::next_is, depth, any_case);
+    if (take("(?!")) return look_ahead(PatternNode::Kind::next_not, depth, any_case);
+    if (take("(?=")) return look_ahead(PatternNode::Kind::next_is, depth, any_case);
     if (text_.substr(at_).starts_with("(?")) fail("an unknown kind of group");
     if (take("(")) return group(depth, any_case);
     if (take("[")) return of_set(set(any_case));
     if (take(".")) return of_set(complement({{'\n', '\n'}}));
     if (take("$")) {
-      Node node{Node::Kind::next_not, {}, {}, 0, 0, false, false};
+      PatternNode node{PatternNode::Kind::next_not, {}, {}, 0, 0, false, false};
       node.set = complement({{'\n', '\n'}});
       return node;
     }
@@ -206,8 +192,8 @@ class PatternParser {
     return of_set(one(code_point(), any_case));
   }
 
-  Node group(int depth, bool any_case) {
-    Node inner = choice(depth + 1, any_case);
+  PatternNode group(int depth, bool any_case) {
+    PatternNode inner = choice(depth + 1, any_case);
     if (!take(")")) fail("an open group");
     return inner;
   }
@@ -343,99 +329,6 @@ class PatternParser {
   std::size_t at_ = 0;
 };
 
-class PatternCompiler {
- public:
-  PatternCompiler(PatternParser& parser) : parser_(parser) {}
-
-  PatternProgram compile(const Node& node) {
-    emit(node);
-    add(PatternStep::Kind::match);
-    return std::move(program_);
-  }
-
- private:
-  using Kind = PatternStep::Kind;
-
-  std::uint32_t here() const { return static_cast<std::uint32_t>(program_.steps.size()); }
-
-  std::uint32_t add(Kind kind, std::uint32_t a = 0, std::uint32_t b = 0) {
-    if (program_.steps.size() >= kMaxSteps) parser_.fail("too many steps");
-    program_.steps.push_back({kind, a, b});
-    return here() - 1;
-  }
-
-  std::uint32_t index_of(const CodeRanges& set) {
-    auto& sets = program_.sets;
-    const auto at = std::find(sets.begin(), sets.end(), set);
-    if (at != sets.end()) return static_cast<std::uint32_t>(at - sets.begin());
-    sets.push_back(set);
-    return static_cast<std::uint32_t>(sets.size() - 1);
-  }
-
-  // A fork to what comes next, whose other way set_exit() sets.
-  std::uint32_t fork() { return add(Kind::fork); }
-  void set_ways(std::uint32_t at, std::uint32_t inside, std::uint32_t outside, bool lazy) {
-    program_.steps[at].a = lazy ? outside : inside;
-    program_.steps[at].b = lazy ? inside : outside;
-  }
-
-  void emit(const Node& node) {
-    // Of what is empty there could be any number without a step.
-    if (++emitted_ > 4 * kMaxSteps) parser_.fail("too many steps");
-    switch (node.kind) {
-      case Node::Kind::set:
-        add(Kind::code, index_of(node.set));
-        return;
-      case Node::Kind::next_is:
-        add(Kind::next_is, index_of(node.set));
-        return;
-      case Node::Kind::next_not:
-        add(Kind::next_not, index_of(node.set));
-        return;
-      case Node::Kind::sequence:
-        for (const Node& child : node.children) emit(child);
-        return;
-      case Node::Kind::choice: {
-        std::vector<std::uint32_t> ends;
-        for (std::size_t i = 0; i + 1 < node.children.size(); ++i) {
-          const std::uint32_t at = fork();
-          emit(node.children[i]);
-          ends.push_back(add(Kind::jump));
-          set_ways(at, at + 1, here(), false);
-        }
-        emit(node.children.back());
-        for (const std::uint32_t end : ends) program_.steps[end].a = here();
-        return;
-      }
-      case Node::Kind::repeat:
-        repeat(node);
-        return;
-    }
-  }
-
-  void repeat(const Node& node) {
-    const Node& body = node.children[0];
-    for (std::uint32_t i = 0; i < node.least; ++i) emit(body);
-    if (node.most == kUnlimited) {
-      const std::uint32_t at = fork();
-      emit(body);
-      add(Kind::jump, at);
-      set_ways(at, at + 1, here(), node.lazy);
-      return;
-    }
-    std::vector<std::uint32_t> forks;
-    for (std::uint32_t i = node.least; i < node.most; ++i) {
-      forks.push_back(fork());
-      emit(body);
-    }
-    for (const std::uint32_t at : forks) set_ways(at, at + 1, here(), node.lazy);
-  }
-
-  PatternParser& parser_;
-  PatternProgram program_;
-  std::size_t emitted_ = 0;
-};
-
 }  // namespace
 
 CodeRanges merged(CodeRanges ranges) {
@@ -462,10 +355,15 @@ CodeRanges complement(const CodeRanges& ranges) {
   return out;
 }
 
-PatternProgram parse_pattern(std::string_view text, const std::string& source) {
-  PatternParser parser(text, source);
-  const Node tree = parser.parse();
-  return PatternCompiler(parser).compile(tree);
+PatternNode parse_pattern_tree(std::string_view text, const std::string& source) {
+  return PatternParser(text, source).parse();
+}
+
+void fail_pattern(std::string_view text, const std::string& source, std::size_t at,
+                  const std::string& what) {
+  throw Error(ErrorCode::unsupported, source + ": a pattern with " + what + " at byte " +
+                                          std::to_string(at) + "; got " +
+                                          hearth::quoted(text, 300));
 }
 
 }  // namespace hearth::models::tokens

@@ -1,5 +1,4 @@
-// Patterns as they are written, turned into a program for a machine that follows all alternatives
-// at once.
+// Patterns as they are written.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +10,24 @@
 
 namespace hearth::models::tokens {
 
-struct PatternStep {
-  enum class Kind : std::uint8_t {
-    code,      // a code point of set `a`
-    fork,      // goes on at `a`, and with less right at `b`
-    jump,      // goes on at `a`
-    next_is,   // the next code point is there and in set `a`
-    next_not,  // there is none, or one outside of set `a`
-    match,
-  };
-  Kind kind;
-  std::uint32_t a = 0, b = 0;
+inline constexpr std::uint32_t kUnlimitedRepeats = ~0u;
+
+// A part of a pattern: code points of `set` (set, next_is, next_not), or of its children.
+struct PatternNode {
+  enum class Kind : std::uint8_t { set, sequence, choice, repeat, next_is, next_not };
+  Kind kind = Kind::sequence;
+  std::vector<PatternNode> children;
+  CodeRanges set;
+  std::uint32_t least = 0, most = 0;  // repetitions; most may be kUnlimitedRepeats
+  bool lazy = false, possessive = false;
 };
 
-struct PatternProgram {
-  std::vector<PatternStep> steps;
-  std::vector<CodeRanges> sets;
-};
+// Throws as fail_pattern() does.
+PatternNode parse_pattern_tree(std::string_view text, const std::string& source);
 
-// Throws Error{unsupported} as Pattern's constructor does.
-PatternProgram parse_pattern(std::string_view text, const std::string& source);
+// Throws Error{unsupported} with the text and what at the byte is not understood.
+[[noreturn]] void fail_pattern(std::string_view text, const std::string& source, std::size_t at,
+                               const std::string& what);
 
 CodeRanges complement(const CodeRanges& ranges);
 CodeRanges merged(CodeRanges ranges);  // sorts, and joins what overlaps

@@ -6,6 +6,7 @@
 #include "ops/conv/window.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {
@@ -213,13 +214,6 @@ Grads weight_gradient_vjp(const Vjp& v) {
   return out;
 }
 
-Saves factors(std::uint32_t needs, ParamReader) {
-  Saves saves = Saves::none;
-  if ((needs & 1) != 0) saves = saves | Saves::input1;
-  if ((needs & 2) != 0) saves = saves | Saves::input0;
-  return saves;
-}
-
 // out [batch, channels, positions...] and bias [channels].
 Array plus_bias(const Array& out, const Array& bias) {
   Shape column = Dims::filled(out.rank() - 1, 1);
@@ -421,7 +415,7 @@ constinit const OpDef defs::conv_op = {
     .infer = infer_conv,
     .vjp = conv_vjp,
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = factors,
+    .saves_for = saves_of_product,
     .composite = conv_composite,
     .accepts_dtype = is_float,
     .samples = conv_samples,
@@ -440,7 +434,7 @@ constinit const OpDef defs::conv_input_gradient_op = {
     .infer = infer_input_gradient,
     .vjp = input_gradient_vjp,
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = factors,
+    .saves_for = saves_of_product,
     .composite = input_gradient_composite,
     .accepts_dtype = is_float,
     .samples = input_gradient_samples,
@@ -459,7 +453,7 @@ constinit const OpDef defs::conv_weight_gradient_op = {
     .infer = infer_weight_gradient,
     .vjp = weight_gradient_vjp,
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = factors,
+    .saves_for = saves_of_product,
     .composite = weight_gradient_composite,
     .accepts_dtype = is_float,
     .samples = weight_gradient_samples,

@@ -7,12 +7,12 @@
 #include "graph/record/grad_record.h"
 #include "hearth/ops.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {
 namespace {
 
-constexpr std::uint32_t kFirst = 1;
 constexpr std::uint32_t kSecond = 2;
 
 Array gradient_if(const Vjp& v, int input, Array (*rule)(const Vjp&)) {
@@ -214,11 +214,7 @@ constinit const OpDef mul_op = elementwise({
                        gradient_if(v, 1, [](const Vjp& w) { return mul(w.grad, w.input(0)); }));
         },
     .saves = Saves::input0 | Saves::input1,
-    .saves_for =
-        [](std::uint32_t needs, ParamReader) {
-          return ((needs & kFirst) != 0 ? Saves::input1 : Saves::none) |
-                 ((needs & kSecond) != 0 ? Saves::input0 : Saves::none);
-        },
+    .saves_for = saves_of_product,
     .accepts_dtype = numeric_dtype,
 });
 

@@ -7,6 +7,7 @@
 #include "hearth/ops/experts.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 #include "ops/experts/experts.h"
 
@@ -111,13 +112,6 @@ Grads expert_linear_vjp(const Vjp& v) {
   return grads;
 }
 
-Saves expert_linear_saves(std::uint32_t needs, ParamReader) {
-  Saves saves = Saves::input2;
-  if ((needs & 1u) != 0) saves = saves | Saves::input1;
-  if ((needs & 2u) != 0) saves = saves | Saves::input0;
-  return saves;
-}
-
 SampleInput sample_experts(const Shape& shape, std::int64_t expert_count) {
   return {.shape = shape, .lo = -1, .hi = static_cast<double>(expert_count), .dtype = kI32};
 }
@@ -208,13 +202,6 @@ Grads weight_gradient_vjp_of_experts(const Vjp& v) {
   return grads;
 }
 
-Saves weight_gradient_saves(std::uint32_t needs, ParamReader) {
-  Saves saves = Saves::input2;
-  if ((needs & 1u) != 0) saves = saves | Saves::input1;
-  if ((needs & 2u) != 0) saves = saves | Saves::input0;
-  return saves;
-}
-
 std::vector<SampleCase> weight_gradient_samples_of_experts() {
   std::vector<SampleCase> samples;
   const auto add = [&samples](const Shape& x, const Shape& grad, std::int64_t expert_count) {
@@ -294,7 +281,7 @@ constinit const OpDef defs::expert_linear_op = {
     .infer = infer_expert_linear,
     .vjp = expert_linear_vjp,
     .saves = Saves::input0 | Saves::input1 | Saves::input2,
-    .saves_for = expert_linear_saves,
+    .saves_for = saves_of_product<Saves::input2>,
     .composite = composite_expert_linear,
     .accepts_dtype = is_float,
     .samples = expert_linear_samples,
@@ -313,7 +300,7 @@ constinit const OpDef defs::expert_linear_weight_gradient_op = {
     .infer = infer_weight_gradient_of_experts,
     .vjp = weight_gradient_vjp_of_experts,
     .saves = Saves::input0 | Saves::input1 | Saves::input2,
-    .saves_for = weight_gradient_saves,
+    .saves_for = saves_of_product<Saves::input2>,
     .composite = composite_weight_gradient,
     .accepts_dtype = is_float,
     .samples = weight_gradient_samples_of_experts,

@@ -6,6 +6,7 @@
 #include "hearth/ops.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 
 namespace hearth {
@@ -75,13 +76,6 @@ Grads half_linear_vjp(const Vjp& v) {
   return grads;
 }
 
-Saves half_linear_saves(std::uint32_t needs, ParamReader) {
-  Saves saves = Saves::none;
-  if ((needs & 1u) != 0) saves = saves | Saves::input1;
-  if ((needs & 2u) != 0) saves = saves | Saves::input0;
-  return saves;
-}
-
 std::vector<SampleCase> half_linear_samples() {
   std::vector<SampleCase> samples;
   const auto add = [&samples](const Shape& x, const Shape& weight, DType dtype) {
@@ -126,7 +120,7 @@ constinit const OpDef defs::half_linear_op = {
     .infer = infer_half_linear,
     .vjp = half_linear_vjp,
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = half_linear_saves,
+    .saves_for = saves_of_product,
     .composite = composite_half_linear,
     .accepts_dtype = is_whole,
     .samples = half_linear_samples,

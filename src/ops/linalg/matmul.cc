@@ -3,6 +3,7 @@
 #include "core/throw_as.h"
 #include "ops/definition/call.h"
 #include "ops/definition/defs.h"
+#include "ops/definition/product_saves.h"
 #include "ops/definition/rules.h"
 #include "ops/packed/blocks.h"
 
@@ -78,14 +79,6 @@ Grads matmul_vjp(const Vjp& v) {
   if (v.needs(0)) grads[0] = left_gradient(v.grad, v.input(1), v.shape(0));
   if (v.needs(1)) grads[1] = right_gradient(v);
   return grads;
-}
-
-// Each factor is kept for the other's gradient only.
-Saves matmul_saves(std::uint32_t needs, ParamReader) {
-  Saves saves = Saves::none;
-  if ((needs & 1) != 0) saves = saves | Saves::input1;
-  if ((needs & 2) != 0) saves = saves | Saves::input0;
-  return saves;
 }
 
 std::vector<SampleCase> matmul_samples() {
@@ -178,7 +171,7 @@ constinit const OpDef defs::matmul_op = {
     .infer = infer_matmul,
     .vjp = matmul_vjp,
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = matmul_saves,
+    .saves_for = saves_of_product,
     .accepts_dtype = numeric_dtype,
     .samples = matmul_samples,
 };
@@ -193,7 +186,7 @@ constinit const OpDef defs::linear_op = {
     .infer = infer_linear,
     .vjp = linear_vjp,
     .saves = Saves::input0 | Saves::input1,
-    .saves_for = matmul_saves,
+    .saves_for = saves_of_product,
     .composite = linear_composite,
     .accepts_dtype = numeric_dtype,
     .samples = linear_samples,

@@ -4,6 +4,7 @@
 
 #include "core/quoted.h"
 #include "hearth/error.h"
+#include "models/files/tensor_roles.h"
 
 namespace hearth::tools {
 namespace {
@@ -164,9 +165,11 @@ GgufMetadata shape_metadata(const ModelShape& shape, std::int64_t context) {
 }
 
 std::vector<ShapeTensor> shape_tensors(const ModelShape& shape) {
-  std::vector<ShapeTensor> tensors = {{"token_embd.weight", {shape.vocabulary, shape.dim}},
-                                      {"output_norm.weight", {shape.dim}}};
-  if (shape.has_output) tensors.push_back({"output.weight", {shape.vocabulary, shape.dim}});
+  std::vector<ShapeTensor> tensors = {
+      {std::string(models::kTokenEmbedding), {shape.vocabulary, shape.dim}},
+      {"output_norm.weight", {shape.dim}}};
+  if (shape.has_output)
+    tensors.push_back({std::string(models::kOutputWeight), {shape.vocabulary, shape.dim}});
   const std::int64_t queries = shape.heads * shape.head_dim;
   const std::int64_t keys = shape.kv_heads * shape.head_dim;
   for (std::int64_t i = 0; i < shape.layers; ++i) {

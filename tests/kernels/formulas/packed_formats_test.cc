@@ -50,9 +50,8 @@ struct PackedFormat {
   const char* name;
 };
 constexpr PackedFormat kPackedFormats[] = {
-#define HEARTH_NAMED(name, Format) {DType::name, #Format},
-    HEARTH_PACKED_FORMATS(HEARTH_NAMED)
-#undef HEARTH_NAMED
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) {DType::dtype, #name},
+#include "core/packed/block_formats.def"
 };
 
 KernelSource kernel_of(const PackedFormat& format) {

@@ -34,7 +34,7 @@ struct Order {
   U zero() const { return kSign ^ flip; }
   U nan() const { return static_cast<U>(~flip); }
 
-  KeyRule rule() const { return {kForm, flip, infinity}; }
+  RowKeyRule rule() const { return {kForm, flip, infinity}; }
 
   U flip, infinity;
 };

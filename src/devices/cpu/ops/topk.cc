@@ -75,7 +75,7 @@ class TopRows {
  public:
   using Entry = typename Placed<U>::Entry;
 
-  TopRows(const Launch& launch, KeyRule rule, std::int64_t k)
+  TopRows(const Launch& launch, RowKeyRule rule, std::int64_t k)
       : input_(input_of(launch, 0)),
         values_(output_of(launch, 0)),
         indices_(output_of(launch, 1)),
@@ -163,7 +163,7 @@ class TopRows {
   }
 
   Operand input_, values_, indices_;
-  KeyRule rule_;
+  RowKeyRule rule_;
   OffsetMap rows_;
   std::int64_t length_, step_, k_;
 };

@@ -108,9 +108,9 @@ bool has_dot_products() {
 const PackedMachine* packed_neon() {
   static const PackedMachine machine = {"neon",
                                         {
-#define HEARTH_PRODUCTS(name, Format) products<DType::name, Format>(),
-                                            HEARTH_PACKED_FORMATS(HEARTH_PRODUCTS)
-#undef HEARTH_PRODUCTS
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
+  products<DType::dtype, name>(),
+#include "core/packed/block_formats.def"
                                         },
                                         packed_plain()->code};
   static const bool is_there = has_dot_products();

@@ -138,20 +138,11 @@ constexpr PackedProducts products() {
 
 constexpr PackedMachine kMachine = {"plain",
                                     {
-#define HEARTH_PRODUCTS(name, Format) products<DType::name, on_host::packed_formats::Format>(),
-                                        HEARTH_PACKED_FORMATS(HEARTH_PRODUCTS)
-#undef HEARTH_PRODUCTS
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
+  products<DType::dtype, on_host::packed_formats::name>(),
+#include "core/packed/block_formats.def"
                                     },
                                     code_line};
-
-constexpr bool is_in_order() {
-  int next = kDTypeCount;
-  for (const PackedProducts& p : kMachine.products) {
-    if (static_cast<int>(p.format) != next++) return false;
-  }
-  return true;
-}
-static_assert(is_in_order());
 
 }  // namespace
 

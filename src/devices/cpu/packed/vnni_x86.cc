@@ -90,9 +90,9 @@ constexpr PackedProducts products() {
 
 constexpr PackedMachine kMachine = {"avx512vnni",
                                     {
-#define HEARTH_PRODUCTS(name, Format) products<DType::name, Format>(),
-                                        HEARTH_PACKED_FORMATS(HEARTH_PRODUCTS)
-#undef HEARTH_PRODUCTS
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
+  products<DType::dtype, name>(),
+#include "core/packed/block_formats.def"
                                     },
                                     code_line};
 

@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 
 template <class U>
-U scalar_key(U bits, KeyRule rule) {
+U scalar_key(U bits, RowKeyRule rule) {
   const U flip = static_cast<U>(rule.flip), infinity = static_cast<U>(rule.infinity);
   switch (rule.form) {
     case Form::truth:
@@ -48,7 +48,7 @@ HWY_INLINE V float_keys(D d, V bits, V infinity) {
 }
 
 template <class U>
-void make(const U* x, int64_t n, KeyRule rule, int64_t groups, U* keys, U* least) {
+void make(const U* x, int64_t n, RowKeyRule rule, int64_t groups, U* keys, U* least) {
   const hn::CappedTag<U, kKeyGroups> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   std::fill_n(least, groups, static_cast<U>(~U{0}));

@@ -31,7 +31,7 @@ constexpr U element_key(U bits, U flip, U infinity) {
 }
 
 // The form, and the arguments of element_key().
-struct KeyRule {
+struct RowKeyRule {
   Form form;
   std::uint64_t flip, infinity;
 };
@@ -40,7 +40,7 @@ template <class U>
 struct RowKeys {
   // Keys of n elements; least[i] is the least of those at i, i + groups, ..., the largest number
   // where there are none. `groups` is a multiple of kKeyGroups.
-  void (*make)(const U* x, std::int64_t n, KeyRule rule, std::int64_t groups, U* keys, U* least);
+  void (*make)(const U* x, std::int64_t n, RowKeyRule rule, std::int64_t groups, U* keys, U* least);
   // Where keys are not above `most`, in order; returns how many. There is room for n.
   std::int64_t (*find)(const U* keys, std::int64_t n, U most, std::uint32_t* places);
 };

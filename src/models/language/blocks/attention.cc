@@ -58,17 +58,13 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
   if (weights.has(of_queries)) {
     norms_width = weights.shape(of_queries) != Shape{config.key_dim};
     const auto norm = [&](const std::string& name, std::int64_t width) {
-      Norm made;
-      made.weight = weights.vector(name, norms_width ? width : config.key_dim);
-      made.epsilon = model.norm_epsilon;
-      return made;
+      return weights.norm(prefix + name, norms_width ? width : config.key_dim, model.norm_epsilon);
     };
-    query_norm = norm(of_queries, queries);
-    if (!is_shared) key_norm = norm(prefix + "attn_k_norm.weight", keys);
+    query_norm = norm("attn_q_norm", queries);
+    if (!is_shared) key_norm = norm("attn_k_norm", keys);
   }
   if (config.norms_values && !is_shared) {
-    value_norm.weight = ones({config.value_dim}, weights.compute(), device);
-    value_norm.epsilon = model.norm_epsilon;
+    value_norm = {ones({config.value_dim}, weights.compute(), device), model.norm_epsilon};
   }
   sinks = weights.optional_vector(prefix + "attn_sinks.weight", config.heads);
 }

@@ -4,10 +4,7 @@
 #include <string>
 
 #include "hearth/array.h"
-#include "models/language/batch.h"
-#include "models/language/cache.h"
-#include "models/language/config.h"
-#include "models/language/weights.h"
+#include "models/language/mixers/mixer.h"
 
 namespace hearth::models {
 
@@ -30,16 +27,14 @@ struct Rotation {
 Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const Batch& batch,
                          const PagedAttentionOptions& options);
 
-struct Attention {
+struct Attention final : MixerBlock {
   Attention() = default;
   // The tensors prefix + "attn_q"...; `divisors` as Rotation has them.
   Attention(const LanguageConfig& model, const AttentionConfig& its_config, Weights& weights,
             const std::string& prefix, const Array& divisors, Device device);
 
-  // x [rows, dim] to the same shape. `cache` is the layer's own, or that of the layer which it
-  // shares keys and values with.
   Array forward(const Array& x, const Batch& batch, LayerCache& cache,
-                std::int64_t page_size) const;
+                std::int64_t page_size) const override;
 
   // Keys and values of these rows, [rows, kv_heads, dim].
   struct Pair {

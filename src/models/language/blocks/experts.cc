@@ -49,9 +49,9 @@ Experts::Experts(const LanguageConfig& model, const ExpertsConfig& its_config, W
   choice_bias = weights.optional_vector(prefix + "exp_probs_b.bias", config.count);
   down_scale = weights.optional_vector(prefix + "ffn_down_exps.scale", config.count);
   if (weights.has(prefix + "ffn_gate_inp.scale")) {
-    router_norm.weight = weights.vector(prefix + "ffn_gate_inp.scale", model.dim) *
-                         (1 / std::sqrt(static_cast<double>(model.dim)));
-    router_norm.epsilon = model.norm_epsilon;
+    router_norm = {weights.vector(prefix + "ffn_gate_inp.scale", model.dim) *
+                       (1 / std::sqrt(static_cast<double>(model.dim))),
+                   model.norm_epsilon};
   }
   const auto stack_of = [&](const std::string& name, std::int64_t out, std::int64_t in) {
     Stack made;

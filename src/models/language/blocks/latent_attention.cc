@@ -22,22 +22,16 @@ LatentAttention::LatentAttention(const LanguageConfig& model, const AttentionCon
     : config(its_config), rotation(its_config.rope, divisors, device) {
   const LatentConfig& latent = *config.latent;
   const std::int64_t queries = config.heads * config.key_dim;
-  const auto norm = [&](const std::string& name, std::int64_t width) {
-    Norm made;
-    made.weight = weights.vector(prefix + name, width);
-    made.epsilon = model.norm_epsilon;
-    return made;
-  };
   if (latent.query_rank > 0) {
     query_low = weights.projection(prefix + "attn_q_a", latent.query_rank, model.dim);
-    query_norm = norm("attn_q_a_norm.weight", latent.query_rank);
+    query_norm = weights.norm(prefix + "attn_q_a_norm", latent.query_rank, model.norm_epsilon);
     query = weights.projection(prefix + "attn_q_b", queries, latent.query_rank);
   } else {
     query = weights.projection(prefix + "attn_q", queries, model.dim);
   }
   key_value =
       weights.projection(prefix + "attn_kv_a_mqa", latent.rank + latent.rope_dims, model.dim);
-  latent_norm = norm("attn_kv_a_norm.weight", latent.rank);
+  latent_norm = weights.norm(prefix + "attn_kv_a_norm", latent.rank, model.norm_epsilon);
   const std::int64_t plain = config.key_dim - latent.rope_dims;
   if (weights.has(prefix + "attn_kv_b.weight")) {
     // Files from before keys and values were apart: of each head its keys, then its values.

@@ -6,23 +6,16 @@
 #include <string>
 
 #include "hearth/array.h"
-#include "models/language/batch.h"
 #include "models/language/blocks/attention.h"
-#include "models/language/cache.h"
-#include "models/language/config.h"
-#include "models/language/weights.h"
 
 namespace hearth::models {
 
-struct LatentAttention {
-  LatentAttention() = default;
+struct LatentAttention final : MixerBlock {
   LatentAttention(const LanguageConfig& model, const AttentionConfig& its_config, Weights& weights,
                   const std::string& prefix, const Array& divisors, Device device);
 
-  // x [rows, dim] to the same shape.
   Array forward(const Array& x, const Batch& batch, LayerCache& cache,
-                std::int64_t page_size) const;
-  bool defined() const { return output.defined(); }
+                std::int64_t page_size) const override;
 
   AttentionConfig config;
   Projection query_low;  // to the rank of queries, where they have one

@@ -10,14 +10,6 @@ namespace {
 
 double root_of(std::int64_t size) { return std::sqrt(static_cast<double>(size)); }
 
-Norm norm_of(const LanguageConfig& model, Weights& weights, const std::string& name,
-             std::int64_t size) {
-  Norm norm;
-  norm.weight = weights.vector(name, size);
-  norm.epsilon = model.norm_epsilon;
-  return norm;
-}
-
 }  // namespace
 
 LayerInputs::LayerInputs(const LanguageConfig& model, std::int64_t vocabulary, Weights& weights)
@@ -25,7 +17,7 @@ LayerInputs::LayerInputs(const LanguageConfig& model, std::int64_t vocabulary, W
   const std::int64_t all = static_cast<std::int64_t>(model.layers.size()) * width;
   embedding = weights.matrix("per_layer_token_embd.weight", {vocabulary, all});
   projection = weights.projection("per_layer_model_proj", all, model.dim);
-  norm = norm_of(model, weights, "per_layer_proj_norm.weight", width);
+  norm = weights.norm("per_layer_proj_norm", width, model.norm_epsilon);
 }
 
 Array LayerInputs::forward(const Array& tokens, const Array& x) const {
@@ -39,7 +31,7 @@ LayerInput::LayerInput(const LanguageConfig& model, Weights& weights, const std:
     : activation(model.activation),
       gate(weights.projection(prefix + "inp_gate", model.layer_input_dim, model.dim)),
       output(weights.projection(prefix + "proj", model.dim, model.layer_input_dim)),
-      post_norm(norm_of(model, weights, prefix + "post_norm.weight", model.dim)) {}
+      post_norm(weights.norm(prefix + "post_norm", model.dim, model.norm_epsilon)) {}
 
 Array LayerInput::forward(const Array& x, const Array& input) const {
   const Array gated = activate(activation, gate.forward(x), input);

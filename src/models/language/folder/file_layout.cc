@@ -13,9 +13,10 @@
 #include "hearth/ops.h"
 #include "hearth/ops/attention.h"
 #include "hearth/quantization/packed.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/family.h"
 #include "models/language/folder/latent_keys.h"
-#include "models/language/folder/recurrent_layout.h"
+#include "models/language/mixers/mixer.h"
 #include "models/language/read_config.h"
 
 namespace hearth::models {
@@ -97,14 +98,10 @@ void add_llama3_factors(GgufContents& contents, const RopeConfig& rope,
 }
 
 void repeat_output(NamedArrays& arrays) {
-  const auto find = [&](std::string_view name) {
-    return std::find_if(arrays.begin(), arrays.end(),
-                        [&](const NamedArray& each) { return each.name == name; });
-  };
-  const auto embedding = find("token_embd.weight");
-  if (embedding == arrays.end() || find("output.weight") != arrays.end()) return;
+  const NamedArray* embedding = find_weight(arrays, TensorRole::token_embedding);
+  if (embedding == nullptr || find_weight(arrays, TensorRole::output) != nullptr) return;
   const Array weights = embedding->array;
-  arrays.push_back({"output.weight", weights});
+  arrays.push_back({std::string(kOutputWeight), weights});
 }
 
 // What readers cannot know of an encoder by its architecture alone.
@@ -171,7 +168,8 @@ void lay_out_as_file(GgufContents& contents) {
   if (family.repeats_output) repeat_output(contents.arrays);
   if (!config.is_causal) say_both_ways(contents, config);
   lay_out_latent(contents, config);
-  lay_out_recurrent(contents, config, family);
+  const MixerDef& mixer = definition_of(family.mixer);
+  if (mixer.lay_out != nullptr) mixer.lay_out(contents, config, family);
   narrow_numbers(contents.metadata);
 }
 

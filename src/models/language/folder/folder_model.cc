@@ -12,6 +12,7 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/family.h"
 #include "models/language/folder/config_values.h"
 #include "models/language/folder/latent_keys.h"
@@ -220,7 +221,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
     }
     for (const RenamedTensor& one : all) {
       if (one.name.empty()) continue;
-      if (one.name == "output.weight") {
+      if (one.name == kOutputWeight) {
         has_output = true;
         if (tied.value_or(false)) continue;
       }

@@ -1,0 +1,307 @@
+#include "models/grammar/schema_pattern.h"
+#include "core/counted.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "models/grammar/schema_merge.h"
+#include "models/grammar/schema_strings.h"
+#include "models/grammar/syntax.h"
+#include "models/tokenizer/unicode.h"
+
+namespace hearth::models::grammar {
+namespace {
+
+constexpr int kMaxPatternDepth = 60;
+constexpr std::size_t kMaxPattern = 10'000;  // bytes
+constexpr std::uint32_t kMaxPatternTimes = 10'000;
+
+// A character of the ranges as JSON writes it: itself, or an escape where it must.
+std::string json_class(const std::vector<CodeRange>& ranges, const std::string& what) {
+  struct Escape {
+    std::uint32_t code;
+    const char* text;
+  };
+  constexpr Escape kEscapes[] = {{'"', "\\\\\\\""}, {'\\', "\\\\\\\\"}, {'\b', "\\\\b"},
+                                 {'\f', "\\\\f"},   {'\n', "\\\\n"},    {'\r', "\\\\r"},
+                                 {'\t', "\\\\t"}};
+  std::vector<CodeRange> plain;
+  std::string alternatives;
+  for (const auto& [first, last] : ranges) {
+    std::uint32_t next = std::max(first, 0x20u);
+    for (const std::uint32_t cut : {std::uint32_t{'"'}, std::uint32_t{'\\'}}) {
+      if (cut < next || cut > last) continue;
+      if (next < cut) plain.emplace_back(next, cut - 1);
+      next = cut + 1;
+    }
+    if (next <= last) plain.emplace_back(next, last);
+    for (const Escape& escape : kEscapes) {
+      if (first <= escape.code && escape.code <= last) {
+        alternatives += std::string(alternatives.empty() ? "" : " | ") + "\"" + escape.text + "\"";
+      }
+    }
+  }
+  if (!plain.empty()) {
+    std::string out = "[";
+    for (const auto& [first, last] : plain) {
+      out += gbnf_code(first);
+      if (last > first) out += "-" + gbnf_code(last);
+    }
+    alternatives = out + "]" + (alternatives.empty() ? "" : " | " + alternatives);
+  }
+  if (alternatives.empty()) {
+    fail_unsupported("pattern without a character to write; got " + what + ", expected others");
+  }
+  return "(" + alternatives + ")";
+}
+
+std::vector<CodeRange> class_of_letter(char letter) {
+  std::vector<CodeRange> ranges;
+  switch (letter) {
+    case 'd':
+    case 'D':
+      ranges = {{'0', '9'}};
+      break;
+    case 'w':
+    case 'W':
+      ranges = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+      break;
+    default:
+      ranges = tokens::space_ranges();
+      ranges.emplace_back(0xfeff, 0xfeff);
+      break;
+  }
+  const bool is_negated = letter == 'D' || letter == 'W' || letter == 'S';
+  // What \s matches beyond ASCII differs between dialects: all of it is left out of both.
+  if (letter == 's') ranges = {{'\t', '\r'}, {' ', ' '}};
+  return normal_ranges(std::move(ranges), is_negated);
+}
+
+class PatternReader {
+ public:
+  PatternReader(const std::string& pattern, const std::string& any_text)
+      : text_(pattern), any_text_(any_text) {}
+
+  std::string read() {
+    if (text_.size() > kMaxPattern) {
+      fail_unsupported("pattern too long; got " + counted(text_.size(), "byte") +
+                       ", expected at most " + std::to_string(kMaxPattern));
+    }
+    std::string out = alternatives(0);
+    if (at_ < text_.size()) fail("unmatched `)`");
+    return out;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    fail_schema("pattern: byte " + std::to_string(at_) + ": " + what + "; got `" +
+                tokens::valid_utf8(text_) + "`, expected a regular expression");
+  }
+  [[noreturn]] void unsupported(const std::string& what) const {
+    fail_unsupported("pattern: byte " + std::to_string(at_) + ": " + what +
+                     " not supported; got `" + tokens::valid_utf8(text_) +
+                     "`, expected a plain regular expression");
+  }
+  char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+  bool take(std::string_view what) {
+    if (std::string_view(text_).substr(at_, what.size()) != what) return false;
+    at_ += what.size();
+    return true;
+  }
+
+  std::string alternatives(int depth) {
+    if (depth > kMaxPatternDepth) unsupported("nesting as deep as this is");
+    std::string out = sequence(depth);
+    while (take("|")) out += " | " + sequence(depth);
+    return out;
+  }
+
+  std::string sequence(int depth) {
+    std::string out;
+    const bool is_top = depth == 0;
+    const bool begins = is_top && take("^");
+    bool ends = false;
+    while (at_ < text_.size() && peek() != '|' && peek() != ')') {
+      if (is_top && peek() == '$' && (at_ + 1 == text_.size() || peek(1) == '|')) {
+        ++at_;
+        ends = true;
+        break;
+      }
+      out += (out.empty() ? "" : " ") + repeated(depth);
+    }
+    if (is_top && !begins) out = any_text_ + " " + out;
+    if (is_top && !ends) out += " " + any_text_;
+    return out.empty() ? "\"\"" : out;
+  }
+
+  std::string repeated(int depth) {
+    std::string out = atom(depth);
+    const char c = peek();
+    if (c == '*' || c == '+' || c == '?') {
+      ++at_;
+      out += c;
+    } else if (c == '{') {
+      ++at_;
+      const std::optional<std::uint32_t> least = number();
+      out += "{" + (least ? std::to_string(*least) : "0");
+      if (take(",")) {
+        const std::optional<std::uint32_t> most = number();
+        if (least && most && *most < *least) fail("repetition the wrong way round");
+        out += "," + (most ? std::to_string(*most) : "");
+      } else if (!least) {
+        fail("repetition without a number");
+      }
+      if (!take("}")) fail("repetition without `}`");
+      out += "}";
+    } else {
+      return out;
+    }
+    take("?");  // a lazy operator matches the same texts
+    if (peek() == '+') unsupported("a possessive operator is");
+    if (peek() == '*' || peek() == '{' || peek() == '?') fail("nothing to repeat");
+    return out;
+  }
+
+  std::optional<std::uint32_t> number() {
+    if (peek() < '0' || peek() > '9') return std::nullopt;
+    std::uint32_t value = 0;
+    for (; peek() >= '0' && peek() <= '9'; ++at_) {
+      value = value * 10 + static_cast<std::uint32_t>(peek() - '0');
+      if (value > kMaxPatternTimes) unsupported("a repetition of more than 10000 is");
+    }
+    return value;
+  }
+
+  std::string atom(int depth) {
+    const char c = peek();
+    const std::size_t begin = at_;
+    if (c == '(') {
+      ++at_;
+      if (take("?")) {
+        if (take(":")) {
+        } else if (peek() == '<' && peek(1) != '=' && peek(1) != '!') {
+          const std::size_t end = text_.find('>', at_);
+          if (end == std::string::npos) fail("group without `>`");
+          at_ = end + 1;
+        } else {
+          unsupported("an assertion is");
+        }
+      }
+      std::string out = "(" + alternatives(depth + 1) + ")";
+      if (!take(")")) fail("group without `)`");
+      return out;
+    }
+    if (c == '*' || c == '+' || c == '?' || c == '{') fail("nothing to repeat");
+    if (c == '^' || c == '$') unsupported("an anchor inside is");
+    std::vector<CodeRange> ranges;
+    if (c == '[') {
+      ranges = read_class();
+    } else if (take(".")) {
+      ranges = normal_ranges({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}, true);
+    } else {
+      ranges = read_char(false);
+    }
+    return json_class(ranges, "`" + tokens::valid_utf8(text_.substr(begin, at_ - begin)) + "`");
+  }
+
+  std::vector<CodeRange> read_class() {
+    ++at_;
+    const bool is_negated = take("^");
+    std::vector<CodeRange> ranges;
+    while (peek() != ']' || at_ >= text_.size()) {
+      if (at_ >= text_.size()) fail("class without `]`");
+      const std::vector<CodeRange> first = read_char(true);
+      const bool is_one = first.size() == 1 && first[0].first == first[0].second;
+      if (peek() == '-' && at_ + 1 < text_.size() && peek(1) != ']') {
+        if (!is_one) fail("range that begins with a class");
+        ++at_;
+        const std::vector<CodeRange> last = read_char(true);
+        if (last.size() != 1 || last[0].first != last[0].second || last[0] < first[0]) {
+          fail("range the wrong way round");
+        }
+        ranges.emplace_back(first[0].first, last[0].first);
+      } else {
+        ranges.insert(ranges.end(), first.begin(), first.end());
+      }
+    }
+    ++at_;
+    return normal_ranges(std::move(ranges), is_negated);
+  }
+
+  // One character, or the class that an escape stands for.
+  std::vector<CodeRange> read_char(bool in_class) {
+    if (at_ >= text_.size()) fail("ends too early");
+    if (peek() != '\\') {
+      const tokens::Decoded decoded = tokens::decode_one(text_, at_);
+      if (!decoded.valid) fail("no UTF-8");
+      at_ += decoded.size;
+      return {{decoded.code, decoded.code}};
+    }
+    const char c = peek(1);
+    const auto one = [&](std::uint32_t code) {
+      at_ += 2;
+      return std::vector<CodeRange>{{code, code}};
+    };
+    switch (c) {
+      case 'd':
+      case 'D':
+      case 'w':
+      case 'W':
+      case 's':
+      case 'S':
+        at_ += 2;
+        return class_of_letter(c);
+      case 'n':
+        return one('\n');
+      case 'r':
+        return one('\r');
+      case 't':
+        return one('\t');
+      case 'f':
+        return one('\f');
+      case 'v':
+        return one('\v');
+      case 'x':
+        return hex(2);
+      case 'u':
+        return hex(4);
+      case 'b':
+        if (in_class) return one('\b');
+        unsupported("an assertion is");
+      default:
+        break;
+    }
+    if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+      unsupported("an escape like this is");
+    }
+    if (c == '\0' || static_cast<unsigned char>(c) >= 0x80) fail("escape of nothing");
+    return one(static_cast<std::uint32_t>(c));
+  }
+
+  std::vector<CodeRange> hex(std::size_t digits) {
+    const std::string text = text_.substr(std::min(at_ + 2, text_.size()), digits);
+    if (text.size() != digits ||
+        text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+      fail("escape with too few digits");
+    }
+    const auto code = static_cast<std::uint32_t>(std::stoul(text, nullptr, 16));
+    if (code >= 0xd800 && code <= 0xdfff) unsupported("half of a surrogate pair is");
+    at_ += 2 + digits;
+    return {{code, code}};
+  }
+
+  const std::string& text_;
+  const std::string& any_text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::string pattern_grammar(const std::string& pattern, const std::string& any_text) {
+  return PatternReader(pattern, any_text).read();
+}
+
+}  // namespace hearth::models::grammar

@@ -1,0 +1,20 @@
+// What the keywords of a schema say of the types of its values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+
+namespace hearth::models::grammar {
+
+// Throws Error{unsupported} with the name of a keyword that restricts and that no grammar here
+// holds to.
+void check_keywords(const JsonObject& schema);
+
+// Those that `type` names, or that the other keywords are about; "any" where none says.
+std::vector<std::string> types_of(const JsonObject& schema);
+
+bool has_type(const JsonValue& value, const std::string& type);
+
+}  // namespace hearth::models::grammar
