@@ -17,6 +17,8 @@ constexpr std::int64_t kPieceRoom = 512;
 // Of paged_matrix(): its threads, those that a processor shall have registers for, and columns.
 constexpr std::int64_t kMatrixThreads = 128, kMatrixRoom = 384;
 constexpr std::int64_t kCombineThreads = 256, kCombineSums = 8 * 128;
+// What the pieces of units may take before they are joined: more units than that are made in turns.
+constexpr std::int64_t kMostPartBytes = std::int64_t{128} << 20;
 
 std::uint32_t extent(std::int64_t x) { return static_cast<std::uint32_t>(x); }
 
@@ -155,15 +157,10 @@ Step codes_step(StepPlan& plan, const PagedInputs& in, const PieceSizes& sizes,
             {extent(kCodeThreads)}, in.dtype() == DType::f64 ? kCodeThreads : kPieceRoom, rare);
 }
 
-}  // namespace
-
-void add_paged_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units,
-                     bool by_matrix) {
+// The units that the list at `units` begins with, as many as in.params says.
+void add_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units,
+               const StepArgument& parts, const StepArgument& row_stats, bool by_matrix) {
   const PagedAttentionParams& p = in.params;
-  if (p.units == 0) return;
-  const std::int64_t lines = p.units * p.heads * p.pieces, size = sum_bytes(in.dtype());
-  const StepArgument parts = workspace(plan, lines * p.dv * size);
-  const StepArgument row_stats = workspace(plan, lines * 2 * size);
   const PieceSizes sizes(in);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
     if (by_matrix && wide && std::max(p.d, p.dv) <= kMostUnitColumns) {
@@ -183,6 +180,27 @@ void add_paged_units(StepPlan& plan, const PagedInputs& in, const StepArgument& 
           .threadgroup(in.value(), "sums", kCombineSums)
           .step(plan, {extent(p.units), extent(p.heads)}, {extent(kCombineThreads)},
                 kCombineThreads));
+}
+
+}  // namespace
+
+void add_paged_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units,
+                     bool by_matrix) {
+  const PagedAttentionParams& p = in.params;
+  if (p.units == 0) return;
+  const std::int64_t lines = p.heads * p.pieces, size = sum_bytes(in.dtype());
+  const std::int64_t most = std::clamp<std::int64_t>(
+      kMostPartBytes / std::max<std::int64_t>(lines * (p.dv + 2) * size, 1), 1, p.units);
+  const StepArgument parts = workspace(plan, most * lines * p.dv * size);
+  const StepArgument row_stats = workspace(plan, most * lines * 2 * size);
+  for (std::int64_t first = 0; first < p.units; first += most) {
+    PagedInputs some = in;
+    some.params.units = std::min(most, p.units - first);
+    StepArgument at = units;
+    at.offset += first * kPagedEntryBytes;
+    at.bytes = some.params.units * kPagedEntryBytes;
+    add_units(plan, some, at, parts, row_stats, by_matrix);
+  }
 }
 
 }  // namespace hearth::gpu

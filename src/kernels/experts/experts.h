@@ -8,6 +8,7 @@ namespace hearth::gpu {
 // Few pairs of a row and an expert: kernels/experts/matvec.metal, packed_matvec.metal.
 bool fits_expert_matvec(const Signature& signature);
 Prepared prepare_expert_matvec(const Signature& signature);
+bool fits_packed_expert_row_lanes(const Signature& signature);  // of any number of rows
 bool fits_packed_expert_matvec(const Signature& signature);
 Prepared prepare_packed_expert_matvec(const Signature& signature);
 

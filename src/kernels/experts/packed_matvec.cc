@@ -29,10 +29,14 @@ constexpr std::int64_t kExpertThreads = 768;
 
 }  // namespace
 
-bool fits_packed_expert_matvec(const Signature& signature) {
+bool fits_packed_expert_row_lanes(const Signature& signature) {
   const std::int64_t units = signature.inputs[0].shape.back() / kUnit;
   return signature.inputs[0].dtype != DType::f64 && units > 0 && units < kMostExpertUnits &&
-         fits_expert_matvec(signature);
+         fits_expert_tiles(signature);
+}
+
+bool fits_packed_expert_matvec(const Signature& signature) {
+  return fits_packed_expert_row_lanes(signature) && fits_expert_matvec(signature);
 }
 
 Prepared prepare_packed_expert_matvec(const Signature& signature) {

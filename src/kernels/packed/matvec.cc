@@ -128,10 +128,15 @@ CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
   return coded;
 }
 
-bool fits_packed_matvec(const Signature& signature) {
+bool fits_packed_row_lanes(const Signature& signature) {
   const std::int64_t units = signature.inputs[0].shape.back() / kUnit;
-  return signature.inputs[0].dtype != DType::f64 && matvec_rows(signature) <= kMostMatvecRows &&
-         units > 0 && units < kMostUnits;
+  return signature.inputs[0].dtype != DType::f64 &&
+         matvec_rows(signature) <= kMaxLayers * kMostRowsTogether && units > 0 &&
+         units < kMostUnits;
+}
+
+bool fits_packed_matvec(const Signature& signature) {
+  return matvec_rows(signature) <= kMostMatvecRows && fits_packed_row_lanes(signature);
 }
 
 // What is added to the product, element by element.

@@ -18,12 +18,16 @@ MergedLines merged_lines(const TensorSpec& operand);
 
 // Of few rows of x: kernels/packed/matvec.metal.
 bool fits_packed_matvec(const Signature& signature);
+bool fits_packed_row_lanes(const Signature& signature);  // of any number of rows
 bool fuses_packed_matvec(const Signature& signature);
 Prepared prepare_packed_matvec(const Signature& signature);
 
 // Of few rows, by tensor cores: kernels/packed/tiles.metal.
 bool fits_packed_tiles(const Signature& signature);
 Prepared prepare_packed_tiles(const Signature& signature);
+// The same of any number of rows, 16 at a time, with bits that depend on the row only.
+bool fits_packed_row_tiles(const Signature& signature);
+Prepared prepare_packed_row_tiles(const Signature& signature);
 
 // x [.., in], input 0, in codes of 8 bits, in the order in which lanes multiply a format's units:
 // kernels/packed/codes.metal, a step of the plan.
