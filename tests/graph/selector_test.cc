@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "error_text.h"
+#include "hearth/numerics.h"
 #include "ops/definition/defs.h"
 
 namespace hearth {

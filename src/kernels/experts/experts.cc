@@ -16,9 +16,6 @@ namespace hearth::gpu {
 
 namespace {
 
-// Up to so many rows of x each pair reads its expert's weights for itself; beyond it several pairs
-// of an expert share them, and tiles are faster.
-constexpr std::int64_t kMostMatvecExpertRows = 32;
 constexpr std::int64_t kExpertHold = 4;
 constexpr std::int64_t kExpertSimdgroups = 4;
 // Positions in a row, and outputs, are ints.
@@ -110,7 +107,7 @@ constexpr Implementation kExpertsFamily[] = {
      .row_bits = RowBits::chosen,
      .accepts = fits_expert_tiles,
      .layout = LayoutNeed::last_axis_dense,
-     .prepare = prepare_expert_matvec,
+     .prepare = prepare_expert_row_lanes,
      .launch = launch_steps},
     {.name = "matvec",
      .op = &defs::expert_linear_op,
@@ -135,7 +132,7 @@ constexpr Implementation kExpertsFamily[] = {
      .row_bits = RowBits::chosen,
      .accepts = fits_packed_expert_row_lanes,
      .layout = LayoutNeed::last_axis_dense,
-     .prepare = prepare_packed_expert_matvec,
+     .prepare = prepare_packed_expert_row_lanes,
      .launch = launch_steps},
     {.name = "matvec",
      .op = &defs::packed_expert_linear_op,

@@ -87,7 +87,8 @@ Prepared prepare_packed_expert_matvec(const Signature& signature) {
                                   .stride = stride,
                                   .end = weights.base + last_row + last_expert + row_bytes,
                                   .b_base = bias.base,
-                                  .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0};
+                                  .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0,
+                                  .slots = 0};
   plan->add_step(true, [&](bool whole, bool rare) {
     return KernelCall("experts/packed_matvec.metal", "expert_matvec_packed",
                       {format_struct(format), dtype_struct(x.dtype), truth(of.has_bias),

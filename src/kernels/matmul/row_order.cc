@@ -18,7 +18,7 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kRowSimdgroups = 4;
-constexpr std::int64_t kRowThreads = kRowSimdgroups * kSimdWidth;
+constexpr std::int64_t kRowGroupThreads = kRowSimdgroups * kSimdWidth;
 // Positions in a row are ints.
 constexpr std::int64_t kMaxRowLength = std::int64_t{1} << 30;
 // Tiles of a product are counted in 32 bits.
@@ -150,7 +150,7 @@ Prepared prepare_row_tiles(const Signature& signature) {
                      std::to_string(product.batch.rank())},
                     wide)
         .threadgroup("float", "parts", kRowSimdgroups * outputs * rows)
-        .step(*plan, product.groups(outputs, rows), {kRowThreads}, kRowThreads, rare);
+        .step(*plan, product.groups(outputs, rows), {kRowGroupThreads}, kRowGroupThreads, rare);
   });
   return prepared_steps(std::move(plan));
 }
@@ -167,7 +167,7 @@ Prepared prepare_row_lanes(const Signature& signature) {
                      std::to_string(product.batch.rank())},
                     wide)
         .step(*plan, product.groups(kRowSimdgroups * form.output_tiles, form.row_tiles),
-              {kRowThreads}, kRowThreads, rare);
+              {kRowGroupThreads}, kRowGroupThreads, rare);
   });
   return prepared_steps(std::move(plan));
 }

@@ -107,18 +107,25 @@ std::int64_t book_vectors(DType format) {
 
 std::int64_t code_order(DType format) { return format_traits(format).order; }
 
+CodedRows coded_rows(StepPlan& plan, std::int64_t rows, std::int64_t units) {
+  const std::int64_t places = unit_places(units);
+  return {workspace(plan, rows * places * 2 * kVectorBytes),
+          workspace(plan, rows * places * kScaleBytes)};
+}
+
+std::vector<std::string> code_arguments(DType dtype, DType format, int rank) {
+  const FormatTraits traits = format_traits(format);
+  return {dtype_struct(dtype), std::to_string(traits.together), std::to_string(traits.apart),
+          std::to_string(traits.order), std::to_string(rank)};
+}
+
 CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
   const StridedOperand from = strided_operand(x, 0);
   const auto [lines, steps] = merged_lines(x);
   const std::int64_t rows = element_count(lines), units = x.shape.back() / kUnit;
-  const std::int64_t places = unit_places(units);
-  const CodedRows coded = {workspace(plan, rows * places * 2 * kVectorBytes),
-                           workspace(plan, rows * places * kScaleBytes)};
-  const FormatTraits traits = format_traits(format);
+  const CodedRows coded = coded_rows(plan, rows, units);
   plan.add_step(KernelCall("packed/codes.metal", "code_rows",
-                           {dtype_struct(x.dtype), std::to_string(traits.together),
-                            std::to_string(traits.apart), std::to_string(traits.order),
-                            std::to_string(lines.rank())})
+                           code_arguments(x.dtype, format, lines.rank()))
                     .read(dialect_type(x.dtype), "x", from.argument)
                     .write("uint4", "codes", coded.codes)
                     .write("uint2", "scales", coded.scales)

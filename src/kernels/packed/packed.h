@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "graph/implementation.h"
 #include "kernels/launch/step_plan.h"
@@ -35,6 +37,9 @@ struct CodedRows {
   StepArgument codes, scales;  // of all rows, one after the other
 };
 CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format);
+// Its parts: room for so many rows, and the template arguments of what makes them.
+CodedRows coded_rows(StepPlan& plan, std::int64_t rows, std::int64_t units);
+std::vector<std::string> code_arguments(DType dtype, DType format, int rank);
 // Units of a row that a simdgroup stages at a time: Staging::units.
 std::int64_t staged_units(DType format);
 // Vectors of 16 bytes of threadgroup memory in which a simdgroup stages a weight: Staging::vectors.
