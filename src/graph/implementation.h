@@ -133,8 +133,8 @@ enum class Tuning : std::uint8_t {
   rivals,  // those of its variants, and of all after it that would serve as well
 };
 
-// What the bits of a row of results depend on. Rows are those of different texts: what an op makes of
-// one of them says nothing of another.
+// What the bits of a row of results depend on. Rows are those of different texts: what an op makes
+// of one of them says nothing of another.
 enum class RowBits : std::uint8_t {
   own,     // that row, and extents other than the number of rows
   shared,  // how many rows there are, too, or a library: not with Numerics::batch_invariant

@@ -176,14 +176,12 @@ TEST_F(RowBits, OfAttentionOverPages) {
   const auto numbers = [&](const std::vector<std::int32_t>& values, const Shape& shape) {
     return there(Array::from_data(values, shape));
   };
-  for (const Case& each :
-       {Case{DType::f32, false, 32, 0}, Case{DType::f32, true, 32, 0},
-        Case{DType::f16, false, 64, 0}, Case{DType::bf16, false, 64, 100},
-        Case{DType::f16, true, 64, 0}, Case{DType::f16, false, 136, 0}}) {
+  for (const Case& each : {Case{DType::f32, false, 32, 0}, Case{DType::f32, true, 32, 0},
+                           Case{DType::f16, false, 64, 0}, Case{DType::bf16, false, 64, 100},
+                           Case{DType::f16, true, 64, 0}, Case{DType::f16, false, 136, 0}}) {
     const auto cache = [&](std::uint64_t seed) {
       const Array plain = random_array({kSlots, kKv, each.d}, DType::f32, -1, 1, seed);
-      return there(each.has_codes ? quantize(plain, DType::q8_0)
-                                : cast(plain, each.dtype));
+      return there(each.has_codes ? quantize(plain, DType::q8_0) : cast(plain, each.dtype));
     };
     const Array q = there(random_array({kMostRows, kHeads, each.d}, each.dtype, -1, 1, 1));
     const Array keys = cache(2), values = cache(3);
@@ -197,10 +195,10 @@ TEST_F(RowBits, OfAttentionOverPages) {
       const std::int64_t length = (text == 0 ? 300 : 120) - rows + first + count;
       const std::vector<std::int32_t> own(pages.begin() + text * 15,
                                           pages.begin() + text * 15 + 15);
-      const Array part = paged_attention(
-          narrow(q, 0, begin + first, count), keys, values, numbers(own, {1, 15}),
-          numbers({0, static_cast<std::int32_t>(count)}, {2}),
-          numbers({static_cast<std::int32_t>(length)}, {1}), kPage, options);
+      const Array part =
+          paged_attention(narrow(q, 0, begin + first, count), keys, values, numbers(own, {1, 15}),
+                          numbers({0, static_cast<std::int32_t>(count)}, {2}),
+                          numbers({static_cast<std::int32_t>(length)}, {1}), kPage, options);
       EXPECT_EQ(different_bits(part, narrow(whole, 0, begin + first, count)), 0u)
           << "text " << text << ", " << count << " rows from " << first;
     };
@@ -236,11 +234,9 @@ TEST_F(RowBits, OfNormsAndSums) {
     }
   }
   const Array parts = there(random_array({kMostRows, 8, 65}, DType::f32, -1, 1, 3));
-  expect_own_bits(
-      [&](std::int64_t first, std::int64_t count) {
-        return sum(narrow(parts, 0, first, count), {1});
-      },
-      "sums of experts");
+  expect_own_bits([&](std::int64_t first,
+                      std::int64_t count) { return sum(narrow(parts, 0, first, count), {1}); },
+                  "sums of experts");
 }
 
 }  // namespace

@@ -55,8 +55,7 @@ class BatchInvariant : public ::testing::TestWithParam<InvariantCase> {
         who.push_back(i);
       }
       if (rows.empty()) return got;
-      const std::vector<double> scores =
-          cast(sequences.step(rows), DType::f32).to_doubles();
+      const std::vector<double> scores = cast(sequences.step(rows), DType::f32).to_doubles();
       auto from = scores.begin();
       for (std::size_t i = 0; i < who.size(); ++i) {
         const auto end = from + rows[i].outputs * model.vocabulary();
@@ -80,13 +79,12 @@ TEST_P(BatchInvariant, ARowHasTheSameBitsInAnyCompany) {
   const LanguageModel model(read_config(contents.metadata, FileKind::folder),
                             Weights(contents.arrays, compute, device), device, length);
   const std::int64_t third = length / 3;
-  const std::vector<std::vector<double>> whole =
-      scores_of(model, compute, tokens, {{length}});
+  const std::vector<std::vector<double>> whole = scores_of(model, compute, tokens, {{length}});
   const std::vector<std::vector<double>> alone =
       scores_of(model, compute, tokens, {{third, 1, 1, length - third - 2}});
-  const std::vector<std::vector<double>> beside = scores_of(
-      model, compute, tokens,
-      {{1, 1, length - 2}, {third, length - third - 1, 1}, {length - 1, 1}});
+  const std::vector<std::vector<double>> beside =
+      scores_of(model, compute, tokens,
+                {{1, 1, length - 2}, {third, length - third - 1, 1}, {length - 1, 1}});
   ASSERT_EQ(whole[0].size(), static_cast<std::size_t>(length * model.vocabulary()));
   const auto expect_equal = [&](const std::vector<double>& got, const std::string& what) {
     ASSERT_EQ(got.size(), whole[0].size()) << what;

@@ -61,8 +61,8 @@ void expert_slots_packed(device const uint4* codes, device const uint2* scales,
       begin_rows(stage, weight, base, p, ctx);
       multiply_rows<F, D, kRows, kBias, false, kWhole, kAlignment>(
           stage, weight, base, bias + (kBias ? p.b_base + expert * p.b_expert : 0), bias, y, p,
-          uint(metal::min(count - first, kRows)), codes + from * places * 2,
-          scales + from * places, places_of, staged, ctx);
+          uint(metal::min(count - first, kRows)), codes + from * places * 2, scales + from * places,
+          places_of, staged, ctx);
     }
   }
 }

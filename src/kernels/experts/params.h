@@ -41,7 +41,8 @@ struct CodePairsParams {
   Axes<kRank> x;
 };
 
-// Of expert_tiles(), expert_tiles_packed() and expert_slots(): strides as above, and those of single elements.
+// Of expert_tiles(), expert_tiles_packed() and expert_slots(): strides as above, and those of
+// single elements.
 struct ExpertTileParams {
   long used, experts, slots, in, out;
   long x_base, x_row, x_step, x_column;

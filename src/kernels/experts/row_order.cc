@@ -62,22 +62,21 @@ Prepared prepare_slots(const Signature& signature) {
                                 .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0,
                                 .b_column = 1};
   constexpr std::int64_t kThreadsOfSlot = kSlotSimdgroups * kSimdWidth;
-  plan->add_step(
-      KernelCall("experts/slots.metal", "expert_slots",
-                 {dtype_struct(x.dtype), std::to_string(kSlotHold), std::to_string(kSlotPairs),
-                  truth(of.has_bias)})
-          .read(type, "x", from.argument)
-          .read(type, "weight", weights.argument)
-          .read("int", "pairs", sorted.pairs)
-          .read("int", "slots", sorted.slots)
-          .read(type, "bias", bias.argument)
-          .write(type, "y", output_argument(signature))
-          .constants(params)
-          .work(product_work(1, of.pairs, of.out, of.in))
-          .step(*plan,
-                {static_cast<std::uint32_t>(ceil_div(of.out, kSlotSimdgroups)),
-                 layers_of(sorted.slot_count)},
-                {static_cast<std::uint32_t>(kThreadsOfSlot)}, kThreadsOfSlot));
+  plan->add_step(KernelCall("experts/slots.metal", "expert_slots",
+                            {dtype_struct(x.dtype), std::to_string(kSlotHold),
+                             std::to_string(kSlotPairs), truth(of.has_bias)})
+                     .read(type, "x", from.argument)
+                     .read(type, "weight", weights.argument)
+                     .read("int", "pairs", sorted.pairs)
+                     .read("int", "slots", sorted.slots)
+                     .read(type, "bias", bias.argument)
+                     .write(type, "y", output_argument(signature))
+                     .constants(params)
+                     .work(product_work(1, of.pairs, of.out, of.in))
+                     .step(*plan,
+                           {static_cast<std::uint32_t>(ceil_div(of.out, kSlotSimdgroups)),
+                            layers_of(sorted.slot_count)},
+                           {static_cast<std::uint32_t>(kThreadsOfSlot)}, kThreadsOfSlot));
   return prepared_steps(std::move(plan));
 }
 

@@ -1,5 +1,5 @@
-// expert_linear of many pairs of rows and experts, each with the bits that expert_matvec() gives it.
-// Text of the kernel dialect.
+// expert_linear of many pairs of rows and experts, each with the bits that expert_matvec() gives
+// it. Text of the kernel dialect.
 //
 // Pairs are in the order of their experts (groups.metal). A simdgroup makes an output of the pairs
 // of a slot, up to kPairs at a time: what it loads of the weight's row is multiplied by the same
@@ -58,8 +58,8 @@ void expert_slots(device const typename D::memory* x, device const typename D::m
           for (int u = 0; u < kHold; ++u) {
 #pragma unroll
             for (int i = 0; i < kCount; ++i) {
-              sums[j][u] = metal::fma(D::get(held[u].word, i), D::get(factors[u].word, i),
-                                      sums[j][u]);
+              sums[j][u] =
+                  metal::fma(D::get(held[u].word, i), D::get(factors[u].word, i), sums[j][u]);
             }
           }
         }

@@ -76,7 +76,8 @@ struct RowProduct {
              std::all_of(strides.begin(), strides.end(),
                          [&](std::int64_t stride) { return stride % packet == 0; });
     };
-    is_wide = length % packet == 0 && are_packets(x_batch, x.base, rows == 1 ? 0 : x_row, x_column) &&
+    is_wide = length % packet == 0 &&
+              are_packets(x_batch, x.base, rows == 1 ? 0 : x_row, x_column) &&
               are_packets(w_batch, w.base, outputs == 1 ? 0 : w_row, w_column);
   }
 

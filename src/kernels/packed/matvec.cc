@@ -124,14 +124,14 @@ CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
   const auto [lines, steps] = merged_lines(x);
   const std::int64_t rows = element_count(lines), units = x.shape.back() / kUnit;
   const CodedRows coded = coded_rows(plan, rows, units);
-  plan.add_step(KernelCall("packed/codes.metal", "code_rows",
-                           code_arguments(x.dtype, format, lines.rank()))
-                    .read(dialect_type(x.dtype), "x", from.argument)
-                    .write("uint4", "codes", coded.codes)
-                    .write("uint2", "scales", coded.scales)
-                    .constants(CodeRowsParams<kRuntimeRank>{
-                        .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
-                    .step(plan, {static_cast<std::uint32_t>(rows)}, {kThreads}, kThreads));
+  plan.add_step(
+      KernelCall("packed/codes.metal", "code_rows", code_arguments(x.dtype, format, lines.rank()))
+          .read(dialect_type(x.dtype), "x", from.argument)
+          .write("uint4", "codes", coded.codes)
+          .write("uint2", "scales", coded.scales)
+          .constants(CodeRowsParams<kRuntimeRank>{
+              .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
+          .step(plan, {static_cast<std::uint32_t>(rows)}, {kThreads}, kThreads));
   return coded;
 }
 

@@ -81,8 +81,7 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
   const DType format = ParamReader(signature.statics).dtype();
   const std::int64_t rows = rows_of(signature), outputs = weight.shape[0];
   const std::int64_t units = x.shape.back() / kUnit;
-  const std::int64_t tiles =
-      ceil_div(std::min(rows, kMostTileRows), std::int64_t{kTileColumns});
+  const std::int64_t tiles = ceil_div(std::min(rows, kMostTileRows), std::int64_t{kTileColumns});
   const std::int64_t layers = ceil_div(rows, kMostTileRows);
   const std::int64_t columns = tiles * kTileColumns;
   const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;

@@ -1,13 +1,13 @@
-// packed_linear of rows, up to 16 at a time, by tensor cores: y[r, o] = sum over k of x[r, k] * weight[o, k] (+
-// bias[o]) (+ added[r, o]). Text of the kernel dialect.
+// packed_linear of rows, up to 16 at a time, by tensor cores: y[r, o] = sum over k of x[r, k] *
+// weight[o, k] (+ bias[o]) (+ added[r, o]). Text of the kernel dialect.
 //
-// A threadgroup makes 16 outputs of up to 16 rows, those along y of the next rows. Its simdgroups share out the inner axis by pieces of
-// 8 units of 32 elements: each copies those of 16 weight rows into threadgroup memory, 16 bytes a
-// lane, the next ones being on the way, and multiplies their codes with those of x
-// (code_columns()). In the layout of the product (kernels/blocks/mma.h) a lane makes the codes that
-// it multiplies. Bound by reading the weights, and close to it by the work on sums: an instruction
-// for an element and 8 rows. Products of codes are exact; sums of f32 go along k in an order that
-// depends on k and on the number of simdgroups.
+// A threadgroup makes 16 outputs of up to 16 rows, those along y of the next rows. Its simdgroups
+// share out the inner axis by pieces of 8 units of 32 elements: each copies those of 16 weight rows
+// into threadgroup memory, 16 bytes a lane, the next ones being on the way, and multiplies their
+// codes with those of x (code_columns()). In the layout of the product (kernels/blocks/mma.h) a
+// lane makes the codes that it multiplies. Bound by reading the weights, and close to it by the
+// work on sums: an instruction for an element and 8 rows. Products of codes are exact; sums of f32
+// go along k in an order that depends on k and on the number of simdgroups.
 
 #include "kernels/blocks/mma.h"
 #include "kernels/packed/books.metal"

@@ -130,9 +130,9 @@ Split split_rows(const Fillings& fillings, const RegionLayout& layout, int width
     split.across = ceil_power_of_two(vectors);
     split.short_rows = true;
   } else {
-    split.across =
-        (by_row || rows >= fillings.simdgroups) && vectors <= kSimdVectors ? kSimdWidth
-                                                                          : kReductionThreads;
+    split.across = (by_row || rows >= fillings.simdgroups) && vectors <= kSimdVectors
+                       ? kSimdWidth
+                       : kReductionThreads;
     if (split.across == kReductionThreads && vectors < 2 * kReductionThreads) {
       split.across = std::max(kSimdWidth, ceil_power_of_two(vectors) / 4);
     }
@@ -297,12 +297,12 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
   if (accumulation.by_row) unroll = 1;
 
   const Fillings fillings(*lowered.device);
-  const std::int64_t room =
-      accumulation.by_row
-          ? 1
-          : most_chunks(fillings, layout, axes.columns, reduction_width(lowered, values));
-  const Split split = axes.columns ? split_columns(fillings, layout, width, unroll, room, accumulation.by_row)
-                                   : split_rows(fillings, layout, width, unroll, room, accumulation.by_row);
+  const std::int64_t room = accumulation.by_row ? 1
+                                                : most_chunks(fillings, layout, axes.columns,
+                                                              reduction_width(lowered, values));
+  const Split split =
+      axes.columns ? split_columns(fillings, layout, width, unroll, room, accumulation.by_row)
+                   : split_rows(fillings, layout, width, unroll, room, accumulation.by_row);
   const bool chunked = split.chunks > 1;
   const bool tail = !axes.columns && axes.reduced.size() <= 1 && width > 1;
 

@@ -26,9 +26,9 @@ struct CacheArguments {
 struct ModelArguments {
   std::string path;
   std::string dtype = "f32";
-  std::string device;        // empty: the default one
-  int threads = 0;           // of the CPU; 0: one a core
-  std::int64_t context = 0;  // 0: what the model has
+  std::string device;            // empty: the default one
+  int threads = 0;               // of the CPU; 0: one a core
+  std::int64_t context = 0;      // 0: what the model has
   bool batch_invariant = false;  // or HEARTH_BATCH_INVARIANT
   std::vector<std::string> adapters;
   CacheArguments caches;  // empty: the dtype

@@ -1,6 +1,6 @@
-// Products whose rows have bits of their own: the kernel of all floats, which other devices than the
-// simulator take for f32, at any address and with any steps; and which implementations serve, on
-// three kinds of device, whatever the number of rows.
+// Products whose rows have bits of their own: the kernel of all floats, which other devices than
+// the simulator take for f32, at any address and with any steps; and which implementations serve,
+// on three kinds of device, whatever the number of rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
