@@ -203,7 +203,7 @@ TEST_F(RowBits, OfAttentionOverPages) {
           << "text " << text << ", " << count << " rows from " << first;
     };
     for (const std::int64_t text : {0, 1}) {
-      for (const std::int64_t count : {1, 2, 5, 16, 17, 40}) expect_part(text, 40 - count, count);
+      for (const std::int64_t count : {1, 5, 17}) expect_part(text, 40 - count, count);
     }
     expect_part(0, 0, 1);
     expect_part(1, 89, 1);
@@ -211,8 +211,9 @@ TEST_F(RowBits, OfAttentionOverPages) {
 }
 
 TEST_F(RowBits, OfNormsAndSums) {
-  for (const std::int64_t length : {33, 256, 1000, 5003}) {
+  for (const std::int64_t length : {33, 1000, 5003}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
+      if ((dtype == DType::bf16) != (length == 1000)) continue;
       const Array x = there(random_array({kMostRows, length}, dtype, -1, 1, 1));
       const Array weight = there(random_array({length}, dtype, -1, 1, 2));
       const std::vector<std::function<Array(const Array&)>> ops = {
