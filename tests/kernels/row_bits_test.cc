@@ -115,8 +115,12 @@ std::vector<DType> packed_dtypes() {
   return all;
 }
 
-TEST_F(RowBits, OfPackedProducts) {
-  for (const DType format : packed_dtypes()) {
+// Of two formats with every number of rows, of the others with few.
+class PackedRowBits : public RowBits {
+ protected:
+  static bool is_common(DType format) { return format == DType::q4_k || format == DType::q8_0; }
+
+  void expect_own_bits_of(DType format) {
     // Ends in part of what a simdgroup takes at a time.
     const std::int64_t in = block_of(format) == 32 ? 9 * 32 : 3 * block_of(format);
     const Array weight = quantize(random_array({21, in}, DType::f32, -1, 1, 3), format);
@@ -125,13 +129,23 @@ TEST_F(RowBits, OfPackedProducts) {
     const OfRows rows = [&](std::int64_t first, std::int64_t count) {
       return linear(narrow(x_there, 0, first, count), w_there);
     };
-    const bool is_common = format == DType::q4_k || format == DType::q8_0;
     expect_own_bits(rows, std::string(name(format)),
-                    is_common ? std::vector<std::int64_t>{1, 2, 5, 8, 9, 16, 17, 40}
-                              : std::vector<std::int64_t>{5, 17});
+                    is_common(format) ? std::vector<std::int64_t>{1, 2, 5, 8, 9, 16, 17, 40}
+                                      : std::vector<std::int64_t>{5, 17});
     // x is multiplied in codes of 8 bits.
     expect_within(rows(0, kMostRows).to_doubles(),
                   linear(cast(x, DType::f64), dequantize(weight, DType::f64)).to_doubles(), 0.03);
+  }
+};
+
+TEST_F(PackedRowBits, OfCommonFormats) {
+  for (const DType format : packed_dtypes()) {
+    if (is_common(format)) expect_own_bits_of(format);
+  }
+}
+TEST_F(PackedRowBits, OfOtherFormats) {
+  for (const DType format : packed_dtypes()) {
+    if (!is_common(format)) expect_own_bits_of(format);
   }
 }
 

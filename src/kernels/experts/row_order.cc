@@ -25,7 +25,7 @@ constexpr std::int64_t kSlotPairs = 8;
 constexpr std::int64_t kSlotSimdgroups = 4, kMostSlotSimdgroups = 8;
 constexpr std::int64_t kSlotVectorBytes = 16;
 // Threads that a processor shall have registers for, with the sums of kSlotPairs rows.
-constexpr std::int64_t kSlotThreads = 512;
+constexpr std::int64_t kSlotThreads = 256;
 
 bool has_few_rows(const Signature& signature) {
   return signature.inputs[2].shape[0] <= kMostMatvecExpertRows;

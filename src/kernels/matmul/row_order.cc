@@ -36,7 +36,7 @@ struct RowForm {
   std::int64_t hold;
 };
 constexpr RowForm kTileForms[] = {{8, 1, 1, 4}, {16, 1, 2, 4}, {0, 4, 4, 1}};
-constexpr RowForm kLaneForms[] = {{1, 1, 1, 4}, {4, 2, 4, 1}, {0, 4, 8, 1}};
+constexpr RowForm kLaneForms[] = {{1, 1, 1, 4}, {0, 4, 8, 1}};
 // Of f64, which takes twice the registers.
 constexpr RowForm kWideLaneForms[] = {{1, 1, 1, 4}, {0, 2, 4, 1}};
 
