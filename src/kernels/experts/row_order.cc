@@ -21,10 +21,10 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kSlotHold = 4;  // that of expert_matvec()
-constexpr std::int64_t kSlotPairs = 8;
+constexpr std::int64_t kSlotPairs = 8, kPackedSlotPairs = 4;
 constexpr std::int64_t kSlotSimdgroups = 4, kMostSlotSimdgroups = 8;
 constexpr std::int64_t kSlotVectorBytes = 16;
-// Threads that a processor shall have registers for, with the sums of kSlotPairs rows.
+// Threads that a processor shall have registers for, with the sums of kPackedSlotPairs rows.
 constexpr std::int64_t kSlotThreads = 256;
 
 bool has_few_rows(const Signature& signature) {
@@ -139,7 +139,7 @@ Prepared prepare_packed_slots(const Signature& signature) {
                                   .row = 0,
                                   .step = 0,
                                   .lines = 1,
-                                  .rows = kSlotPairs,
+                                  .rows = kPackedSlotPairs,
                                   .outputs = of.out,
                                   .units = of.in / kUnit,
                                   .base = weights.base,
@@ -151,7 +151,7 @@ Prepared prepare_packed_slots(const Signature& signature) {
                                   .slots = sorted.slot_count};
   plan->add_step(true, [&](bool whole, bool rare) {
     return KernelCall("experts/packed_slots.metal", "expert_slots_packed",
-                      {format_struct(format), dtype_struct(x.dtype), std::to_string(kSlotPairs),
+                      {format_struct(format), dtype_struct(x.dtype), std::to_string(kPackedSlotPairs),
                        truth(of.has_bias), truth(whole), std::to_string(whole ? step : 1)})
         .read("uint4", "codes", coded.codes)
         .read("uint2", "scales", coded.scales)
