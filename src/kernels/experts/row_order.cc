@@ -150,9 +150,10 @@ Prepared prepare_packed_slots(const Signature& signature) {
                                   .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0,
                                   .slots = sorted.slot_count};
   plan->add_step(true, [&](bool whole, bool rare) {
-    return KernelCall("experts/packed_slots.metal", "expert_slots_packed",
-                      {format_struct(format), dtype_struct(x.dtype), std::to_string(kPackedSlotPairs),
-                       truth(of.has_bias), truth(whole), std::to_string(whole ? step : 1)})
+    return KernelCall(
+               "experts/packed_slots.metal", "expert_slots_packed",
+               {format_struct(format), dtype_struct(x.dtype), std::to_string(kPackedSlotPairs),
+                truth(of.has_bias), truth(whole), std::to_string(whole ? step : 1)})
         .read("uint4", "codes", coded.codes)
         .read("uint2", "scales", coded.scales)
         .read("uchar", "weight",
