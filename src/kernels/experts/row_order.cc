@@ -24,8 +24,9 @@ constexpr std::int64_t kSlotHold = 4;  // that of expert_matvec()
 constexpr std::int64_t kSlotPairs = 8, kPackedSlotPairs = 4;
 constexpr std::int64_t kSlotSimdgroups = 4, kMostSlotSimdgroups = 8;
 constexpr std::int64_t kSlotVectorBytes = 16;
-// Threads that a processor shall have registers for, with the sums of kPackedSlotPairs rows.
-constexpr std::int64_t kSlotThreads = 256;
+// Threads that a processor shall have registers for, with the sums of kPackedSlotPairs rows;
+// compilers left alone take fewer, and spill.
+constexpr std::int64_t kSlotThreads = 512;
 
 bool has_few_rows(const Signature& signature) {
   return signature.inputs[2].shape[0] <= kMostMatvecExpertRows;
