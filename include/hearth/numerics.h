@@ -19,12 +19,17 @@ struct Numerics {
   // as well. Partial sums beyond the range of f32 are infinite there. Other dtypes and other ops
   // are as ever.
   bool precise_sums = false;
+  // On GPUs, too, a row of what a language model computes has bits that depend on that row and its
+  // own keys only, not on how many rows there are beside it: products, those of experts, attention
+  // over pages, norms and sums add up in orders of their own, none of which is a library's. The CPU
+  // takes no notice: it is so there, but for weights of bf16 where the processor has AMX.
+  bool batch_invariant = false;
 
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
 // Of the ops that the calling thread records. A thread starts with what HEARTH_TF32,
-// HEARTH_DETERMINISTIC and HEARTH_PRECISE_SUMS say.
+// HEARTH_DETERMINISTIC, HEARTH_PRECISE_SUMS and HEARTH_BATCH_INVARIANT say.
 HEARTH_API Numerics numerics() noexcept;
 
 // What was recorded before is submitted as it was; nothing is waited for.

@@ -133,6 +133,15 @@ enum class Tuning : std::uint8_t {
   rivals,  // those of its variants, and of all after it that would serve as well
 };
 
+// What the bits of a row of results depend on. Rows are those of different texts: what an op makes
+// of one of them says nothing of another.
+enum class RowBits : std::uint8_t {
+  own,     // that row, and extents other than the number of rows
+  shared,  // how many rows there are, too, or a library: not with Numerics::batch_invariant
+  chosen,  // as own, but slower than what is shared: with Numerics::batch_invariant only. Of an op
+           // that has one, what serves then does not depend on the number of rows.
+};
+
 // One way to run an op: where extents, dtypes or strides decide between two, these are two. What
 // only a launch knows, addresses and dynamic parameters, it may choose by. Immutable; lists of them
 // are constexpr, best first.
@@ -143,6 +152,7 @@ struct Implementation {
   bool (*needs)(const runtime::DeviceTraits&) = nullptr;
   // Whether it runs only where a user's rule names it. Null: no.
   bool (*on_request)(const runtime::DeviceTraits&) = nullptr;
+  RowBits row_bits = RowBits::own;
   // Depends on dtypes, ranks, extents, static parameters and the device only, never on strides: an
   // op is expanded when it is recorded if nothing accepts it. Null: always.
   bool (*accepts)(const Signature&) = nullptr;

@@ -8,7 +8,7 @@ inline namespace v0 {
 
 Numerics numerics() noexcept {
   const Switches& mine = switches();
-  return {mine.tf32, mine.deterministic, mine.precise_sums};
+  return {mine.tf32, mine.deterministic, mine.precise_sums, mine.batch_invariant};
 }
 
 void set_numerics(Numerics wanted) noexcept {
@@ -17,6 +17,7 @@ void set_numerics(Numerics wanted) noexcept {
   switches().tf32 = wanted.tf32;
   switches().deterministic = wanted.deterministic;
   switches().precise_sums = wanted.precise_sums;
+  switches().batch_invariant = wanted.batch_invariant;
 }
 
 }  // namespace v0

@@ -7,6 +7,7 @@
 #include "graph/channels_last.h"
 #include "graph/op_def.h"
 #include "graph/record/node.h"
+#include "graph/switches.h"
 #include "hearth/error.h"
 
 namespace hearth {
@@ -59,9 +60,16 @@ bool names(const SelectionRule& rule, const Implementation& implementation) {
          runtime::is_wanted(rule.name, implementation.name);
 }
 
+// Whether its sums are those that the thread's numerics ask for.
+bool keeps_numerics(const Implementation& implementation) {
+  return implementation.row_bits == RowBits::own ||
+         (implementation.row_bits == RowBits::chosen) == switches().batch_invariant;
+}
+
 bool serves(const Implementation& implementation, const Signature& signature,
             const runtime::DeviceTraits& device) {
-  return (implementation.accepts == nullptr || implementation.accepts(signature)) &&
+  return keeps_numerics(implementation) &&
+         (implementation.accepts == nullptr || implementation.accepts(signature)) &&
          (implementation.fits == nullptr || implementation.fits(signature)) &&
          (implementation.opens == nullptr || implementation.opens(device));
 }

@@ -1,9 +1,10 @@
 // Selects the implementation of an op for a signature. One for each device, made of the lists of
 // its families.
 //
-// What decides, in this order: what the device has (needs), what accepts and fits the signature,
-// the user's rules (HEARTH_CHOICES), the times of candidates (kernels/autotune), the order of the
-// list. Lists are data: the first implementation that serves is the default.
+// What decides, in this order: what the device has (needs), what keeps the thread's numerics
+// (row_bits), what accepts and fits the signature, the user's rules (HEARTH_CHOICES), the times of
+// candidates (kernels/autotune), the order of the list. Lists are data: the first implementation
+// that serves is the default.
 #pragma once
 
 #include <mutex>

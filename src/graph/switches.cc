@@ -17,6 +17,7 @@ Switches from_environment() {
   switches.tf32 = environment.tf32;
   switches.deterministic = environment.deterministic;
   switches.precise_sums = environment.precise_sums;
+  switches.batch_invariant = environment.batch_invariant;
   switches.check_indices = environment.check_indices;
   switches.composites = environment.composites;
   return switches;

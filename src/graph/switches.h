@@ -15,6 +15,7 @@ struct Switches {
   bool tf32 = false;              // HEARTH_TF32=1: f32 products may round their factors to TF32
   bool deterministic = true;      // HEARTH_DETERMINISTIC=0: equal runs may differ in rounding
   bool precise_sums = false;      // HEARTH_PRECISE_SUMS=1: sums of f32 are kept in twice its digits
+  bool batch_invariant = false;   // HEARTH_BATCH_INVARIANT=1: rows have bits of their own
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES=0: a library's products take none
   bool channels_last = true;      // HEARTH_CHANNELS_LAST=0: what plans compute is row-major
   // What is recorded.
@@ -26,7 +27,8 @@ struct Switches {
     return (fuse_elementwise ? 1u : 0u) | (fuse_reductions ? 2u : 0u) | (exact ? 4u : 0u) |
            (donate ? 8u : 0u) | (tf32 ? 16u : 0u) | (deterministic ? 32u : 0u) |
            (fuse_epilogues ? 64u : 0u) | (library_epilogues ? 128u : 0u) |
-           (precise_sums ? 256u : 0u) | (channels_last ? 512u : 0u);
+           (precise_sums ? 256u : 0u) | (channels_last ? 512u : 0u) |
+           (batch_invariant ? 1024u : 0u);
   }
 };
 

@@ -209,6 +209,7 @@ void add_bench_model(CommandLine& line) {
   add_dtype_option(command, arguments->model.dtype);
   add_device_option(command, arguments->model.device);
   add_list("-t,--threads", arguments->threads, "Of the CPU [one a core]");
+  add_numerics_option(command, arguments->model);
   command.option("-o,--output", arguments->output, "The form of what is printed")
       .one_of({"md", "json", "csv"})
       .show_default();

@@ -164,6 +164,7 @@ void add_perplexity(CommandLine& line) {
   add_cache_options(command, arguments->model.caches,
                     "What keys and values are kept as [the dtype]");
   add_compute_options(command, arguments->model);
+  add_numerics_option(command, arguments->model);
   command.action([arguments] { run_perplexity(*arguments); });
 }
 

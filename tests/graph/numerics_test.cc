@@ -49,6 +49,9 @@ TEST(NumericsOfThread, ArePartOfAPlansIdentity) {
   const WithNumerics precise({.precise_sums = true});
   EXPECT_EQ(misses_of(x, 1), 1);
   EXPECT_EQ(misses_of(x, 1), 0);
+  const WithNumerics invariant({.batch_invariant = true});
+  EXPECT_EQ(misses_of(x, 1), 1);
+  EXPECT_EQ(misses_of(x, 1), 0);
 }
 
 TEST(NumericsOfThread, BelongToWhatIsRecordedUnderThem) {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "error_text.h"
+#include "hearth/numerics.h"
 #include "ops/definition/defs.h"
 
 namespace hearth {
@@ -85,6 +86,29 @@ TEST(Selector, TheFirstThatServes) {
   EXPECT_EQ(found(Selector(rich), signature_of({4, 5})), "matrix");
   EXPECT_EQ(plain.implementations(&defs::matmul_op).size(), 4u);
   EXPECT_TRUE(plain.implementations(&defs::exp_op).empty());
+}
+
+TEST(Selector, RowsHaveBitsOfTheirOwnWhereNumericsAskForIt) {
+  static constexpr Implementation kOrders[] = {
+      {.name = "rows",
+       .op = &defs::matmul_op,
+       .row_bits = RowBits::chosen,
+       .accepts = is_square,
+       .launch = launch},
+      {.name = "library", .op = &defs::matmul_op, .row_bits = RowBits::shared, .launch = launch},
+      {.name = "other", .op = &defs::matmul_op, .launch = launch}};
+  SelectorOptions orders;
+  orders.families = {kOrders};
+  const Selector selector(orders);
+  orders.rules = "matmul=library";
+  const Selector asked(orders);
+  EXPECT_EQ(found(selector, signature_of({4, 4})), "library");
+  Numerics wanted = numerics();
+  wanted.batch_invariant = true;
+  const WithNumerics invariant(wanted);
+  EXPECT_EQ(found(selector, signature_of({4, 4})), "rows");
+  EXPECT_EQ(found(selector, signature_of({4, 5})), "other");
+  EXPECT_EQ(found(asked, signature_of({4, 4})), "rows");  // a rule does not change it
 }
 
 TEST(Selector, ALibraryIsOpenedForWhatItTakes) {

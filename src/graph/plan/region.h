@@ -51,6 +51,7 @@ struct RegionReduction {
   DType dtype = DType::f32;  // of the result
   Strides strides;           // of the result over Region::shape; 0 on reduced axes
   bool precise = false;      // a sum of f32 is kept in twice its digits
+  bool by_row = false;       // the order of a sum does not depend on how many others there are
 };
 
 struct Region {

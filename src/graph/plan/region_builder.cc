@@ -117,6 +117,7 @@ BuiltRegion RegionBuilder::build(PlanItem& item) {
     reduction.op = end->op;
     reduction.dtype = end->dtype;
     reduction.precise = planner_.switches_.precise_sums;
+    reduction.by_row = planner_.switches_.batch_invariant;
     reduction.value = argument(*end, 0, self);
     ParamReader statics(end->statics);
     const Dims axes = statics.list();

@@ -57,6 +57,10 @@ bool accepts_paged_matrix(const Signature& signature);
 bool fits_paged_matrix(const Signature& signature);
 Prepared prepare_paged_matrix(const Signature& signature);
 bool accepts_paged_code_matrix(const Signature& signature);  // of caches of codes
+// All rows in pieces of keys by tensor cores.
+bool accepts_paged_row_matrix(const Signature& signature);
+bool accepts_paged_row_code_matrix(const Signature& signature);
+Prepared prepare_paged_row_matrix(const Signature& signature);
 
 // kernels/attention/paged.metal: rows of short sequences in pieces of keys, others in tiles, or all
 // rows in pieces.

@@ -96,6 +96,24 @@ bool accepts_paged_code_matrix(const Signature& signature) {
          fits_matrix(signature, DType::f16);
 }
 
+namespace {
+
+// Whether tensor cores take pieces of keys.
+bool has_few_columns(const Signature& signature) {
+  return std::max(signature.inputs[paged::kQ].shape[2], signature.output.shape[2]) <=
+         kMostUnitColumns;
+}
+
+}  // namespace
+
+bool accepts_paged_row_matrix(const Signature& signature) {
+  return has_few_columns(signature) && accepts_paged_matrix(signature);
+}
+
+bool accepts_paged_row_code_matrix(const Signature& signature) {
+  return has_few_columns(signature) && accepts_paged_code_matrix(signature);
+}
+
 bool fits_paged_matrix(const Signature& signature) {
   const TensorSpec& q = signature.inputs[paged::kQ];
   for (int axis = 0; axis < 2; ++axis) {
@@ -106,6 +124,9 @@ bool fits_paged_matrix(const Signature& signature) {
 
 Prepared prepare_paged_pieces(const Signature& signature) {
   return prepare_paged(signature, LongRows::units, false);
+}
+Prepared prepare_paged_row_matrix(const Signature& signature) {
+  return prepare_paged(signature, LongRows::units, true);
 }
 Prepared prepare_paged_tiles(const Signature& signature) {
   return prepare_paged(signature, LongRows::tiles, false);

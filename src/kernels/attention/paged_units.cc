@@ -18,6 +18,8 @@ constexpr std::int64_t kPieceRoom = 512;
 // Of paged_matrix(): its threads, those that a processor shall have registers for, and columns.
 constexpr std::int64_t kMatrixThreads = 128, kMatrixRoom = 384;
 constexpr std::int64_t kCombineThreads = 256, kCombineSums = 8 * 128;
+// What the pieces of units may take before they are joined: more units than that are made in turns.
+constexpr std::int64_t kMostPartBytes = std::int64_t{128} << 20;
 
 std::uint32_t extent(std::int64_t x) { return static_cast<std::uint32_t>(x); }
 
@@ -174,33 +176,48 @@ UnitKernel matrix_kernel(const PagedInputs& in) {
           .room = kMatrixRoom};
 }
 
-}  // namespace
-
-void add_paged_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units,
-                     bool by_matrix) {
+// The units that the list begins with, as many as in.params says.
+void add_units(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers, bool by_matrix) {
   const PagedAttentionParams& p = in.params;
-  if (p.units == 0) return;
-  const std::int64_t lines = p.units * p.heads * p.pieces, size = sum_bytes(in.dtype());
-  const StepArgument parts = workspace(plan, lines * p.dv * size);
-  const StepArgument row_stats = workspace(plan, lines * 2 * size);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
     const bool is_matrix = by_matrix && wide && std::max(p.d, p.dv) <= kMostUnitColumns;
     const UnitKernel kernel = is_matrix         ? matrix_kernel(in)
                               : in.is_uniform() ? pieces_kernel(in, wide)
                                                 : codes_kernel(in, wide);
-    return unit_step(plan, in, {units, parts, row_stats}, kernel, rare && !is_matrix);
+    return unit_step(plan, in, buffers, kernel, rare && !is_matrix);
   });
   plan.add_step(
       KernelCall("attention/paged_pieces.metal", "paged_combine", {dtype_struct(in.dtype())})
-          .read(in.value(), "parts", parts)
-          .read(in.value(), "row_stats", row_stats)
-          .read("int", "units", units)
+          .read(in.value(), "parts", buffers.parts)
+          .read(in.value(), "row_stats", buffers.row_stats)
+          .read("int", "units", buffers.units)
           .read(in.memory(), "sinks", in.arguments[paged::kSinks])
           .write(in.memory(), "out", output_argument(in.signature))
           .constants(p)
           .threadgroup(in.value(), "sums", kCombineSums)
           .step(plan, {extent(p.units), extent(p.heads)}, {extent(kCombineThreads)},
                 kCombineThreads));
+}
+
+}  // namespace
+
+void add_paged_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units,
+                     bool by_matrix) {
+  const PagedAttentionParams& p = in.params;
+  if (p.units == 0) return;
+  const std::int64_t lines = p.heads * p.pieces, size = sum_bytes(in.dtype());
+  const std::int64_t most = std::clamp<std::int64_t>(
+      kMostPartBytes / std::max<std::int64_t>(lines * (p.dv + 2) * size, 1), 1, p.units);
+  const StepArgument parts = workspace(plan, most * lines * p.dv * size);
+  const StepArgument row_stats = workspace(plan, most * lines * 2 * size);
+  for (std::int64_t first = 0; first < p.units; first += most) {
+    PagedInputs some = in;
+    some.params.units = std::min(most, p.units - first);
+    StepArgument at = units;
+    at.offset += first * kPagedEntryBytes;
+    at.bytes = some.params.units * kPagedEntryBytes;
+    add_units(plan, some, {at, parts, row_stats}, by_matrix);
+  }
 }
 
 }  // namespace hearth::gpu

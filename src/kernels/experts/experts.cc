@@ -16,9 +16,6 @@ namespace hearth::gpu {
 
 namespace {
 
-// Up to so many rows of x each pair reads its expert's weights for itself; beyond it several pairs
-// of an expert share them, and tiles are faster.
-constexpr std::int64_t kMostMatvecExpertRows = 32;
 constexpr std::int64_t kExpertHold = 4;
 constexpr std::int64_t kExpertSimdgroups = 4;
 // Positions in a row, and outputs, are ints.
@@ -105,14 +102,23 @@ Prepared prepare_expert_matvec(const Signature& signature) {
 namespace {
 
 constexpr Implementation kExpertsFamily[] = {
+    {.name = "row_lanes",
+     .op = &defs::expert_linear_op,
+     .row_bits = RowBits::chosen,
+     .accepts = fits_expert_tiles,
+     .layout = LayoutNeed::last_axis_dense,
+     .prepare = prepare_expert_row_lanes,
+     .launch = launch_steps},
     {.name = "matvec",
      .op = &defs::expert_linear_op,
+     .row_bits = RowBits::shared,
      .accepts = fits_expert_matvec,
      .layout = LayoutNeed::last_axis_dense,
      .prepare = prepare_expert_matvec,
      .launch = launch_steps},
     {.name = "tiles",
      .op = &defs::expert_linear_op,
+     .row_bits = RowBits::shared,
      .accepts = fits_expert_tiles,
      .prepare = prepare_expert_tiles,
      .launch = launch_steps},
@@ -121,14 +127,23 @@ constexpr Implementation kExpertsFamily[] = {
      .accepts = fits_expert_gradient,
      .prepare = prepare_expert_gradient,
      .launch = launch_steps},
+    {.name = "row_lanes",
+     .op = &defs::packed_expert_linear_op,
+     .row_bits = RowBits::chosen,
+     .accepts = fits_packed_expert_row_lanes,
+     .layout = LayoutNeed::last_axis_dense,
+     .prepare = prepare_packed_expert_row_lanes,
+     .launch = launch_steps},
     {.name = "matvec",
      .op = &defs::packed_expert_linear_op,
+     .row_bits = RowBits::shared,
      .accepts = fits_packed_expert_matvec,
      .layout = LayoutNeed::last_axis_dense,
      .prepare = prepare_packed_expert_matvec,
      .launch = launch_steps},
     {.name = "tiles",
      .op = &defs::packed_expert_linear_op,
+     .row_bits = RowBits::shared,
      .accepts =
          [](const Signature& signature) {
            return signature.inputs[0].dtype != DType::f64 && fits_expert_tiles(signature);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/implementation.h"
+#include "kernels/launch/step_plan.h"
 
 namespace hearth::gpu {
 
@@ -15,6 +16,15 @@ Prepared prepare_packed_expert_matvec(const Signature& signature);
 bool fits_expert_tiles(const Signature& signature);
 Prepared prepare_expert_tiles(const Signature& signature);
 Prepared prepare_packed_expert_tiles(const Signature& signature);
+
+// Any number of them, with the bits that few have: as those above, or kernels/experts/slots.metal
+// and packed_slots.metal, which read weights once for several pairs of an expert.
+// Up to so many rows of x each pair reads its expert's weights for itself; beyond it several pairs
+// of an expert share them.
+inline constexpr std::int64_t kMostMatvecExpertRows = 32;
+Prepared prepare_expert_row_lanes(const Signature& signature);
+bool fits_packed_expert_row_lanes(const Signature& signature);
+Prepared prepare_packed_expert_row_lanes(const Signature& signature);
 
 // The gradient of the weight: kernels/experts/weight_gradient.metal.
 bool fits_expert_gradient(const Signature& signature);
@@ -33,6 +43,14 @@ struct ExpertPairs {
   bool has_bias;
   std::int64_t given_rows;  // of x
 };
+// The pairs of a launch in the order of their experts.
+struct ExpertOrder {
+  StepArgument pairs, firsts, slots;
+  std::int64_t slot_count;
+};
+// experts [rows, used], input 2, as group_experts() sorts them.
+ExpertOrder add_expert_order(StepPlan& plan, const TensorSpec& chosen, const ExpertPairs& of);
+
 // Whether 31 bits count pairs, experts, outputs and the elements of a row.
 bool are_counted(const ExpertPairs& of);
 

@@ -29,10 +29,14 @@ constexpr std::int64_t kExpertThreads = 768;
 
 }  // namespace
 
-bool fits_packed_expert_matvec(const Signature& signature) {
+bool fits_packed_expert_row_lanes(const Signature& signature) {
   const std::int64_t units = signature.inputs[0].shape.back() / kUnit;
   return signature.inputs[0].dtype != DType::f64 && units > 0 && units < kMostExpertUnits &&
-         fits_expert_matvec(signature);
+         fits_expert_tiles(signature);
+}
+
+bool fits_packed_expert_matvec(const Signature& signature) {
+  return fits_packed_expert_row_lanes(signature) && fits_expert_matvec(signature);
 }
 
 Prepared prepare_packed_expert_matvec(const Signature& signature) {
@@ -83,7 +87,8 @@ Prepared prepare_packed_expert_matvec(const Signature& signature) {
                                   .stride = stride,
                                   .end = weights.base + last_row + last_expert + row_bytes,
                                   .b_base = bias.base,
-                                  .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0};
+                                  .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0,
+                                  .slots = 0};
   plan->add_step(true, [&](bool whole, bool rare) {
     return KernelCall("experts/packed_matvec.metal", "expert_matvec_packed",
                       {format_struct(format), dtype_struct(x.dtype), truth(of.has_bias),

@@ -28,10 +28,12 @@ void expert_matvec_packed(device const uint4* codes, device const uint2* scales,
     }
     long line = pair / p.lines, places = long(unit_places(uint(p.units)));
     long base = p.base + long(expert) * p.w_expert;
+    RowsInOrder places_of;
+    places_of.step = p.outputs;
     Staging<F, kWhole, kAlignment> stage;
     begin_rows(stage, weight, base, p, ctx);
     multiply_rows<F, D, 1, kBias, false, kWhole, kAlignment>(
         stage, weight, base, bias + (kBias ? p.b_base + long(expert) * p.b_expert : 0), bias, to, p,
-        1u, codes + line * places * 2, scales + line * places, staged, ctx);
+        1u, codes + line * places * 2, scales + line * places, places_of, staged, ctx);
   }
 }

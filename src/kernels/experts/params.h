@@ -31,9 +31,18 @@ struct ExpertPackedParams {
   long rows, outputs, units;
   long base, w_expert, stride, end;
   long b_base, b_expert;
+  long slots;  // of expert_slots_packed()
 };
 
-// Of expert_tiles() and expert_tiles_packed(): strides as above, and those of single elements.
+// Of code_pairs(): as CodeRowsParams, and pairs that share a row of x.
+template <int kRank>
+struct CodePairsParams {
+  long rows, units, lines;
+  Axes<kRank> x;
+};
+
+// Of expert_tiles(), expert_tiles_packed() and expert_slots(): strides as above, and those of
+// single elements.
 struct ExpertTileParams {
   long used, experts, slots, in, out;
   long x_base, x_row, x_step, x_column;

@@ -20,13 +20,8 @@ namespace {
 
 constexpr std::int64_t kOrderThreads = 128;
 
-// The pairs of a launch in the order of their experts.
-struct ExpertOrder {
-  StepArgument pairs, firsts, slots;
-  std::int64_t slot_count;
-};
+}  // namespace
 
-// experts [rows, used], input 2, as group_experts() sorts them.
 ExpertOrder add_expert_order(StepPlan& plan, const TensorSpec& chosen, const ExpertPairs& of) {
   const StridedOperand experts = strided_operand(chosen, 2);
   const std::int64_t slots = of.pairs / kExpertTileRows + of.experts + 1;
@@ -48,6 +43,8 @@ ExpertOrder add_expert_order(StepPlan& plan, const TensorSpec& chosen, const Exp
                           {static_cast<std::uint32_t>(kOrderThreads)}, kOrderThreads));
   return sorted;
 }
+
+namespace {
 
 // `format` is empty for weights as they are.
 Prepared prepare_tiles_of_experts(const Signature& signature, const std::string& format) {

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "codegen/dialect_types.h"
+#include "graph/switches.h"
 #include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
@@ -29,9 +30,11 @@ RowSplit split_rows(std::int64_t rows, std::int64_t length, DType dtype, std::in
   split.rows = rows;
   split.length = length;
   split.held = held;
-  split.shifted = length % count != 0;
+  // Where rows have bits of their own, packets follow the row, not the memory that it lies in.
+  split.shifted = length % count != 0 && !switches().batch_invariant;
   // A row that begins inside a packet may touch one more.
-  const std::int64_t packets = (length + (split.shifted ? 2 * count - 2 : 0)) / count;
+  const std::int64_t packets =
+      split.shifted ? (length + 2 * count - 2) / count : ceil_div(length, count);
   const std::int64_t wanted = ceil_div(packets, held);
   split.lanes = ceil_power_of_two(std::clamp<std::int64_t>(wanted, 1, most_lanes));
   split.whole = packets <= split.lanes * held;

@@ -39,6 +39,15 @@ bool accepts_simdgroup(const Signature& signature);
 std::vector<Candidate> simdgroup_variants(const Signature& signature);
 std::vector<std::string> simdgroup_variant_names();
 
+// Rows with bits of their own, of any strides: kernels/matmul/row_tiles.metal, of f16 and bf16;
+// simdgroup.metal, k being shared by its length; and row_lanes.metal, of all floats.
+bool accepts_row_tiles(const Signature& signature);
+Prepared prepare_row_tiles(const Signature& signature);
+bool accepts_row_simdgroups(const Signature& signature);
+Prepared prepare_row_simdgroups(const Signature& signature);
+bool accepts_row_lanes(const Signature& signature);
+Prepared prepare_row_lanes(const Signature& signature);
+
 // The vendor's library: where it takes any matrices (LibraryTraits::Matmul::strided).
 bool accepts_library(const Signature& signature);
 bool fits_library(const Signature& signature);

@@ -40,3 +40,11 @@ struct SimdgroupMatmulParams {
 struct MatmulJoinParams {
   long lines, n, c_row, shares;
 };
+
+// Of matmul_row_tiles() and matmul_row_lanes(): rows of x, outputs of w, and their steps.
+template <int kRank>
+struct RowProductParams {
+  long batches, rows, outputs, length;
+  long x_row, x_column, w_row, w_column;
+  Axes<kRank> x, w;  // of the batch
+};

@@ -174,12 +174,15 @@ void code_rows(device const typename D::memory* x, device uint4* codes, device u
 // The same for products of tiles, which have a column for each row of x: a threadgroup a column,
 // the last ones like the last row. For each two units and each column lie four vectors, of which
 // vector t has words t and 4 + t of the first unit, then those of the second; scales of columns lie
-// side by side.
+// side by side. Threadgroups along y have the next rows, whose codes lie behind those before.
 template <typename D, int kOrder, int kRank>
 void code_columns(device const typename D::memory* x, device uint* codes, device uint2* scales,
                   constant CodeRowsParams<kRank>& p, Ctx ctx) {
   uint column = ctx.tg.x, columns = ctx.ntg.x, count = uint(p.units) * 4u;
-  ulong row = ulong(metal::min(long(column), p.rows - 1));
+  long layer = long(ctx.tg.y);
+  ulong row = ulong(metal::min(layer * long(columns) + long(column), p.rows - 1));
+  codes += layer * ((p.units + 1) / 2) * long(columns) * 16;
+  scales += layer * p.units * long(columns);
   device const typename D::memory* from = x + offset_of<ulong, kRank>(row, p.x);
   for (uint first = ctx.tid.x & ~31u; first < count; first += ctx.ntid.x) {
     uint piece = first + (ctx.tid.x & 31u);

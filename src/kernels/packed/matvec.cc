@@ -106,31 +106,43 @@ std::int64_t book_vectors(DType format) {
 
 std::int64_t code_order(DType format) { return format_traits(format).order; }
 
+CodedRows coded_rows(StepPlan& plan, std::int64_t rows, std::int64_t units) {
+  const std::int64_t places = unit_places(units);
+  return {workspace(plan, rows * places * 2 * kVectorBytes),
+          workspace(plan, rows * places * kScaleBytes)};
+}
+
+std::vector<std::string> code_arguments(DType dtype, DType format, int rank) {
+  const FormatTraits traits = format_traits(format);
+  return {dtype_struct(dtype), std::to_string(traits.together), std::to_string(traits.apart),
+          std::to_string(traits.order), std::to_string(rank)};
+}
+
 CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
   const StridedOperand from = strided_operand(x, 0);
   const auto [lines, steps] = merged_lines(x);
   const std::int64_t rows = element_count(lines), units = x.shape.back() / kUnit;
-  const std::int64_t places = unit_places(units);
-  const CodedRows coded = {workspace(plan, rows * places * 2 * kVectorBytes),
-                           workspace(plan, rows * places * kScaleBytes)};
-  const FormatTraits traits = format_traits(format);
-  plan.add_step(KernelCall("packed/codes.metal", "code_rows",
-                           {dtype_struct(x.dtype), std::to_string(traits.together),
-                            std::to_string(traits.apart), std::to_string(traits.order),
-                            std::to_string(lines.rank())})
-                    .read(dialect_type(x.dtype), "x", from.argument)
-                    .write("uint4", "codes", coded.codes)
-                    .write("uint2", "scales", coded.scales)
-                    .constants(CodeRowsParams<kRuntimeRank>{
-                        .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
-                    .step(plan, {static_cast<std::uint32_t>(rows)}, {kThreads}, kThreads));
+  const CodedRows coded = coded_rows(plan, rows, units);
+  plan.add_step(
+      KernelCall("packed/codes.metal", "code_rows", code_arguments(x.dtype, format, lines.rank()))
+          .read(dialect_type(x.dtype), "x", from.argument)
+          .write("uint4", "codes", coded.codes)
+          .write("uint2", "scales", coded.scales)
+          .constants(CodeRowsParams<kRuntimeRank>{
+              .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
+          .step(plan, {static_cast<std::uint32_t>(rows)}, {kThreads}, kThreads));
   return coded;
 }
 
-bool fits_packed_matvec(const Signature& signature) {
+bool fits_packed_row_lanes(const Signature& signature) {
   const std::int64_t units = signature.inputs[0].shape.back() / kUnit;
-  return signature.inputs[0].dtype != DType::f64 && matvec_rows(signature) <= kMostMatvecRows &&
-         units > 0 && units < kMostUnits;
+  return signature.inputs[0].dtype != DType::f64 &&
+         matvec_rows(signature) <= kMaxLayers * kMostRowsTogether && units > 0 &&
+         units < kMostUnits;
+}
+
+bool fits_packed_matvec(const Signature& signature) {
+  return matvec_rows(signature) <= kMostMatvecRows && fits_packed_row_lanes(signature);
 }
 
 // What is added to the product, element by element.

@@ -75,17 +75,24 @@ HEARTH_INLINE void begin_rows(thread Stage& stage, device const uchar* weight, l
   }
 }
 
+// Where rows of a result lie: one behind the other.
+struct RowsInOrder {
+  long step;
+  HEARTH_INLINE long at(uint row) const { return long(row) * step; }
+};
+
 // The rows of a weight that begins at byte `base`, and is laid out as p says, with `rows` rows of
 // codes, after begin_rows(). The book of F lies behind what the simdgroups stage. Threadgroups
-// along x share out the rows of the weight.
+// along x share out the rows of the weight. `places_of` says where rows of y and added lie.
 template <typename F, typename D, int kRows, bool kBias, bool kAdded, bool kWhole, int kAlignment,
-          typename Params, typename Codes, typename Scales>
+          typename Params, typename Codes, typename Scales, typename Places>
 HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
                                  device const uchar* weight, long base,
                                  device const typename D::memory* bias,
                                  device const typename D::memory* added,
                                  device typename D::memory* y, constant Params& p, uint rows,
-                                 Codes codes, Scales scales, threadgroup uint4* staged, Ctx ctx) {
+                                 Codes codes, Scales scales, Places places_of,
+                                 threadgroup uint4* staged, Ctx ctx) {
   typedef Staging<F, kWhole, kAlignment> Stage;
   const uint kOfBlock = F::elements / kUnit, kTogether = F::together, kApart = F::apart;
   const bool kOneBlock = kTogether * kApart <= kOfBlock;
@@ -142,7 +149,7 @@ HEARTH_INLINE void multiply_rows(thread Staging<F, kWhole, kAlignment>& stage,
         sums[r] = 0.0f;
         if (ctx.lane != 0u || uint(r) >= rows) continue;
         if (kBias) sum += float(D::load(bias[output]));
-        long at = long(r) * p.outputs + output;
+        long at = places_of.at(uint(r)) + output;
         if (kAdded) sum += float(D::load(added[at]));
         y[at] = D::store(sum);
       }
@@ -166,8 +173,10 @@ void packed_matvec_row(device const typename D::memory* x, device const uchar* w
   code_row<D, kVectors, F::together, F::apart, F::order>(
       x + offset_of<ulong, kRank>(0, p.x), uint(p.units), codes, scales, ctx.tid.x, ctx.ntid.x);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  multiply_rows<F, D, 1, kBias, kAdded, kWhole, kAlignment>(stage, weight, p.base, bias, added, y,
-                                                            p, 1u, codes, scales, staged, ctx);
+  RowsInOrder places_of;
+  places_of.step = p.outputs;
+  multiply_rows<F, D, 1, kBias, kAdded, kWhole, kAlignment>(
+      stage, weight, p.base, bias, added, y, p, 1u, codes, scales, places_of, staged, ctx);
 }
 
 // Several rows, which code_rows() has coded. Threadgroups along y share them out.
@@ -185,8 +194,10 @@ void packed_matvec_rows(device const uint4* codes, device const uint2* scales,
   }
   long first = long(ctx.tg.y) * kRows, at = first * p.outputs;
   uint rows = uint(metal::min(p.rows - first, long(kRows)));
+  RowsInOrder places_of;
+  places_of.step = p.outputs;
   multiply_rows<F, D, kRows, kBias, kAdded, kWhole, kAlignment>(
       stage, weight, p.base, bias, added + (kAdded ? at : 0), y + at, p, rows,
       codes + 2 * first * long(unit_places(uint(p.units))),
-      scales + first * long(unit_places(uint(p.units))), staged, ctx);
+      scales + first * long(unit_places(uint(p.units))), places_of, staged, ctx);
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "graph/implementation.h"
 #include "kernels/launch/step_plan.h"
@@ -18,12 +20,16 @@ MergedLines merged_lines(const TensorSpec& operand);
 
 // Of few rows of x: kernels/packed/matvec.metal.
 bool fits_packed_matvec(const Signature& signature);
+bool fits_packed_row_lanes(const Signature& signature);  // of any number of rows
 bool fuses_packed_matvec(const Signature& signature);
 Prepared prepare_packed_matvec(const Signature& signature);
 
 // Of few rows, by tensor cores: kernels/packed/tiles.metal.
 bool fits_packed_tiles(const Signature& signature);
 Prepared prepare_packed_tiles(const Signature& signature);
+// The same of any number of rows, 16 at a time, with bits that depend on the row only.
+bool fits_packed_row_tiles(const Signature& signature);
+Prepared prepare_packed_row_tiles(const Signature& signature);
 
 // x [.., in], input 0, in codes of 8 bits, in the order in which lanes multiply a format's units:
 // kernels/packed/codes.metal, a step of the plan.
@@ -31,6 +37,9 @@ struct CodedRows {
   StepArgument codes, scales;  // of all rows, one after the other
 };
 CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format);
+// Its parts: room for so many rows, and the template arguments of what makes them.
+CodedRows coded_rows(StepPlan& plan, std::int64_t rows, std::int64_t units);
+std::vector<std::string> code_arguments(DType dtype, DType format, int rank);
 // Units of a row that a simdgroup stages at a time: Staging::units.
 std::int64_t staged_units(DType format);
 // Vectors of 16 bytes of threadgroup memory in which a simdgroup stages a weight: Staging::vectors.

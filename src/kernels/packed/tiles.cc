@@ -56,23 +56,33 @@ std::int64_t tile_threads(DType format, std::int64_t tiles, bool whole) {
 
 }  // namespace
 
-bool fits_packed_tiles(const Signature& signature) {
-  const std::int64_t units = signature.inputs[0].shape.back() / kUnit, rows = rows_of(signature);
+bool fits_packed_row_tiles(const Signature& signature) {
+  const std::int64_t units = signature.inputs[0].shape.back() / kUnit;
   const DType format = ParamReader(signature.statics).dtype();
   // Pieces are whole blocks.
-  return signature.inputs[0].dtype != DType::f64 && rows > 1 && rows <= kMostTileRows &&
-         units > 0 && units < kMostTileUnits &&
+  return signature.inputs[0].dtype != DType::f64 &&
+         rows_of(signature) <= kMaxLayers * kMostTileRows && units > 0 && units < kMostTileUnits &&
          std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
 }
 
-Prepared prepare_packed_tiles(const Signature& signature) {
+bool fits_packed_tiles(const Signature& signature) {
+  const std::int64_t rows = rows_of(signature);
+  return rows > 1 && rows <= kMostTileRows && fits_packed_row_tiles(signature);
+}
+
+namespace {
+
+// Rows are made kMostTileRows at a time. Without `any_rows` there are no more of them; with it,
+// simdgroups, in whose number sums end, are as many for few rows as for many.
+Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
   const DType format = ParamReader(signature.statics).dtype();
   const std::int64_t rows = rows_of(signature), outputs = weight.shape[0];
   const std::int64_t units = x.shape.back() / kUnit;
-  const std::int64_t tiles = ceil_div(rows, std::int64_t{kTileColumns});
+  const std::int64_t tiles = ceil_div(std::min(rows, kMostTileRows), std::int64_t{kTileColumns});
+  const std::int64_t layers = ceil_div(rows, kMostTileRows);
   const std::int64_t columns = tiles * kTileColumns;
   const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
   const bool has_bias = signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
@@ -81,8 +91,8 @@ Prepared prepare_packed_tiles(const Signature& signature) {
   const std::string dtype = dtype_struct(x.dtype);
   const char* const type = dialect_type(x.dtype);
 
-  const StepArgument codes = workspace(*plan, ceil_div(units, 2) * 2 * columns * kUnit);
-  const StepArgument scales = workspace(*plan, units * columns * kTileScaleBytes);
+  const StepArgument codes = workspace(*plan, layers * ceil_div(units, 2) * 2 * columns * kUnit);
+  const StepArgument scales = workspace(*plan, layers * units * columns * kTileScaleBytes);
   plan->add_step(
       KernelCall("packed/codes.metal", "code_columns",
                  {dtype, std::to_string(code_order(format)), std::to_string(lines.rank())})
@@ -91,7 +101,8 @@ Prepared prepare_packed_tiles(const Signature& signature) {
           .write("uint2", "scales", scales)
           .constants(CodeRowsParams<kRuntimeRank>{
               .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
-          .step(*plan, {static_cast<std::uint32_t>(columns)}, {kThreads}, kThreads));
+          .step(*plan, {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(layers)},
+                {kThreads}, kThreads));
 
   const runtime::DeviceTraits& device = *signature.device;
   const std::int64_t groups = ceil_div(outputs, std::int64_t{kTileRows});
@@ -108,10 +119,12 @@ Prepared prepare_packed_tiles(const Signature& signature) {
   plan->add_step(true, [&](bool whole, bool rare) {
     const std::int64_t alignment = whole ? step : 1;
     const std::int64_t each = tile_vectors(format, tiles, whole, alignment);
+    const std::int64_t most =
+        any_rows ? tile_vectors(format, kMostTileRows / kTileColumns, whole, alignment) : each;
     std::int64_t simdgroups =
         groups < kTilesForFew * processors(device) ? kManyTileSimdgroups : kFewTileSimdgroups;
     const std::int64_t book = book_vectors(format);
-    while (simdgroups > 1 && (simdgroups * each + book) * kTileVector > device.threadgroup_memory) {
+    while (simdgroups > 1 && (simdgroups * most + book) * kTileVector > device.threadgroup_memory) {
       simdgroups /= 2;
     }
     const std::int64_t threads = simdgroups * kSimdWidth;
@@ -127,10 +140,19 @@ Prepared prepare_packed_tiles(const Signature& signature) {
         .constants(params)
         .threadgroup("uint4", "staged", each * simdgroups + book)
         .work(product_work(1, rows, outputs, units * kUnit))
-        .step(*plan, {static_cast<std::uint32_t>(groups)}, {static_cast<std::uint32_t>(threads)},
-              tile_threads(format, tiles, whole), rare);
+        .step(*plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(layers)},
+              {static_cast<std::uint32_t>(threads)}, tile_threads(format, tiles, whole), rare);
   });
   return prepared_steps(std::move(plan));
+}
+
+}  // namespace
+
+Prepared prepare_packed_tiles(const Signature& signature) {
+  return tiles_of_rows(signature, false);
+}
+Prepared prepare_packed_row_tiles(const Signature& signature) {
+  return tiles_of_rows(signature, true);
 }
 
 }  // namespace hearth::gpu

@@ -1,13 +1,13 @@
-// packed_linear of up to 16 rows by tensor cores: y[r, o] = sum over k of x[r, k] * weight[o, k] (+
-// bias[o]) (+ added[r, o]). Text of the kernel dialect.
+// packed_linear of rows, up to 16 at a time, by tensor cores: y[r, o] = sum over k of x[r, k] *
+// weight[o, k] (+ bias[o]) (+ added[r, o]). Text of the kernel dialect.
 //
-// A threadgroup makes 16 outputs of all rows. Its simdgroups share out the inner axis by pieces of
-// 8 units of 32 elements: each copies those of 16 weight rows into threadgroup memory, 16 bytes a
-// lane, the next ones being on the way, and multiplies their codes with those of x
-// (code_columns()). In the layout of the product (kernels/blocks/mma.h) a lane makes the codes that
-// it multiplies. Bound by reading the weights, and close to it by the work on sums: an instruction
-// for an element and 8 rows. Products of codes are exact; sums of f32 go along k in an order that
-// depends on k and on the number of simdgroups.
+// A threadgroup makes 16 outputs of up to 16 rows, those along y of the next rows. Its simdgroups
+// share out the inner axis by pieces of 8 units of 32 elements: each copies those of 16 weight rows
+// into threadgroup memory, 16 bytes a lane, the next ones being on the way, and multiplies their
+// codes with those of x (code_columns()). In the layout of the product (kernels/blocks/mma.h) a
+// lane makes the codes that it multiplies. Bound by reading the weights, and close to it by the
+// work on sums: an instruction for an element and 8 rows. Products of codes are exact; sums of f32
+// go along k in an order that depends on k and on the number of simdgroups.
 
 #include "kernels/blocks/mma.h"
 #include "kernels/packed/books.metal"
@@ -266,6 +266,9 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
   threadgroup uint4* own_scales = own + uint(Stage::steps_end);
   threadgroup uint4* book = staged + ctx.nsg * (uint(Stage::steps_end) + 32u * uint(kTiles));
   uint units = uint(p.units), step = ctx.nsg * uint(kTileUnits);
+  long layer = long(ctx.tg.y);
+  codes += layer * ((p.units + 1) / 2) * long(kTiles) * 32;
+  scales += layer * p.units * long(kColumns / 2u);
   long first = long(ctx.tg.x) * kTileRows;  // output
   uint last = uint(metal::min(p.outputs - first, long(kTileRows))) - 1u;
   long row = p.base + first * p.stride;
@@ -313,11 +316,12 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint i = ctx.tid.x; i < kPart; i += ctx.ntid.x) {
     uint output = i % uint(kTileRows), column = i / uint(kTileRows);
-    if (output > last || long(column) >= p.rows) continue;
+    long row_of = layer * long(kColumns) + long(column);
+    if (output > last || row_of >= p.rows) continue;
     float sum = 0.0f;
     for (uint part = 0u; part < ctx.nsg; ++part)
       sum += parts[part * kPart + output * kColumns + column];
-    long at = long(column) * p.outputs + first + long(output);
+    long at = row_of * p.outputs + first + long(output);
     if (kBias) sum += float(D::load(bias[first + long(output)]));
     if (kAdded) sum += float(D::load(added[at]));
     y[at] = D::store(sum);

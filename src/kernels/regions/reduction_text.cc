@@ -64,12 +64,17 @@ struct Accumulation {
         dtype(reduction.dtype),
         reduced(lowered.reduced_dtype()),
         finds(reduction.op->finds_index),
-        pairs(reduction.precise && dtype == DType::f32 && reduction.op->combine == Combine::sum) {}
+        pairs(reduction.precise && dtype == DType::f32 && reduction.op->combine == Combine::sum),
+        by_row(reduction.by_row && is_float(dtype) &&
+               (reduction.op->combine == Combine::sum || reduction.op->combine == Combine::prod)) {}
   const RegionReduction& reduction;
   DType dtype;    // of the result
   DType reduced;  // of the values
   bool finds;     // an index, which is kept with the value
   bool pairs;     // two floats (kernels/reduce/compensated_sum.metal)
+  // The order follows from what is added up only: one element at a time, no parts by how full the
+  // device is.
+  bool by_row;
 
   // Of an accumulator in memory.
   std::int64_t bytes(bool wide) const {
@@ -117,7 +122,7 @@ void cut(Split* split, std::int64_t length, std::int64_t step, std::int64_t at_m
 }
 
 Split split_rows(const Fillings& fillings, const RegionLayout& layout, int width, int unroll,
-                 std::int64_t most_chunks) {
+                 std::int64_t most_chunks, bool by_row) {
   const std::int64_t vectors = layout.reduced_elements() / width;
   const std::int64_t rows = layout.results;
   Split split;
@@ -125,8 +130,9 @@ Split split_rows(const Fillings& fillings, const RegionLayout& layout, int width
     split.across = ceil_power_of_two(vectors);
     split.short_rows = true;
   } else {
-    split.across =
-        rows >= fillings.simdgroups && vectors <= kSimdVectors ? kSimdWidth : kReductionThreads;
+    split.across = (by_row || rows >= fillings.simdgroups) && vectors <= kSimdVectors
+                       ? kSimdWidth
+                       : kReductionThreads;
     if (split.across == kReductionThreads && vectors < 2 * kReductionThreads) {
       split.across = std::max(kSimdWidth, ceil_power_of_two(vectors) / 4);
     }
@@ -143,16 +149,17 @@ Split split_rows(const Fillings& fillings, const RegionLayout& layout, int width
 }
 
 Split split_columns(const Fillings& fillings, const RegionLayout& layout, int width, int unroll,
-                    std::int64_t most_chunks) {
+                    std::int64_t most_chunks, bool by_row) {
   const std::int64_t columns = layout.results / width;
   const std::int64_t rows = layout.reduced_elements();
   Split split;
-  const std::int64_t fewest = std::min(kSimdWidth, ceil_power_of_two(columns));
+  const std::int64_t fewest =
+      by_row ? kSimdWidth : std::min(kSimdWidth, ceil_power_of_two(columns));
   const std::int64_t high =
       std::min(kReductionThreads / fewest, ceil_power_of_two(ceil_div(rows, unroll)));
   split.across = kReductionThreads / high;
   split.groups = ceil_div(columns, split.across);
-  if (high > 1 && split.groups >= fillings.column_groups &&
+  if (!by_row && high > 1 && split.groups >= fillings.column_groups &&
       split.groups <= fillings.half_column_groups) {
     split.threads = kReductionThreads / 2;
   }
@@ -179,7 +186,7 @@ std::int64_t most_chunks(const Fillings& fillings, const RegionLayout& layout, b
   std::int64_t chunks = ceil_div(fillings.row_groups, std::max<std::int64_t>(layout.results, 1));
   std::int64_t worthwhile = layout.reduced_elements() / (kReductionThreads * kChunkElements);
   if (columns) {
-    const Split whole = split_columns(fillings, layout, width, kMaxUnrolled, 1);
+    const Split whole = split_columns(fillings, layout, width, kMaxUnrolled, 1, false);
     chunks = column_chunks(std::max<std::int64_t>(whole.groups, 1),
                            width > 1 ? fillings.column_groups : fillings.element_column_groups);
     worthwhile = layout.reduced_elements() / (whole.threads / whole.across * kChunkElements);
@@ -263,8 +270,10 @@ int reduction_width(const LoweredRegion& lowered, const RegionValues& values) {
   const RegionLayout& layout = lowered.layout;
   int limit = kPacketBytes / widest_operand(lowered, values);
   const RegionAxes axes = axes_of(layout);
-  while (limit > 1 && limit * values.instructions() > kLongReduction) limit /= 2;
   const Accumulation accumulation(lowered);
+  // Rows side by side lie at any address, whatever a row alone does.
+  if (accumulation.by_row && !axes.columns) return 1;
+  while (limit > 1 && limit * values.instructions() > kLongReduction) limit /= 2;
   const bool parts_only = !axes.columns && !accumulation.finds;
   const std::int64_t bytes = accumulation.bytes(layout.wide);
   while (limit * bytes > (parts_only ? kPartBytes : kAccumulatorBytes)) limit /= 2;
@@ -285,12 +294,15 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
   const std::int64_t accumulator_bytes = accumulation.bytes(layout.wide);
   while (unroll > 1 && unroll * accumulators * accumulator_bytes > 2 * kAccumulatorBytes)
     unroll /= 2;
+  if (accumulation.by_row) unroll = 1;
 
   const Fillings fillings(*lowered.device);
-  const std::int64_t room =
-      most_chunks(fillings, layout, axes.columns, reduction_width(lowered, values));
-  const Split split = axes.columns ? split_columns(fillings, layout, width, unroll, room)
-                                   : split_rows(fillings, layout, width, unroll, room);
+  const std::int64_t room = accumulation.by_row ? 1
+                                                : most_chunks(fillings, layout, axes.columns,
+                                                              reduction_width(lowered, values));
+  const Split split =
+      axes.columns ? split_columns(fillings, layout, width, unroll, room, accumulation.by_row)
+                   : split_rows(fillings, layout, width, unroll, room, accumulation.by_row);
   const bool chunked = split.chunks > 1;
   const bool tail = !axes.columns && axes.reduced.size() <= 1 && width > 1;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hearth/error.h"
+#include "hearth/numerics.h"
 #include "models/drafting/look_up.h"
 #include "models/drafting/model_drafter.h"
 #include "models/serving/cache_plan.h"
@@ -40,7 +41,10 @@ class Scheduler::Engine {
       : loaded_(loaded), options_(options) {
     std::promise<std::int64_t> is_ready;
     std::future<std::int64_t> longest = is_ready.get_future();
-    thread_ = std::thread([this, ready = std::move(is_ready)]() mutable { run(ready); });
+    thread_ = std::thread([this, asked = numerics(), ready = std::move(is_ready)]() mutable {
+      set_numerics(asked);
+      run(ready);
+    });
     try {
       longest_ = longest.get();
     } catch (...) {

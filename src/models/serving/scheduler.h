@@ -2,8 +2,10 @@
 //
 // A step runs one row of each text that is being written and parts of the prompts that wait beside
 // them. On the CPU a text is the same beside others, bit for bit, however its prompt is cut into
-// steps (docs/architecture.md says where not). Elsewhere scores may differ in their last bits, so
-// that texts may part where two tokens are all but equally likely.
+// steps (docs/architecture.md says where not). So it is on GPUs where the thread that makes the
+// scheduler has Numerics::batch_invariant, as all of its numerics are the scheduler's. Else scores
+// may differ there in their last bits, so that texts may part where two tokens are all but equally
+// likely.
 #pragma once
 
 #include <cstdint>

@@ -20,6 +20,7 @@ struct Environment {
   bool tf32 = false;              // HEARTH_TF32
   bool deterministic = true;      // HEARTH_DETERMINISTIC
   bool precise_sums = false;      // HEARTH_PRECISE_SUMS
+  bool batch_invariant = false;   // HEARTH_BATCH_INVARIANT
   bool composites = false;        // HEARTH_COMPOSITES
   bool check_indices = false;     // HEARTH_CHECK_INDICES
   bool library_epilogues = true;  // HEARTH_LIBRARY_EPILOGUES

@@ -7,6 +7,7 @@
 
 #include "core/quoted.h"
 #include "hearth/error.h"
+#include "hearth/numerics.h"
 #include "models/adapters/stored_adapter.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/lm/option_file.h"
@@ -62,6 +63,11 @@ void add_compute_options(Command& command, ModelArguments& arguments) {
   add_place_options(command, arguments.device, arguments.threads);
 }
 
+void add_numerics_option(Command& command, ModelArguments& arguments) {
+  command.flag("--batch-invariant", arguments.batch_invariant,
+               "On GPUs, too, a text has the same bits whoever shares the batch; slower");
+}
+
 Option add_context_option(Command& command, std::int64_t& context, const std::string& summary,
                           std::int64_t least, std::int64_t most) {
   return command.option("-c,--context,--ctx-size", context, summary).range(least, most);
@@ -80,6 +86,11 @@ Device use_device(const ModelArguments& arguments) {
   const Device device = arguments.device.empty() ? Device() : Device::named(arguments.device);
   Device::set_default(device);
   if (arguments.threads > 0) WorkerPool::global().set_threads(arguments.threads);
+  if (arguments.batch_invariant) {
+    Numerics wanted = numerics();
+    wanted.batch_invariant = true;
+    set_numerics(wanted);
+  }
   return device;
 }
 

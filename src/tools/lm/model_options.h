@@ -26,9 +26,10 @@ struct CacheArguments {
 struct ModelArguments {
   std::string path;
   std::string dtype = "f32";
-  std::string device;        // empty: the default one
-  int threads = 0;           // of the CPU; 0: one a core
-  std::int64_t context = 0;  // 0: what the model has
+  std::string device;            // empty: the default one
+  int threads = 0;               // of the CPU; 0: one a core
+  std::int64_t context = 0;      // 0: what the model has
+  bool batch_invariant = false;  // or HEARTH_BATCH_INVARIANT
   std::vector<std::string> adapters;
   CacheArguments caches;  // empty: the dtype
 };
@@ -41,6 +42,8 @@ void add_adapter_option(Command& command, std::vector<std::string>& values);
 void add_compute_options(Command& command, ModelArguments& arguments);
 void add_dtype_option(Command& command, std::string& dtype);
 void add_device_option(Command& command, std::string& device);
+// --batch-invariant.
+void add_numerics_option(Command& command, ModelArguments& arguments);
 void add_place_options(Command& command, std::string& device, int& threads);
 // --context, of `least` to `most` tokens.
 Option add_context_option(Command& command, std::int64_t& context, const std::string& summary,
@@ -48,7 +51,8 @@ Option add_context_option(Command& command, std::int64_t& context, const std::st
 // --cache-type of both, which `summary` is of, --cache-type-k and --cache-type-v.
 void add_cache_options(Command& command, CacheArguments& arguments, const std::string& summary);
 
-// The device that is named, as the default one from now on; threads are set too.
+// The device that is named, as the default one from now on; threads are set too, and the numerics
+// of this thread.
 Device use_device(const ModelArguments& arguments);
 models::LoadOptions load_options(const ModelArguments& arguments, Device device);
 

@@ -14,6 +14,7 @@ void add_writer_options(Command& command, WriterArguments& arguments, bool talks
   add_cache_options(command, arguments.model.caches,
                     "What keys and values are kept as [the dtype]");
   add_compute_options(command, arguments.model);
+  add_numerics_option(command, arguments.model);
 }
 
 LoadedWriter load_writer(const WriterArguments& arguments) {
