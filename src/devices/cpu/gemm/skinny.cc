@@ -235,7 +235,7 @@ bool is_skinny(const GemmArgs& g) {
   const bool pairs = g.dtype == DType::bf16 && bf16_gemm() != nullptr;
   const std::int64_t most = v.b_col_stride == 1 ? kSkinnyRows
                             : pairs             ? kSkinnyBf16DotRows
-                                                : kSkinnyDotRows;
+                                                : cpu_skinny().dot_rows;
   if (v.m > most || v.n < kSkinnyLength) return false;
   if (v.b_col_stride != 1 && v.b_row_stride != 1) return false;
   if (v.b_col_stride == 1 && sums_by_class(g)) return false;  // kernels of rows have chains

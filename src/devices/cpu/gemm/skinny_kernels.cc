@@ -108,13 +108,12 @@ template <class T>
 constexpr int kClassVectors =
     static_cast<int>(kSumClasses / std::min<std::int64_t>(hn::MaxLanes(Full<T>()), kSumClasses));
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-constexpr int kMostSums = 24;
+constexpr int kMostSums = 24, kMostRows = 6;
 #elif HWY_TARGET == HWY_NEON
-constexpr int kMostSums = 16;
+constexpr int kMostSums = 16, kMostRows = 4;
 #else
-constexpr int kMostSums = 8;
+constexpr int kMostSums = 8, kMostRows = 4;
 #endif
-constexpr int kMostRows = kMostSums / 4;
 constexpr int fitting(int most, int vectors) { return std::clamp(kMostSums / vectors, 1, most); }
 
 // Vector v of the words at `src`, of which `left` are there; the others are anything.
@@ -311,7 +310,8 @@ void cols(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64
 }
 
 CpuSkinny make_cpu_skinny() {
-  return {{rows<float, float>, cols<float, float>},
+  return {kClassVectors<float> == 1 ? kSkinnyDotRows : kSkinnyDotRows / 2,
+          {rows<float, float>, cols<float, float>},
           {rows<double, double>, cols<double, double>},
           {rows<float16, float>, cols<float16, float>},
           {rows<bfloat16, float>, cols<bfloat16, float>},
