@@ -256,9 +256,9 @@ class Product {
       const std::int64_t p = chunk % slices * kSlice;
       const std::int64_t j = (first + group) * cols_;
       how_.pack_weights()(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
-                         g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
-                         height_, 0, first_row(p), class_rows_at(p / depth_ * depth_),
-                         panels + group * height_ * cols_);
+                          g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
+                          height_, 0, first_row(p), class_rows_at(p / depth_ * depth_),
+                          panels + group * height_ * cols_);
     });
   }
 
@@ -360,7 +360,7 @@ class Product {
     for (std::int64_t j = 0; j < n; j += most) {
       block.n = std::min(most, n - j);
       how_.pack_weights()(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
-                         block.n, height, 0, 0, by_class_ ? rows : 0, const_cast<P*>(block.b));
+                          block.n, height, 0, 0, by_class_ ? rows : 0, const_cast<P*>(block.b));
       multiply(block);
       block.c += most;
     }

@@ -233,10 +233,10 @@ bool is_skinny(const GemmArgs& g) {
   if (g.m == 0 || g.n == 0 || !can_be_skinny(g.dtype, g.m, g.n, g.k)) return false;
   const View v = view_of(g);
   const bool pairs = g.dtype == DType::bf16 && bf16_gemm() != nullptr;
-  const std::int64_t most = v.b_col_stride == 1      ? kSkinnyRows
-                            : pairs                  ? kSkinnyBf16DotRows
+  const std::int64_t most = v.b_col_stride == 1     ? kSkinnyRows
+                            : pairs                 ? kSkinnyBf16DotRows
                             : g.dtype == DType::f64 ? kSkinnyDotRows / 2
-                                                     : cpu_skinny().dot_rows;
+                                                    : cpu_skinny().dot_rows;
   if (v.m > most || v.n < kSkinnyLength) return false;
   if (v.b_col_stride != 1 && v.b_row_stride != 1) return false;
   if (v.b_col_stride == 1 && sums_by_class(g)) return false;  // kernels of rows have chains

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "devices/cpu/gemm/load-inl.h"
 #include "devices/cpu/unroll.h"
 #include "hwy/highway.h"
+#include "devices/cpu/gemm/load-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {

@@ -31,9 +31,7 @@ struct HalfProduct {
 
   // Whether a weight of f16 is multiplied where it lies.
   bool has_few() const { return m <= cpu_skinny().dot_rows; }
-  std::int64_t workspace_bytes() const {
-    return is_f16 ? 0 : m * k * size_of(DType::bf16);
-  }
+  std::int64_t workspace_bytes() const { return is_f16 ? 0 : m * k * size_of(DType::bf16); }
   // Rows of a matrix of k columns that are worth a thread's while.
   std::int64_t piece(DType dtype) const {
     return std::max<std::int64_t>(kPieceBytes / (std::max<std::int64_t>(k, 1) * size_of(dtype)), 1);
