@@ -459,7 +459,7 @@ TEST(Gemm, WhatIsSkinny) {
   };
   constexpr Layout kPlain = Layout::plain, kTransposed = Layout::transposed;
   const std::int64_t rows = cpu_skinny().dot_rows;
-  const std::int64_t bf16_rows = bf16_gemm() != nullptr ? 8 : rows;
+  const std::int64_t bf16_rows = bf16_gemm() == nullptr ? rows : amx_gemm() != nullptr ? 8 : 24;
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     const bool half = size_of(dtype) == 2;
     EXPECT_TRUE(asks(1, 16, 16, dtype, kPlain, kPlain));
