@@ -458,7 +458,8 @@ TEST(Gemm, WhatIsSkinny) {
     return is_skinny(g);
   };
   constexpr Layout kPlain = Layout::plain, kTransposed = Layout::transposed;
-  const std::int64_t bf16_rows = bf16_gemm() != nullptr ? 8 : 24;
+  const std::int64_t rows = cpu_skinny().dot_rows;
+  const std::int64_t bf16_rows = bf16_gemm() == nullptr ? rows : amx_gemm() != nullptr ? 8 : 24;
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     const bool half = size_of(dtype) == 2;
     EXPECT_TRUE(asks(1, 16, 16, dtype, kPlain, kPlain));
@@ -467,7 +468,9 @@ TEST(Gemm, WhatIsSkinny) {
     EXPECT_EQ(asks(4, 255, 256, dtype, kPlain, kPlain), half);
     EXPECT_TRUE(asks(4, 256, 256, dtype, kPlain, kPlain));
     EXPECT_FALSE(asks(5, 256, 256, dtype, kPlain, kPlain));
-    const std::int64_t most = dtype == DType::bf16 ? bf16_rows : 24;
+    const std::int64_t most = dtype == DType::bf16  ? bf16_rows
+                              : dtype == DType::f64 ? kSkinnyDotRows / 2
+                                                    : rows;
     EXPECT_TRUE(asks(most, 32, 32, dtype, kPlain, kTransposed));
     EXPECT_FALSE(asks(most + 1, 32, 32, dtype, kPlain, kTransposed));
     EXPECT_TRUE(asks(16, 4, 16, dtype, kTransposed, kPlain));

@@ -52,9 +52,9 @@ void expect_products(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype
   }
 }
 
-// Few rows, many, and weights of more than one slab.
+// Few rows, many, and so many that all tasks share what is packed.
 TEST(HalfLinear, WeightsOfF16MeetWholeFloats) {
-  for (const std::int64_t m : {1, 2, 7, 24, 25, 130}) {
+  for (const std::int64_t m : {1, 2, 7, 24, 25, 48, 49, 130}) {
     for (const bool has_bias : {false, true}) {
       expect_products(m, 37, 65, DType::f16, DType::f32, 3e-7, 3, has_bias);
       expect_products(m, 300, 96, DType::f16, DType::f32, 3e-7, 3, has_bias);
@@ -62,6 +62,8 @@ TEST(HalfLinear, WeightsOfF16MeetWholeFloats) {
   }
   expect_products(3, 90, 20000, DType::f16, DType::f32, 1e-6, 3, true);
   expect_products(26, 150, 20000, DType::f16, DType::f32, 1e-6, 3, true);
+  expect_products(70, 150, 5000, DType::f16, DType::f32, 1e-6, 3, true);
+  expect_products(400, 70, 100, DType::f16, DType::f32, 1e-6, 3, true);
 }
 
 TEST(HalfLinear, ValuesBeyondF16DoNotOverflow) {

@@ -88,7 +88,7 @@ TEST(CpuImplementations, Matmul) {
   EXPECT_EQ(product(dense(DType::f32, {9, 64}), square, {9, 64}), "gemm");
   EXPECT_EQ(product(dense(DType::f32, {9, 64}), square, {9, 64}, "matmul=skinny"), "gemm");
   EXPECT_EQ(product(dense(DType::f32, {9, 64}), transposed, {9, 64}), "skinny");
-  EXPECT_EQ(product(dense(DType::f32, {25, 64}), transposed, {25, 64}), "gemm");
+  EXPECT_EQ(product(dense(DType::f32, {49, 64}), transposed, {49, 64}), "gemm");
   // Nine products of one row each, and one of nine rows.
   EXPECT_EQ(product(dense(DType::f32, {9, 1, 64}), dense(DType::f32, {9, 64, 64}), {9, 1, 64}),
             "skinny");
@@ -97,13 +97,16 @@ TEST(CpuImplementations, Matmul) {
   // Rows that do not follow one another are no rows of one matrix.
   const TensorSpec apart = {DType::f32, {9, 2, 64}, {999, 64, 1}, false};
   EXPECT_EQ(product(apart, shared_transposed, {9, 2, 64}), "skinny");
-  EXPECT_EQ(product(dense(DType::f32, {13, 2, 64}), {DType::f32, {13, 64, 64}, {0, 1, 64}, false},
-                    {13, 2, 64}),
+  EXPECT_EQ(product(dense(DType::f32, {25, 2, 64}), {DType::f32, {25, 64, 64}, {0, 1, 64}, false},
+                    {25, 2, 64}),
             "gemm");
   // bf16 instructions do better from fewer rows on.
   const TensorSpec halves = {DType::bf16, {64, 64}, {1, 64}, false};
-  EXPECT_EQ(product(dense(DType::bf16, {9, 64}), halves, {9, 64}),
-            bf16_gemm() != nullptr ? "gemm" : "skinny");
+  EXPECT_EQ(product(dense(DType::bf16, {24, 64}), halves, {24, 64}),
+            amx_gemm() != nullptr ? "gemm" : "skinny");
+  if (bf16_gemm() != nullptr) {
+    EXPECT_EQ(product(dense(DType::bf16, {25, 64}), halves, {25, 64}), "gemm");
+  }
 }
 
 }  // namespace

@@ -56,5 +56,43 @@ TEST(GemmOrder, ARowByWeightsHasTheSameBitsAmongAnyOthers) {
   }
 }
 
+TEST(GemmOrder, WeightsOfF16GiveTheBitsOfTheirFloats) {
+  Random random(22);
+  for (const std::int64_t m : {0, 1, 13, 49, 200, 400}) {
+    for (const std::int64_t k : {0, 1, 15, 130, 2500}) {
+      const std::int64_t n = random.between(1, 150);
+      const Operand x = operand(random, m, k, DType::f32, Layout::plain);
+      const Operand weight = operand(random, n, k, DType::f16, Layout::plain);
+      std::vector<float> floats(static_cast<std::size_t>(n * k));
+      for (std::size_t i = 0; i < floats.size(); ++i) {
+        floats[i] = static_cast<float>(static_cast<const float16*>(weight.data())[i]);
+      }
+      GemmArgs g;
+      g.m = m;
+      g.n = n;
+      g.k = k;
+      g.a = x.data();
+      g.a_row_stride = k;
+      g.b_row_stride = 1;
+      g.b_col_stride = k;
+      g.c_row_stride = n;
+      g.threads = 2;
+      const auto filled = static_cast<std::size_t>(m * n);
+      std::vector<float> expected(filled, -1), got(filled, -2);
+      g.b = floats.data();
+      g.c = expected.data();
+      gemm(g);
+      g.b = weight.data();
+      g.c = got.data();
+      gemm_f16_weights(g);
+      const auto bits = [](const std::vector<float>& v) {
+        const auto* const bytes = reinterpret_cast<const unsigned char*>(v.data());
+        return std::vector<unsigned char>(bytes, bytes + v.size() * sizeof(float));
+      };
+      EXPECT_EQ(bits(got), bits(expected)) << m << " x " << k << " by " << n;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hearth::cpu

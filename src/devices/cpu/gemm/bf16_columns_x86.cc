@@ -58,7 +58,10 @@ HEARTH_PAIRS void sum_pairs(std::int64_t k, std::int64_t left, const bfloat16* x
     }
     HEARTH_UNROLL
     for (int i = 0; i < MR; ++i) {
-      const __m512bh row = load_pairs(x + i * x_stride + p);
+      __m512bh row = load_pairs(x + i * x_stride + p);
+#if !defined(__clang__)
+      asm("" : "+v"(row));  // it would be loaded again for every column
+#endif
       HEARTH_UNROLL
       for (int c = 0; c < NC; ++c) sum[i][c] = _mm512_dpbf16_ps(sum[i][c], row, column[c]);
     }
@@ -90,16 +93,17 @@ template <int NC>
 void sum_pairs_of(std::int64_t m, std::int64_t k, std::int64_t left, const bfloat16* x,
                   std::int64_t x_stride, const bfloat16* b, std::int64_t stride, float* sums,
                   std::int64_t row_step) {
-  for (; m >= 4; m -= 4) {
-    sum_pairs<4, NC>(k, left, x, x_stride, b, stride, sums, row_step);
-    x += 4 * x_stride;
-    sums += 4 * row_step;
-  }
-  for (; m > 0; --m) {
-    sum_pairs<1, NC>(k, left, x, x_stride, b, stride, sums, row_step);
-    x += x_stride;
-    sums += row_step;
-  }
+  const auto sum_some = [&]<int MR>(std::integral_constant<int, MR>) {
+    for (; m >= MR; m -= MR) {
+      sum_pairs<MR, NC>(k, left, x, x_stride, b, stride, sums, row_step);
+      x += MR * x_stride;
+      sums += MR * row_step;
+    }
+  };
+  if (m != 8) sum_some(std::integral_constant<int, 6>());  // eight are twice four
+  sum_some(std::integral_constant<int, 4>());
+  sum_some(std::integral_constant<int, 2>());
+  sum_some(std::integral_constant<int, 1>());
 }
 
 void multiply_columns(std::int64_t m, std::int64_t n, std::int64_t k, const bfloat16* x,

@@ -40,6 +40,7 @@ WorkerPool::Wake wake_for(double work) {
 template <class S>
 struct Converted {  // in f32, whatever S is
   using Source = S;
+  using Weight = S;
   static const auto& kernels() { return cpu_gemm().f32; }
   static const auto& copies() {
     if constexpr (std::is_same_v<S, float16>) {
@@ -50,16 +51,26 @@ struct Converted {  // in f32, whatever S is
       return cpu_gemm().from_f32;
     }
   }
+  static auto pack_weights() { return copies().pack; }
 };
 struct Doubles {
   using Source = double;
+  using Weight = double;
   static const auto& kernels() { return cpu_gemm().f64; }
   static const auto& copies() { return cpu_gemm().from_f64; }
+  static auto pack_weights() { return copies().pack; }
+};
+// B alone is of f16, and converted as it is packed.
+struct Float16Weights : Converted<float> {
+  using Weight = float16;
+  static auto pack_weights() { return cpu_gemm().from_f16.pack; }
 };
 struct Bf16Pairs {
   using Source = bfloat16;
+  using Weight = bfloat16;
   const auto& kernels() const { return gemm->kernels; }
   const auto& copies() const { return gemm->copies; }
+  auto pack_weights() const { return copies().pack; }
   const Bf16Gemm* gemm;
 };
 
@@ -84,7 +95,8 @@ void narrow(const float* tile, std::int64_t stride, std::int64_t rows, std::int6
 template <class How, class R>
 class Product {
  public:
-  using S = typename How::Source;
+  using S = typename How::Source;  // of A, and of C where it is not R
+  using W = typename How::Weight;  // of B
   using Kernels = std::remove_cvref_t<decltype(std::declval<const How&>().kernels())>;
   using X = typename Kernels::X;
   using P = typename Kernels::P;
@@ -102,7 +114,7 @@ class Product {
         depth_(by_class_ ? Dealt::kDepth
                          : blocking_.depth_bytes / static_cast<std::int64_t>(sizeof(X))) {
     const std::int64_t lanes = kernels_.lanes;
-    direct_b_ = std::is_same_v<S, P> && g_.b_col_stride == 1 && !by_class_ &&
+    direct_b_ = std::is_same_v<W, P> && g_.b_col_stride == 1 && !by_class_ &&
                 (g_.n % lanes == 0 || kernels_.partial_vectors) && b_stays_cached();
     local_rows_ = blocking_.local_rows;
     local_b_ = !direct_b_ && g_.m <= local_rows_;
@@ -235,7 +247,7 @@ class Product {
 
   void pack(int threads, P* panels, std::int64_t first, std::int64_t groups) {
     const std::int64_t slices = ceil_div(g_.k, kSlice);
-    const auto* b = static_cast<const S*>(g_.b);
+    const auto* b = static_cast<const W*>(g_.b);
     const bool packs_a = (tiles_ != nullptr || dealt_ != nullptr) && first == 0;
     const std::int64_t bands = packs_a ? ceil_div(g_.m, kBand) : 0;
     loop(threads, groups * slices + bands, [&](std::int64_t chunk) {
@@ -243,10 +255,10 @@ class Product {
       const std::int64_t group = chunk / slices;
       const std::int64_t p = chunk % slices * kSlice;
       const std::int64_t j = (first + group) * cols_;
-      how_.copies().pack(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
-                         g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
-                         height_, 0, first_row(p), class_rows_at(p / depth_ * depth_),
-                         panels + group * height_ * cols_);
+      how_.pack_weights()(b + p * g_.b_row_stride + j * g_.b_col_stride, g_.b_row_stride,
+                          g_.b_col_stride, std::min(kSlice, g_.k - p), std::min(cols_, g_.n - j),
+                          height_, 0, first_row(p), class_rows_at(p / depth_ * depth_),
+                          panels + group * height_ * cols_);
     });
   }
 
@@ -315,7 +327,7 @@ class Product {
       block.k = std::min(depth_, g_.k - p);
       block.accumulate = g_.accumulate || p > 0;
       place_a(i, p, block);
-      const S* b = static_cast<const S*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
+      const W* b = static_cast<const W*>(g_.b) + p * g_.b_row_stride + j * g_.b_col_stride;
       if (panels != nullptr) {
         block.b = panels;
         block.b_first = first_row(p);
@@ -338,7 +350,7 @@ class Product {
   }
 
   // All columns of a task, a few panels at a time, which stay cached while all rows go by.
-  void pack_and_multiply(const S* b, std::int64_t n, GemmBlock<X, P, T> block) {
+  void pack_and_multiply(const W* b, std::int64_t n, GemmBlock<X, P, T> block) {
     const std::int64_t rows = class_rows(ceil_div(block.k, kGroup));
     const std::int64_t height = by_class_ ? kSumClasses * rows : groups_of(block.k);
     const std::int64_t most = (by_class_ ? 1 : kLocalPanels) * panel_;
@@ -347,8 +359,8 @@ class Product {
     block.b_panel_stride = height;
     for (std::int64_t j = 0; j < n; j += most) {
       block.n = std::min(most, n - j);
-      how_.copies().pack(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
-                         block.n, height, 0, 0, by_class_ ? rows : 0, const_cast<P*>(block.b));
+      how_.pack_weights()(b + j * g_.b_col_stride, g_.b_row_stride, g_.b_col_stride, block.k,
+                          block.n, height, 0, 0, by_class_ ? rows : 0, const_cast<P*>(block.b));
       multiply(block);
       block.c += most;
     }
@@ -528,6 +540,12 @@ void gemm(const GemmArgs& args, const GemmBatch& batch) {
   check(args);
   if (args.m == 0 || args.n == 0) return;
   for_products(args, batch, run_one);
+}
+
+void gemm_f16_weights(const GemmArgs& args) {
+  check(args);
+  if (args.m == 0 || args.n == 0) return;
+  Product<Float16Weights, float>({}, args.k == 0 ? of_nothing(args) : args, 0).run();
 }
 
 void gemm_bf16(const Bf16Gemm& how, const GemmArgs& args, const GemmBatch& batch) {

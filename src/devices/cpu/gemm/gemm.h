@@ -58,4 +58,8 @@ struct GemmBatch {
 // Error for negative extents and for dtypes that do not fit.
 void gemm(const GemmArgs& args, const GemmBatch& batch = {});
 
+// The same for A and C of f32, as `args` says, and B of f16: the bits of gemm() with a B that was
+// converted before.
+void gemm_f16_weights(const GemmArgs& args);
+
 }  // namespace hearth::cpu

@@ -237,6 +237,11 @@ void copy_matrix(const S* src, std::int64_t row_stride, std::int64_t col_stride,
     for (; row_stride == 1 && col_stride != 1 && rows >= kLine; rows -= kLine) {
       HWY_ALIGN T buffer[std::max<std::int64_t>(kTurn, 1) * kLine];
       std::int64_t j = 0;
+      if constexpr (std::is_same_v<T, float> && kTurn == 16) {
+        for (; j + kTurn <= cols; j += kTurn) {
+          turn_16(src + j * col_stride, col_stride, dst + j, dst_stride);
+        }
+      }
       for (; j + kTurn <= cols; j += kTurn) {
         for (std::int64_t x = 0; x < kTurn; ++x) {
           copy_row(src + (j + x) * col_stride, kLine, buffer + x * kLine);

@@ -19,9 +19,9 @@ namespace {
 constexpr std::int64_t kForkBytes = 192 * 1024;
 constexpr std::int64_t kChunkBytes = 64 * 1024;
 // Rows of the small matrix, at most: where those of the large one are contiguous, and, in place of
-// kSkinnyDotRows, with bf16 instructions.
+// kSkinnyDotRows, with bf16 instructions, and where tiles of them take over.
 constexpr std::int64_t kSkinnyRows = 4;
-constexpr std::int64_t kSkinnyBf16DotRows = 8;
+constexpr std::int64_t kSkinnyBf16DotRows = 24, kSkinnyBeforeTiles = 8;
 // Extents of the large matrix, at least.
 constexpr std::int64_t kSkinnyLength = 16;
 // Columns that are worked on at a time; their sums stay in the first-level cache.
@@ -222,6 +222,13 @@ void run_one(const GemmArgs& g, std::int64_t batch) {
   }
 }
 
+// Rows of the small matrix at most where the columns of the large one are contiguous.
+std::int64_t most_dot_rows(DType dtype) {
+  if (dtype == DType::f64) return kSkinnyDotRows / 2;
+  if (dtype != DType::bf16 || bf16_gemm() == nullptr) return cpu_skinny().dot_rows;
+  return amx_gemm() != nullptr ? kSkinnyBeforeTiles : kSkinnyBf16DotRows;
+}
+
 }  // namespace
 
 bool can_be_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -232,11 +239,8 @@ bool can_be_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) 
 bool is_skinny(const GemmArgs& g) {
   if (g.m == 0 || g.n == 0 || !can_be_skinny(g.dtype, g.m, g.n, g.k)) return false;
   const View v = view_of(g);
-  const bool pairs = g.dtype == DType::bf16 && bf16_gemm() != nullptr;
-  const std::int64_t most = v.b_col_stride == 1 ? kSkinnyRows
-                            : pairs             ? kSkinnyBf16DotRows
-                                                : kSkinnyDotRows;
-  if (v.m > most || v.n < kSkinnyLength) return false;
+  if (v.m > (v.b_col_stride == 1 ? kSkinnyRows : most_dot_rows(g.dtype))) return false;
+  if (v.n < kSkinnyLength) return false;
   if (v.b_col_stride != 1 && v.b_row_stride != 1) return false;
   if (v.b_col_stride == 1 && sums_by_class(g)) return false;  // kernels of rows have chains
   // The tiles of the general product do as well with a few rows of f32 that lie in a cache.

@@ -7,9 +7,9 @@
 
 namespace hearth::cpu {
 
-// Rows of the small matrix at most where the columns of the large one are contiguous: packing them
-// first pays only later.
-inline constexpr std::int64_t kSkinnyDotRows = 24;
+// Rows of the small matrix at most, on any processor, where the columns of the large one are
+// contiguous: packing them first pays only later.
+inline constexpr std::int64_t kSkinnyDotRows = 48;
 
 // Whether products of such extents may be skinny: with the right strides, and m times as large
 // where the rows of a batch follow one another.
@@ -35,6 +35,7 @@ struct SkinnyKernels {
 };
 
 struct CpuSkinny {
+  std::int64_t dot_rows;  // as kSkinnyDotRows, of this processor
   SkinnyKernels<float, float> f32;
   SkinnyKernels<double, double> f64;
   SkinnyKernels<float16, float> f16;

@@ -26,7 +26,7 @@ void multiply_skinny_columns(std::int64_t m, std::int64_t n, std::int64_t k, con
                              std::int64_t x_stride, const S* b, std::int64_t b_stride, T* y,
                              std::int64_t y_stride, const Sum& sum, AddClasses add_classes) {
   constexpr std::int64_t kColumns = 16, kStep = kColumns * kSumClasses;
-  constexpr std::int64_t kLines = 8;  // of sums: rows, times blocks of k
+  constexpr std::int64_t kLines = 12;  // of sums: rows, times blocks of k
   constexpr std::int64_t kBlock = Steps::word * kBlockWords;
   alignas(kSumClasses * sizeof(T)) T sums[kLines * kStep];
   for (std::int64_t j = 0; j < n; j += kColumns) {

@@ -107,10 +107,12 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64
 template <class T>
 constexpr int kClassVectors =
     static_cast<int>(kSumClasses / std::min<std::int64_t>(hn::MaxLanes(Full<T>()), kSumClasses));
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
-constexpr int kMostSums = 16;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+constexpr int kMostSums = 24, kMostRows = 6;
+#elif HWY_TARGET == HWY_NEON
+constexpr int kMostSums = 16, kMostRows = 4;
 #else
-constexpr int kMostSums = 8;
+constexpr int kMostSums = 8, kMostRows = 4;
 #endif
 constexpr int fitting(int most, int vectors) { return std::clamp(kMostSums / vectors, 1, most); }
 
@@ -161,7 +163,10 @@ void sum_classes(std::int64_t k, std::int64_t left, const T* x, std::int64_t x_s
       for (int c = 0; c < NC; ++c) column[c] = load_as(d, b + c * stride + p + v * lanes);
       HEARTH_UNROLL
       for (int i = 0; i < MR; ++i) {
-        const V row = hn::LoadU(d, x + i * x_stride + p + v * lanes);
+        V row = hn::LoadU(d, x + i * x_stride + p + v * lanes);
+#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
+        asm("" : "+v"(row.raw));  // it would be loaded again for every column
+#endif
         HEARTH_UNROLL
         for (int c = 0; c < NC; ++c) sum[i][c][v] = hn::MulAdd(row, column[c], sum[i][c][v]);
       }
@@ -195,24 +200,71 @@ void sum_classes(std::int64_t k, std::int64_t left, const T* x, std::int64_t x_s
 template <int NC, class S, class T>
 void sum_rows(std::int64_t m, std::int64_t k, std::int64_t left, const T* x, std::int64_t x_stride,
               const S* b, std::int64_t stride, T* sums, std::int64_t row_step) {
-  constexpr int kRows = fitting(4, NC * kClassVectors<T>);
-  for (; m >= kRows; m -= kRows) {
-    sum_classes<kRows, NC>(k, left, x, x_stride, b, stride, sums, row_step);
-    x += kRows * x_stride;
-    sums += kRows * row_step;
+  const auto sum_some = [&]<int MR>(std::integral_constant<int, MR>) {
+    for (; m >= MR; m -= MR) {
+      sum_classes<MR, NC>(k, left, x, x_stride, b, stride, sums, row_step);
+      x += MR * x_stride;
+      sums += MR * row_step;
+    }
+  };
+  constexpr int kRows = fitting(kMostRows, NC * kClassVectors<T>);
+  if constexpr (kRows > 4) {
+    // Eight rows are twice four.
+    if (m != 8) sum_some(std::integral_constant<int, kRows>());
+    sum_some(std::integral_constant<int, 4>());
+    sum_some(std::integral_constant<int, 2>());
+  } else {
+    sum_some(std::integral_constant<int, kRows>());
   }
-  for (; m > 0; --m) {
-    sum_classes<1, NC>(k, left, x, x_stride, b, stride, sums, row_step);
-    x += x_stride;
-    sums += row_step;
-  }
+  sum_some(std::integral_constant<int, 1>());
 }
+
+#if HWY_TARGET != HWY_SCALAR
+// Of four columns, chain c of column j in lane 4 c + j.
+template <class D>
+HWY_INLINE hn::Vec<D> chains_of_4(D d, const hn::TFromD<D>* sums) {
+  const hn::RepartitionToWide<D> dw;
+  const auto s0 = hn::LoadU(d, sums), s1 = hn::LoadU(d, sums + kSumClasses);
+  const auto s2 = hn::LoadU(d, sums + 2 * kSumClasses), s3 = hn::LoadU(d, sums + 3 * kSumClasses);
+  const auto low_a = hn::BitCast(dw, hn::InterleaveLower(d, s0, s1));
+  const auto low_b = hn::BitCast(dw, hn::InterleaveLower(d, s2, s3));
+  const auto high_a = hn::BitCast(dw, hn::InterleaveUpper(d, s0, s1));
+  const auto high_b = hn::BitCast(dw, hn::InterleaveUpper(d, s2, s3));
+  auto sum = hn::Add(hn::BitCast(d, hn::InterleaveLower(dw, low_a, low_b)),
+                     hn::BitCast(d, hn::InterleaveUpper(dw, low_a, low_b)));
+  sum = hn::Add(sum, hn::BitCast(d, hn::InterleaveLower(dw, high_a, high_b)));
+  return hn::Add(sum, hn::BitCast(d, hn::InterleaveUpper(dw, high_a, high_b)));
+}
+
+// Chains 0 and 1 added up, of the columns of a, then of b; chains 2 and 3 likewise.
+template <class D, class V>
+HWY_INLINE V join_pairs(D, V a, V b) {
+  return hn::Add(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a),
+                 hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a)));
+}
+
+// The sums of 16 columns, whose classes are a vector each.
+template <class D>
+HWY_INLINE hn::Vec<D> join_16(D d, const hn::TFromD<D>* sums) {
+  constexpr std::int64_t kFour = 4 * kSumClasses;
+  const auto first = join_pairs(d, chains_of_4(d, sums), chains_of_4(d, sums + kFour));
+  const auto last =
+      join_pairs(d, chains_of_4(d, sums + 2 * kFour), chains_of_4(d, sums + 3 * kFour));
+  return hn::Add(hn::ConcatLowerLower(d, last, first), hn::ConcatUpperUpper(d, last, first));
+}
+#endif
 
 // y[j] += the sums of column j's classes, joined as order.h says.
 template <class T>
 void add_classes(const T* sums, std::int64_t n, T* y) {
   std::int64_t j = 0;
-  if constexpr (kTurn != 0 && std::is_same_v<T, float>) {
+  if constexpr (kClassVectors<T> == 1 && std::is_same_v<T, float>) {
+    const hn::CappedTag<T, kSumClasses> d;
+    for (; j + kSumClasses <= n; j += kSumClasses) {
+      const auto total = join_16(d, sums + j * kSumClasses);
+      hn::StoreU(hn::Add(hn::LoadU(d, y + j), total), d, y + j);
+    }
+  } else if constexpr (kTurn != 0 && std::is_same_v<T, float>) {
     const hn::CappedTag<T, kTurn> d;
     for (; j + kTurn <= n; j += kTurn) {
       HWY_ALIGN T turned[kSumClasses * std::max<std::int64_t>(kTurn, 1)];
@@ -258,7 +310,8 @@ void cols(std::int64_t m, std::int64_t n, std::int64_t k, const T* x, std::int64
 }
 
 CpuSkinny make_cpu_skinny() {
-  return {{rows<float, float>, cols<float, float>},
+  return {kClassVectors<float> == 1 ? kSkinnyDotRows : kSkinnyDotRows / 2,
+          {rows<float, float>, cols<float, float>},
           {rows<double, double>, cols<double, double>},
           {rows<float16, float>, cols<float16, float>},
           {rows<bfloat16, float>, cols<bfloat16, float>},

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "devices/cpu/unroll.h"
 #include "hwy/highway.h"
+#include "devices/cpu/gemm/load-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hearth::cpu {
@@ -70,6 +72,44 @@ HWY_INLINE void transpose(const T* src, std::int64_t stride, T* dst, std::int64_
     for (int i = 0; i < 4; ++i) {
       for (std::int64_t j = 0; j < kTurn; ++j) dst[i * dst_stride + j] = src[i + j * stride];
     }
+  }
+}
+
+// dst[i * dst_stride + j] = src[i + j * stride], converted, for i and j below 16, where a vector
+// holds as many.
+template <class S>
+HWY_INLINE void turn_16(const S* src, std::int64_t stride, float* dst, std::int64_t dst_stride) {
+  const hn::CappedTag<float, 16> d;
+  const hn::RepartitionToWide<decltype(d)> dw;
+  using V = hn::Vec<decltype(d)>;
+  V pairs[16], fours[16];
+  HEARTH_UNROLL
+  for (int j = 0; j < 16; j += 2) {
+    const V a = load_as(d, src + j * stride), b = load_as(d, src + (j + 1) * stride);
+    pairs[j] = hn::InterleaveLower(d, a, b);
+    pairs[j + 1] = hn::InterleaveUpper(d, a, b);
+  }
+  // fours[4 q + e] has, in its block x, value 4 x + e of columns 4 q to 4 q + 3.
+  HEARTH_UNROLL
+  for (int j = 0; j < 16; j += 4) {
+    HEARTH_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      const auto a = hn::BitCast(dw, pairs[j + e]), b = hn::BitCast(dw, pairs[j + e + 2]);
+      fours[j + 2 * e] = hn::BitCast(d, hn::InterleaveLower(dw, a, b));
+      fours[j + 2 * e + 1] = hn::BitCast(d, hn::InterleaveUpper(dw, a, b));
+    }
+  }
+  HEARTH_UNROLL
+  for (int e = 0; e < 4; ++e) {
+    const V a = fours[e], b = fours[4 + e], c = fours[8 + e], f = fours[12 + e];
+    const V even_ab = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+    const V odd_ab = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+    const V even_cf = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(f), c);
+    const V odd_cf = hn::OddEvenBlocks(f, hn::SwapAdjacentBlocks(c));
+    hn::StoreU(hn::ConcatLowerLower(d, even_cf, even_ab), d, dst + e * dst_stride);
+    hn::StoreU(hn::ConcatLowerLower(d, odd_cf, odd_ab), d, dst + (4 + e) * dst_stride);
+    hn::StoreU(hn::ConcatUpperUpper(d, even_cf, even_ab), d, dst + (8 + e) * dst_stride);
+    hn::StoreU(hn::ConcatUpperUpper(d, odd_cf, odd_ab), d, dst + (12 + e) * dst_stride);
   }
 }
 #endif

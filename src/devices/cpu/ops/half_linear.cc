@@ -1,6 +1,6 @@
 // half_linear: products of f32 with weights in halves. A weight of f16 meets x as it is: by kernels
-// that convert it in registers where there are few rows, and through slabs of f32 that stay in a
-// cache where there are many. For one of bf16 x is rounded; sums are f32 for both.
+// that convert it in registers where there are few rows, and converted as it is packed where there
+// are many. For one of bf16 x is rounded; sums are f32 for both.
 #include <algorithm>
 #include <memory>
 
@@ -16,9 +16,7 @@
 namespace hearth::cpu {
 namespace {
 
-// A slab of the weight in f32; a piece of it that a thread takes; columns of y that are whole
-// vectors everywhere.
-constexpr std::int64_t kSlabBytes = std::int64_t{1} << 19;
+// A piece of a weight or of x that a thread takes; columns of y that are whole vectors everywhere.
 constexpr std::int64_t kPieceBytes = 64 * 1024;
 constexpr std::int64_t kColumns = 64;
 
@@ -29,16 +27,11 @@ struct HalfProduct {
         n(signature.output.shape.back()) {
     const Shape& x = signature.inputs[0].shape;
     for (int axis = 0; axis + 1 < x.rank(); ++axis) m *= x[axis];
-    const std::int64_t row = std::max<std::int64_t>(k, 1) * size_of(DType::f32);
-    slab_rows = std::clamp<std::int64_t>(kSlabBytes / row, kColumns, std::max(n, kColumns));
   }
 
   // Whether a weight of f16 is multiplied where it lies.
-  bool has_few() const { return m <= kSkinnyDotRows; }
-  std::int64_t workspace_bytes() const {
-    if (!is_f16) return m * k * size_of(DType::bf16);
-    return has_few() ? 0 : slab_rows * k * size_of(DType::f32);
-  }
+  bool has_few() const { return m <= cpu_skinny().dot_rows; }
+  std::int64_t workspace_bytes() const { return is_f16 ? 0 : m * k * size_of(DType::bf16); }
   // Rows of a matrix of k columns that are worth a thread's while.
   std::int64_t piece(DType dtype) const {
     return std::max<std::int64_t>(kPieceBytes / (std::max<std::int64_t>(k, 1) * size_of(dtype)), 1);
@@ -46,7 +39,6 @@ struct HalfProduct {
 
   bool is_f16;
   std::int64_t k, n, m = 1;
-  std::int64_t slab_rows;
 };
 
 struct BiasRow {
@@ -103,23 +95,9 @@ void multiply_in_place(const HalfProduct& p, const HalfOperands& o) {
   WorkerPool::global().parallel_for_range(p.n, grain, body);
 }
 
-void multiply_slabs(const HalfProduct& p, const HalfOperands& o) {
-  const auto* const weight = static_cast<const float16*>(o.weight);
-  auto* const slab = static_cast<float*>(o.workspace);
-  for (std::int64_t first = 0; first < p.n; first += p.slab_rows) {
-    const std::int64_t rows = std::min(p.slab_rows, p.n - first);
-    WorkerPool::global().parallel_for_range(
-        rows, p.piece(DType::f32), [&](std::int64_t begin, std::int64_t end) {
-          cpu_gemm().from_f16.copy(weight + (first + begin) * p.k, p.k, 1, end - begin, p.k,
-                                   slab + begin * p.k, p.k);
-        });
-    BiasRow bias{o.bias == nullptr ? nullptr : o.bias + first};
-    GemmArgs args = args_of(p, o, DType::f32, bias);
-    args.n = rows;
-    args.b = slab;
-    args.c = o.y + first;
-    gemm(args);
-  }
+void multiply_packed(const HalfProduct& p, const HalfOperands& o) {
+  BiasRow bias{o.bias};
+  gemm_f16_weights(args_of(p, o, DType::f32, bias));
 }
 
 void multiply_rounded(const HalfProduct& p, const HalfOperands& o) {
@@ -148,7 +126,7 @@ void launch_half_linear(const Launch& launch) {
       has_bias ? reinterpret_cast<const float*>(input_of(launch, 2).data) : nullptr,
       reinterpret_cast<float*>(output_of(launch).data), launch.workspace};
   if (!product.is_f16) return multiply_rounded(product, operands);
-  product.has_few() ? multiply_in_place(product, operands) : multiply_slabs(product, operands);
+  product.has_few() ? multiply_in_place(product, operands) : multiply_packed(product, operands);
 }
 
 constexpr Implementation kHalfLinearFamily[] = {
