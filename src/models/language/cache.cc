@@ -2,55 +2,37 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hearth/dtype.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "hearth/quantization/packed.h"
+#include "models/language/mixers/mixer.h"
 #include "models/language/windows.h"
 
 namespace hearth::models {
 namespace {
 
-struct LayerShapes {
-  Shape keys, values, convolution, state;  // empty: none
-};
+// `shape` of each of `count` rows or sequences; empty where that is.
+Shape with_count(std::int64_t count, const Shape& shape) {
+  if (shape.empty()) return {};
+  std::vector<std::int64_t> sizes = {count};
+  sizes.insert(sizes.end(), shape.begin(), shape.end());
+  return Shape(sizes);
+}
 
-LayerShapes shapes_of(const LanguageConfig& config, const LayerConfig& layer,
+// What the layer's arrays have, with the axis of slots or states.
+MixerMemory shapes_of(const LanguageConfig& config, const LayerConfig& layer,
                       const CacheOptions& options) {
-  LayerShapes shapes;
   const std::int64_t pages = keeps_window(layer) ? options.pages_of_windows() : options.pages;
   const std::int64_t slots = pages * options.page_size;
   const std::int64_t states = options.states + options.saved_states;
-  switch (layer.mixer) {
-    case Mixer::attention: {
-      const AttentionConfig& attention = layer.attention;
-      if (attention.shared_layer >= 0) break;
-      if (attention.latent) {
-        shapes.keys = {slots, 1, attention.latent->rank + attention.latent->rope_dims};
-      } else {
-        shapes.keys = {slots, attention.kv_heads, attention.key_dim};
-        shapes.values = {slots, attention.kv_heads, attention.value_dim};
-      }
-      break;
-    }
-    case Mixer::delta: {
-      const DeltaConfig& delta = config.delta;
-      const std::int64_t channels =
-          2 * delta.key_heads * delta.key_dim + delta.value_heads * delta.value_dim;
-      shapes.convolution = {states, delta.kernel - 1, channels};
-      shapes.state = {states, delta.value_heads, delta.key_dim, delta.value_dim};
-      break;
-    }
-    case Mixer::scan: {
-      const ScanConfig& scan = config.scan;
-      const std::int64_t channels = scan.heads * scan.head_dim + 2 * scan.groups * scan.state;
-      shapes.convolution = {states, scan.kernel - 1, channels};
-      shapes.state = {states, scan.heads, scan.head_dim, scan.state};
-      break;
-    }
-  }
-  return shapes;
+  const MixerMemory one = definition_of(layer.mixer).memory(config, layer);
+  return {.keys = with_count(slots, one.keys),
+          .values = with_count(slots, one.values),
+          .convolution = with_count(states, one.convolution),
+          .state = with_count(states, one.state)};
 }
 
 // i32 [count] from `first` on: data, so that any copy shares the plan.
@@ -115,7 +97,7 @@ Cache::Cache(const LanguageConfig& config, const CacheOptions& its_options, DTyp
   require_cache_types(config, options.keys, options.values);
   const DType wide = state_dtype(compute);
   for (const LayerConfig& layer : config.layers) {
-    const LayerShapes shapes = shapes_of(config, layer, options);
+    const MixerMemory shapes = shapes_of(config, layer, options);
     const auto make = [&](const Shape& shape, DType dtype) {
       return shape.empty() ? Array() : zeros(shape, dtype, device);
     };
@@ -189,7 +171,7 @@ void require_cache_types(const LanguageConfig& config, CacheType keys, CacheType
 std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options, DType compute) {
   std::int64_t bytes = 0;
   for (const LayerConfig& layer : config.layers) {
-    const LayerShapes shapes = shapes_of(config, layer, options);
+    const MixerMemory shapes = shapes_of(config, layer, options);
     const auto add = [&](const Shape& shape, DType dtype) {
       if (!shape.empty()) bytes += bytes_of(dtype, element_count(shape));
     };

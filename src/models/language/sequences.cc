@@ -10,6 +10,7 @@
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/batch_builder.h"
+#include "models/language/mixers/mixer.h"
 #include "models/language/windows.h"
 #include "models/token_range.h"
 
@@ -29,17 +30,12 @@ std::int64_t row_bucket(std::int64_t count) {
   return most > kManyRows && count <= most / 4 * 3 ? most / 4 * 3 : most;
 }
 
-bool any_states(const LanguageConfig& config) {
-  return std::any_of(config.layers.begin(), config.layers.end(),
-                     [](const LayerConfig& layer) { return layer.mixer != Mixer::attention; });
-}
-
 }  // namespace
 
 Sequences::Sequences(const LanguageModel& model, const CacheOptions& options)
     : model_(model),
       cache_(model.config, with_padding(options), model.compute, model.device),
-      has_states_(any_states(model.config)),
+      has_states_(models::has_states(model.config)),
       window_(kept_window(model.config)),
       tree_(options.pages, options.page_size, options.states + options.saved_states, window_,
             window_ > 0 ? options.pages_of_windows() : 0),
