@@ -60,10 +60,11 @@ void TextModel::warm_up() const {
   constexpr std::int64_t kPrompts[] = {512, 256, 64, 16, 1};
   constexpr std::int64_t kSteps = 2;
   models::Scheduler& scheduler = loaded_->scheduler();
+  std::int64_t prompt = 0;
   for (const std::int64_t rows : kPrompts) {
     if (rows + kSteps > std::min(context(), scheduler.longest_text())) continue;
     // No two begin alike, so that each is computed from its first row on.
-    const auto token = static_cast<std::int32_t>(rows % vocabulary());
+    const auto token = static_cast<std::int32_t>(prompt++ % vocabulary());
     const auto stream = scheduler.submit(
         {.tokens = std::vector<std::int32_t>(static_cast<std::size_t>(rows), token),
          .most_tokens = kSteps,

@@ -141,9 +141,10 @@ void run_bench_model(const BenchModelArguments& arguments) {
   report.sweep = sweep;
   report.keys = caches.keys.value_or(compute);
   report.values = caches.values.value_or(compute);
-  const std::vector<ModelBenchStep> steps =
-      steps_of(sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values});
   const BenchedModel benched = model_to_bench(arguments, sweep.most_rows(), device, compute);
+  const std::vector<ModelBenchStep> steps =
+      steps_of(sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values},
+               benched.model.config.is_causal);
   report.model = benched.name;
   report.bytes = benched.bytes;
   report.parameters = benched.parameters;

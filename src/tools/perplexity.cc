@@ -1,6 +1,5 @@
 // `hearth perplexity`: how well a language model foresees a text, and how far it is from another.
 #include "models/language/perplexity.h"
-#include "core/counted.h"
 
 #include <cmath>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/io.h"

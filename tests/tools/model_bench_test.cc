@@ -118,7 +118,7 @@ TEST(ModelBench, MeasuresEveryCombination) {
   sweep.pieces = {4, 8};
   sweep.threads = {1, 2};
   EXPECT_EQ(sweep.most_rows(), 48);
-  const auto steps = steps_of(sweep, {.repeat = 3});
+  const auto steps = steps_of(sweep, {.repeat = 3}, true);
   ASSERT_EQ(steps.size(), 3u * 2 * 2 * 2);
   const auto expect_step = [&](std::size_t at, std::vector<std::int64_t> expected) {
     const ModelBenchOptions& one = steps[at].options;
@@ -134,7 +134,7 @@ TEST(ModelBench, MeasuresEveryCombination) {
   expect_step(6, {8, 0, 0, 8, 1, 3});
   expect_step(23, {0, 4, 32, 8, 2, 3});
   sweep.sequences.assign(256, 1);
-  EXPECT_TRUE(contains(error_of([&] { steps_of(sweep, {}); }), "too many combinations"));
+  EXPECT_TRUE(contains(error_of([&] { steps_of(sweep, {}, true); }), "too many combinations"));
 }
 
 TEST(ModelBench, PiecesAreAColumnWhereTheyDiffer) {

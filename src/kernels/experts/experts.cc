@@ -16,7 +16,6 @@ namespace hearth::gpu {
 
 namespace {
 
-constexpr std::int64_t kExpertHold = 4;
 constexpr std::int64_t kExpertSimdgroups = 4;
 // Positions in a row, and outputs, are ints.
 constexpr std::int64_t kMostExpertLength = std::int64_t{1} << 30;

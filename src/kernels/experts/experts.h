@@ -22,6 +22,8 @@ Prepared prepare_packed_expert_tiles(const Signature& signature);
 // Up to so many rows of x each pair reads its expert's weights for itself; beyond it several pairs
 // of an expert share them.
 inline constexpr std::int64_t kMostMatvecExpertRows = 32;
+// Weights that a lane holds at once, whatever the number of rows: sums follow from it.
+inline constexpr std::int64_t kExpertHold = 4;
 Prepared prepare_expert_row_lanes(const Signature& signature);
 bool fits_packed_expert_row_lanes(const Signature& signature);
 Prepared prepare_packed_expert_row_lanes(const Signature& signature);

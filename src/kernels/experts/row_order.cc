@@ -20,7 +20,6 @@ namespace hearth::gpu {
 
 namespace {
 
-constexpr std::int64_t kSlotHold = 4;  // that of expert_matvec()
 constexpr std::int64_t kSlotPairs = 8, kPackedSlotPairs = 4;
 constexpr std::int64_t kSlotSimdgroups = 4, kMostSlotSimdgroups = 8;
 constexpr std::int64_t kSlotVectorBytes = 16;
@@ -64,7 +63,7 @@ Prepared prepare_slots(const Signature& signature) {
                                 .b_column = 1};
   constexpr std::int64_t kThreadsOfSlot = kSlotSimdgroups * kSimdWidth;
   plan->add_step(KernelCall("experts/slots.metal", "expert_slots",
-                            {dtype_struct(x.dtype), std::to_string(kSlotHold),
+                            {dtype_struct(x.dtype), std::to_string(kExpertHold),
                              std::to_string(kSlotPairs), truth(of.has_bias)})
                      .read(type, "x", from.argument)
                      .read(type, "weight", weights.argument)

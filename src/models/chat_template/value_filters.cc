@@ -74,8 +74,8 @@ std::optional<std::int64_t> truncated(Context& context, double value) {
 
 std::optional<std::int64_t> read_integer(Context& context, const MarkedText& given, int base) {
   std::string text = plain_number(without_spaces(given));
-  const bool is_negative = text.starts_with("-");
-  if (is_negative) text.erase(0, 1);
+  const std::string sign = text.starts_with("-") ? "-" : "";
+  text.erase(0, sign.size());
   const auto skip = [&](const char* low, const char* high) {
     if (text.starts_with(low) || text.starts_with(high)) text.erase(0, 2);
   };
@@ -88,12 +88,11 @@ std::optional<std::int64_t> read_integer(Context& context, const MarkedText& giv
   if (base == 16) skip("0x", "0X");
   if (base == 8) skip("0o", "0O");
   if (base == 2) skip("0b", "0B");
+  const bool has_digits = !text.empty() && text[0] != '-';
+  text = sign + text;
   std::int64_t value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (!text.empty() && text[0] != '-' && read.ec == std::errc() &&
-      read.ptr == text.data() + text.size()) {
-    return is_negative ? -value : value;
-  }
+  if (has_digits && read.ec == std::errc() && read.ptr == text.data() + text.size()) return value;
   const auto number = read_float(given);
   return number && !std::isinf(*number) ? truncated(context, *number) : std::nullopt;
 }
@@ -142,15 +141,20 @@ double rounded(double value, std::int64_t precision) {
   return out;
 }
 
-// To the nearest multiple of 10^places, 1 to 18, of two the even one.
-std::int64_t rounded_to_tens(std::int64_t value, std::int64_t places) {
+// To the nearest multiple of 10^places, 1 to 18, of two the even one. Multiples of more than 64
+// bits, which Python has, are Errors.
+std::int64_t rounded_to_tens(Context& context, std::int64_t value, std::int64_t places) {
   std::int64_t unit = 1;
   for (std::int64_t i = 0; i < places; ++i) unit *= 10;
   const std::int64_t rest = value % unit, half = unit / 2;
   std::int64_t steps = value / unit;
   if (rest > half || (rest == half && rest > 0 && steps % 2 != 0)) ++steps;
   if (rest < -half || (rest == -half && rest < 0 && steps % 2 != 0)) --steps;
-  return steps * unit;
+  std::int64_t out = 0;
+  if (__builtin_mul_overflow(steps, unit, &out)) {
+    context.fail("round: a number of more than 64 bits; got that of " + std::to_string(value));
+  }
+  return out;
 }
 
 Value round_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -164,7 +168,7 @@ Value round_filter(Interpreter& interpreter, const Value& value, const Arguments
   if (method.view() == "common") {
     if (value.is_integer()) {
       if (precision >= 0) return value.integer();
-      return precision < -18 ? std::int64_t{0} : rounded_to_tens(value.integer(), -precision);
+      return precision < -18 ? std::int64_t{0} : rounded_to_tens(context, value.integer(), -precision);
     }
     return rounded(value.number(), precision);
   }

@@ -14,7 +14,7 @@ std::size_t unsigned_size(std::int64_t value) { return static_cast<std::size_t>(
 }  // namespace
 
 BatchBuilder::Places::Places(const Sizes& sizes, std::int32_t spare_page)
-    : table(unsigned_size(sizes.sequences * sizes.pages), PageTree::kNone),
+    : table(unsigned_size(sizes.sequences * sizes.pages), WindowPages::kNone),
       slots(unsigned_size(sizes.rows),
             static_cast<std::int32_t>(std::int64_t{spare_page} * sizes.page_size)) {}
 

@@ -85,7 +85,7 @@ void Sequences::end(Sequence& sequence) {
   } else {
     tree_.release_state(sequence.state);
   }
-  if (sequence.marked_state != PageTree::kNone) tree_.release_state(sequence.marked_state);
+  release_mark(sequence);
   // The last page first, which is of use to the fewest: it is forgotten before the others.
   while (!sequence.pages.empty()) drop_last_page(sequence);
   sequence = {};
@@ -106,11 +106,22 @@ void Sequences::save(Sequence& sequence) {
 
 bool Sequences::mark(Sequence& sequence) {
   if (!has_states_) return true;
-  if (sequence.marked_state == PageTree::kNone) sequence.marked_state = tree_.take_state();
-  if (sequence.marked_state == PageTree::kNone) return false;
+  if (sequence.marked_state == PageTree::kNone) {
+    // Each sequence that is still to begin finds a slot.
+    if (marks_ == cache_.options.saved_states) return false;
+    sequence.marked_state = tree_.take_state();
+    if (sequence.marked_state == PageTree::kNone) return false;
+    ++marks_;
+  }
   copy_states(cache_, sequence.state, sequence.marked_state, model_.device);
   sequence.marked = sequence.length;
   return true;
+}
+
+void Sequences::release_mark(Sequence& sequence) {
+  if (sequence.marked_state == PageTree::kNone) return;
+  tree_.release_state(std::exchange(sequence.marked_state, PageTree::kNone));
+  --marks_;
 }
 
 std::int64_t Sequences::first_seen_page(std::int64_t length) const {
@@ -215,9 +226,7 @@ std::int64_t Sequences::truncate(Sequence& sequence, std::int64_t length) {
   sequence.tokens.resize(static_cast<std::size_t>(length));
   sequence.named = std::min(sequence.named, length / page_size());
   hold_window(sequence);
-  if (sequence.marked > length && sequence.marked_state != PageTree::kNone) {
-    tree_.release_state(std::exchange(sequence.marked_state, PageTree::kNone));
-  }
+  if (sequence.marked > length) release_mark(sequence);
   return length;
 }
 

@@ -119,6 +119,7 @@ class Sequences {
   void let_go(Sequence& sequence);
   // The last row, `most` at most, from which all that layers see is there.
   std::int64_t last_seeing_row(const Sequence& sequence, std::int64_t most) const;
+  void release_mark(Sequence& sequence);
   // The kept states with the most rows, `most` at most: rows, slot; {0, kNone}.
   std::pair<std::int64_t, std::int32_t> last_state(const Sequence& sequence, std::int64_t most);
   Batch batch_of(std::span<const SequenceRows> rows) const;
@@ -132,7 +133,7 @@ class Sequences {
   std::int64_t window_;  // 0: no layer has one
   PageTree tree_;
   std::int64_t most_sequences_;
-  std::int64_t sequences_ = 0;
+  std::int64_t sequences_ = 0, marks_ = 0;
 };
 
 }  // namespace hearth::models

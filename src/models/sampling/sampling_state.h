@@ -41,7 +41,8 @@ class SamplingState {
   // The token that comes next, drawn or not; it counts as a draw. False where the grammar does not
   // allow it: nothing changes then.
   bool accept(std::int32_t token);
-  // Takes back the last `count` calls of accept() that gave true, with draws, grammar and mirostat.
+  // Takes back the last `count` calls of accept() that gave true, with draws, grammar and what
+  // steps have learned.
   // Throws Error{invalid_argument} where there were not as many.
   void rollback(std::size_t count);
 

@@ -5,7 +5,7 @@
 
 #include "core/counted.h"
 #include "hearth/error.h"
-#include "hearth/ops/recurrent.h"
+#include "models/language/mixers/mixer.h"
 #include "models/language/windows.h"
 
 namespace hearth::models {
@@ -34,8 +34,8 @@ PageSizes page_sizes(const LanguageConfig& config, CacheOptions cache, DType com
     cache.window_pages = window_pages;
     return cache_bytes(config, cache, compute);
   };
-  // Rows of one text in a step: a block of the delta rule is not cut, guesses come on top.
-  const std::int64_t piece = std::max(options.prefill_rows, kDeltaRuleBlock) + options.drafts;
+  // Rows of one text in a step: a mixer's block is not cut, guesses come on top.
+  const std::int64_t piece = std::max(options.prefill_rows, block_rows(config)) + options.drafts;
   const std::int64_t of_text =
       std::min(kMostPages, pages_of(config.context, options.page_size) + 1);
   return {bytes(1, 0), bytes(0, 1), of_text,

@@ -12,17 +12,6 @@
 #include "models/serving/step_rows.h"
 
 namespace hearth::models {
-namespace {
-
-std::int64_t block_rows(const LanguageConfig& config) {
-  std::int64_t rows = 1;
-  for (const LayerConfig& layer : config.layers) {
-    rows = std::max(rows, definition_of(layer.mixer).block_rows);
-  }
-  return rows;
-}
-
-}  // namespace
 
 TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& options,
                        std::unique_ptr<Drafter> drafter)

@@ -71,14 +71,16 @@ struct BufferPool::State final : BlockLender {
     return block;
   }
 
+  // Whether `blocks` more of `size` bytes are within the limit, what is kept dropped or not.
+  bool fits(std::int64_t blocks, std::int64_t size, bool drops) const {
+    const std::int64_t limit = options.limit_bytes, there = count.in_use + (drops ? 0 : count.kept);
+    return limit == 0 || blocks <= std::max<std::int64_t>(limit - there, 0) / size;
+  }
+
   // Called with the mutex.
   Address fresh(std::int64_t size) {
-    const auto fits = [&] {
-      return options.limit_bytes == 0 || (size <= options.limit_bytes &&
-                                          count.in_use + count.kept <= options.limit_bytes - size);
-    };
-    if (!fits()) drop_kept();
-    if (!fits()) {
+    if (!fits(1, size, false)) drop_kept();
+    if (!fits(1, size, true)) {
       throw Error(ErrorCode::out_of_memory,
                   "BufferPool: over its limit; got " + std::to_string(size) + " bytes beside " +
                       std::to_string(count.in_use) + " in use by " + std::to_string(count.buffers) +
@@ -92,6 +94,18 @@ struct BufferPool::State final : BlockLender {
     }
     drop_kept();
     return device.impl().allocate(size);
+  }
+
+  // Called with the mutex.
+  void keep_fresh(std::int64_t size) {
+    const Address block = device.impl().allocate(size);
+    try {
+      kept.emplace(size, block);
+    } catch (...) {
+      device.impl().free(block, size);
+      throw;
+    }
+    count.kept += size;
   }
 
   void drop_kept() noexcept {
@@ -148,24 +162,23 @@ void BufferPool::reserve(std::int64_t buffers, std::int64_t bytes) {
   std::int64_t there = std::count_if(
       state_->kept.begin(), state_->kept.end(),
       [size](const auto& block) { return block.first >= size && block.first / 2 <= size; });
-  BufferPoolStatistics& count = state_->count;
-  const std::int64_t limit = state_->options.limit_bytes;
-  for (; there < buffers; ++there) {
-    if (limit > 0 && size > limit - count.in_use - count.kept) {
+  if (!state_->fits(buffers - there, size, false)) {
+    state_->drop_kept();
+    there = 0;
+    if (!state_->fits(buffers, size, true)) {
       throw Error(ErrorCode::out_of_memory,
                   "BufferPool: over its limit; got " + std::to_string(buffers) + " blocks of " +
                       std::to_string(size) + " bytes to reserve beside " +
-                      std::to_string(count.in_use) + " in use, expected at most " +
-                      std::to_string(limit) + " in all");
+                      std::to_string(state_->count.in_use) + " in use, expected at most " +
+                      std::to_string(state_->options.limit_bytes) + " in all");
     }
-    const Address block = state_->device.impl().allocate(size);
-    try {
-      state_->kept.emplace(size, block);
-    } catch (...) {
-      state_->device.impl().free(block, size);
-      throw;
-    }
-    count.kept += size;
+  }
+  try {
+    for (; there < buffers; ++there) state_->keep_fresh(size);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    state_->drop_kept();
+    for (there = 0; there < buffers; ++there) state_->keep_fresh(size);
   }
 }
 

@@ -160,6 +160,14 @@ double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& optio
   return static_cast<double>(tokens) / (seconds_now() - start);
 }
 
+std::string depth_text(const ModelBenchOptions& options) {
+  return options.depth > 0 ? " @ d" + std::to_string(options.depth) : "";
+}
+
+std::string streams_text(const ModelBenchOptions& options) {
+  return options.sequences > 1 ? " x " + std::to_string(options.sequences) : "";
+}
+
 }  // namespace
 
 double ModelBenchRow::mean() const {
@@ -179,9 +187,7 @@ double ModelBenchRow::best() const { return *std::max_element(rates.begin(), rat
 
 std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
                                          const ModelBenchOptions& options) {
-  const std::string depth = options.depth > 0 ? " @ d" + std::to_string(options.depth) : "";
-  const std::string streams =
-      options.sequences > 1 ? " x " + std::to_string(options.sequences) : "";
+  const std::string depth = depth_text(options), streams = streams_text(options);
   std::vector<ModelBenchRow> rows;
   const auto measure = [&](const std::string& test, const auto& rate) {
     rate();
@@ -216,19 +222,18 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
   models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.sequences,
                                        .most_running = options.sequences,
+                                       .prefill_rows = options.piece,
                                        .keys = options.keys,
                                        .values = options.values,
                                        .shares_prefixes = false,
                                        .drafts = drafts,
                                        .draft_model = draft_model});
   TokenDraws draws(loaded.model);
-  const std::string streams =
-      options.sequences > 1 ? " x " + std::to_string(options.sequences) : "";
   ModelBenchRow row;
   row.piece = options.piece;
   row.depth = options.depth;
-  row.test =
-      "tg" + std::to_string(options.tokens) + streams + " + " + std::to_string(drafts) + " drafts";
+  row.test = "tg" + std::to_string(options.tokens) + streams_text(options) + " + " +
+             std::to_string(drafts) + " drafts" + depth_text(options);
   drafted_rate(scheduler, options, draws);
   const models::SchedulerStats before = scheduler.stats();
   for (std::int64_t i = 0; i < options.repeat; ++i) {

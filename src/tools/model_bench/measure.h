@@ -33,7 +33,7 @@ struct ModelBenchRow {
   double best() const;
 };
 
-// Of an encoder: how fast `batch` texts of `prompt` tokens become vectors, as "embed128 x 8".
+// Of an encoder: how fast `sequences` texts of `prompt` tokens become vectors, as "embed128 x 8".
 // Otherwise prompts and writing. Random tokens, after one repetition that does not count. Tokens
 // are written one pass each, whose scores are read as a sampler would. Throws Error as Sequences
 // does.
@@ -42,7 +42,7 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
 
 // How fast the same number of greedy texts is written behind random prompts of `depth` tokens, 16
 // at least, where `drafts` tokens are guessed ahead (SchedulerOptions): "tg128 + 8 drafts". The
-// prompts take their part of the time; `piece` and `prompt` do not count. Throws Error as Scheduler
+// prompts take their part of the time; `prompt` does not count. Throws Error as Scheduler
 // does.
 ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBenchOptions& options,
                              std::int64_t drafts, const models::LoadedModel* draft_model);

@@ -101,7 +101,7 @@ std::vector<std::int64_t> counts_of_lists(const std::string& option,
 }
 
 std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep,
-                                     const ModelBenchOptions& options) {
+                                     const ModelBenchOptions& options, bool is_causal) {
   const std::size_t count = (sweep.prompts.size() + sweep.tokens.size()) * sweep.depths.size() *
                             sweep.sequences.size() * sweep.pieces.size() * sweep.threads.size();
   if (count > kMostSteps) {
@@ -124,7 +124,10 @@ std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep,
           one.piece = piece;
           one.sequences = sequences;
           one.depth = depth;
-          for (const std::int64_t prompt : sweep.prompts) add(prompt, 0, threads);
+          const bool reads = !is_causal || sequences == sweep.sequences.front();
+          for (const std::int64_t prompt : sweep.prompts) {
+            if (reads) add(prompt, 0, threads);
+          }
           for (const std::int64_t tokens : sweep.tokens) add(0, tokens, threads);
         }
       }

@@ -68,6 +68,7 @@ std::vector<std::int32_t> LoadedService::tokens_to_embed(std::string_view text) 
 
 std::vector<std::vector<float>> LoadedService::embed(const models::TokenLists& texts) {
   const std::lock_guard lock(embed_mutex_);
+  set_numerics(numerics_);  // of a thread that answers requests
   std::vector<std::vector<float>> all;
   for (std::size_t at = 0; at < texts.size(); at += models::kTextsTogether) {
     const auto begin = texts.begin() + static_cast<std::ptrdiff_t>(at);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hearth/numerics.h"
 #include "models/grammar/token_constraints.h"
 #include "models/language/load_model.h"
 #include "tools/serve/constraint_cache.h"
@@ -44,6 +45,7 @@ class LoadedService final : public ServedModel {
   std::string no_chat_;  // why there is none
   models::grammar::TokenConstraints constraints_;
   ConstraintCache known_;
+  const Numerics numerics_ = numerics();          // of the thread that made this
   std::mutex embed_mutex_;                        // a device does one thing at a time
   std::unique_ptr<models::Scheduler> scheduler_;  // last, so that it goes first
 };

@@ -28,6 +28,14 @@ bool has_states(const LanguageConfig& config) {
   });
 }
 
+std::int64_t block_rows(const LanguageConfig& config) {
+  std::int64_t rows = 1;
+  for (const LayerConfig& layer : config.layers) {
+    rows = std::max(rows, definition_of(layer.mixer).block_rows);
+  }
+  return rows;
+}
+
 void require_size(const char* what, std::int64_t size, std::int64_t least) {
   constexpr std::int64_t kMost = 1 << 20;
   if (size >= least && size <= kMost) return;

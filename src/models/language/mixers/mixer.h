@@ -80,6 +80,9 @@ Mixer mixer_of(const Keys& keys, const Family& family, std::int64_t layer);
 // Whether sequences have states: any layer's mixer does.
 bool has_states(const LanguageConfig& config);
 
+// The most that any layer's mixer works on at once.
+std::int64_t block_rows(const LanguageConfig& config);
+
 // Throws Error{invalid_argument} unless `size` is one that a model has: products of some do not
 // overflow.
 void require_size(const char* what, std::int64_t size, std::int64_t least);
