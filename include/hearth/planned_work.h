@@ -23,7 +23,7 @@ struct PlannedStep {
   // The name of what runs it, as HEARTH_CHOICES takes it; empty for regions and copies.
   std::string implementation;
   std::vector<std::string> ops;  // all that the step computes, in the order of recording
-  DType dtype = DType::f32;      // of its first result
+  DType dtype = DType::f32;      // of the result that it computes last
   Shape shape;
   std::int64_t workspace_bytes = 0;
 };

@@ -41,6 +41,21 @@ TEST(ChatTemplateLimits, Steps) {
   expect_limit(loop + loop + loop + repeated_text("{% endfor %}", 3), "steps");
 }
 
+// All places of the one may begin like the other.
+TEST(ChatTemplateLimits, SearchesOfLongTexts) {
+  const std::string texts =
+      "{% set s = 'a' * 2000000 %}{% set t = ('a' * 1000000) ~ 'c' %}{% set u = ('a' * 1000000) %}";
+  for (const char* search : {"t in s", "s.find(t)", "s.rfind(t)", "s.count(t)", "s.replace(t, '')",
+                             "s.split(t)", "s.partition(t)", "s.rpartition('c' ~ u)"}) {
+    expect_limit(texts + "{{ " + search + " }}", "steps");
+  }
+}
+
+TEST(ChatTemplateLimits, ManyLists) {
+  expect_limit("{{ [1]|batch(1000000000000000, 0)|list|length }}", "steps");
+  expect_limit("{{ [1, 2]|slice(1000000000000000)|list|length }}", "steps");
+}
+
 TEST(ChatTemplateLimits, DepthOfMacros) {
   expect_limit("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "depth");
   expect_limit(

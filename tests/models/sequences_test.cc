@@ -98,6 +98,22 @@ TEST_P(Conversations, ASecondTurnComputesItsNewRowsOnly) {
   EXPECT_EQ(sequences.free_pages(), 40);
 }
 
+// Marks leave a slot for each sequence that is still to begin.
+TEST_P(Conversations, MarksLeaveRoomForSequences) {
+  Sequences sequences(model_, {.pages = 40, .page_size = 8, .states = 2, .saved_states = 1});
+  Sequence first = sequences.begin(), second = sequences.begin();
+  sequences.end(second);
+  run_rows(sequences, first, tokens_, 3, 3);
+  EXPECT_TRUE(sequences.mark(first));
+  EXPECT_TRUE(sequences.mark(first));
+  second = sequences.begin();
+  run_rows(sequences, second, tokens_, 3, 3);
+  EXPECT_EQ(sequences.mark(second), !sequences.has_states());
+  sequences.end(first);
+  EXPECT_TRUE(sequences.mark(second));
+  sequences.end(second);
+}
+
 // The scores of a row are the same bits on the CPU however its text is cut into steps, whoever runs
 // beside it, and whatever was taken over.
 TEST_P(Conversations, ARowHasTheSameBitsInAnyCompany) {

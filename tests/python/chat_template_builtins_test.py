@@ -91,7 +91,7 @@ SNIPPETS = r"""
 {{ "a\nb"|indent(2.5) }}
 {{ 1e400|int }}
 {{ ("nan"|float)|int }}|{{ "inf"|int }}|{{ "nan"|int(7) }}
-{{ 1234|round(-2) }}|{{ 1250|round(-2) }}|{{ 7|round(1,"ceil") }}|{{ 2.5|round(-1) }}|{{ true|round }}|{{ -15|round(-1) }}
+{{ 1234|round(-2) }}|{{ 1250|round(-2) }}|{{ 7|round(1,"ceil") }}|{{ 2.5|round(-1) }}|{{ true|round }}|{{ -15|round(-1) }}|{{ 9223372036854775807|round(-2) }}|{{ "-9223372036854775808"|int }}
 {{ "abc"|truncate(2, true, "") }}|{{ "a b c d e f"|truncate(5, false, "…", 0) }}|{{ "foo bar baz"|truncate(9, true, leeway=0) }}
 {{ [1,2,3]|sum(start=10) }}|{{ [{"a":1},{"b":2}]|sum("a") }}
 {{ "1_0"|int }}|{{ "٣"|int }}|{{ "0b11"|int(base=2) }}|{{ "z"|int(base=36) }}|{{ "1e2"|int }}|{{ "0x1F"|int(base=0) }}

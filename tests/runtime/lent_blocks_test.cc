@@ -115,6 +115,21 @@ TEST_F(BufferPools, BuffersOutliveTheirPool) {
   EXPECT_EQ(in_use(), before);
 }
 
+TEST_F(BufferPools, ReservesDropWhatIsKeptForOthers) {
+  BufferPool pool(device, {.limit_bytes = 4096});
+  {
+    const Buffer a = pool.make(DType::u8, {2048}), b = pool.make(DType::u8, {2048});
+  }
+  EXPECT_EQ(pool.statistics().kept, 4096);
+  pool.reserve(8, 512);
+  EXPECT_EQ(pool.statistics().kept, 4096);
+  const std::int64_t fresh = pool.statistics().fresh;
+  std::vector<Buffer> all;
+  for (int i = 0; i < 8; ++i) all.push_back(pool.make(DType::u8, {512}));
+  EXPECT_EQ(pool.statistics().fresh, fresh);
+  EXPECT_THROW(pool.reserve(1, 512), Error);
+}
+
 TEST_F(BufferPools, ThreadsShareAPool) {
   BufferPool pool(device, {.limit_bytes = 1 << 20});
   std::vector<std::thread> threads;

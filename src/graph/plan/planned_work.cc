@@ -18,11 +18,9 @@ PlannedStep told(const Step& step, const StepOrigin& origin, const Plan& plan,
   for (const std::uint32_t index : plan.made_by(step)) {
     const Node& node = *recording.nodes[index];
     if (node.op == &output_op) continue;
-    if (out.ops.empty()) {
-      out.dtype = node.dtype;
-      out.shape = node.shape;
-    }
     out.ops.emplace_back(node.op->name.text);
+    out.dtype = node.dtype;
+    out.shape = node.shape;
   }
   if (step.signature == nullptr) {
     out.op = out.ops.empty() ? "copy" : "region";

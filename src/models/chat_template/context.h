@@ -29,6 +29,10 @@ class Context {
   // Throw Error{invalid_argument}, which names the limit and the line, where that passes it.
   void charge_steps(std::size_t count);
   void charge_bytes(std::size_t count);
+  // Steps of looking for a text in another one, all places of which may begin like it.
+  void charge_search(std::size_t size, std::size_t sought) {
+    charge_steps(size / 256 + size / 32 * (sought / 32));
+  }
   void check_output(std::size_t size);
 
   // Throws Error{invalid_argument}: "chat template: what, at line N".

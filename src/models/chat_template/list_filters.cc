@@ -282,6 +282,11 @@ Value select_filter(Interpreter& interpreter, const Value& value, const Argument
   return make_list(context, std::move(out), ListKind::generator);
 }
 
+void charge_values(Context& context, std::size_t count) {
+  context.charge_steps(count);
+  context.charge_bytes(count < SIZE_MAX / sizeof(Value) ? count * sizeof(Value) : SIZE_MAX);
+}
+
 // Lists of `size` items each, the last filled up where a filling is given.
 Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
@@ -297,10 +302,10 @@ Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments
   }
   if (!batch.empty()) {
     const bool fills = bound.has(1) && !bound.value(1).is_none();
-    while (fills && static_cast<std::int64_t>(batch.size()) < size) {
-      context.charge_bytes(sizeof(Value));
-      context.charge_steps(1);
-      batch.push_back(bound.value(1));
+    if (fills && size > static_cast<std::int64_t>(batch.size())) {
+      const auto most = static_cast<std::size_t>(size);
+      charge_values(context, most - batch.size());
+      batch.resize(most, bound.value(1));
     }
     out.push_back(make_list(context, std::move(batch)));
   }
@@ -319,9 +324,8 @@ Value slice_filter(Interpreter& interpreter, const Value& value, const Arguments
   const bool fills = bound.has(1) && !bound.value(1).is_none();
   Values out;
   auto next = list->items.begin();
+  charge_values(context, static_cast<std::size_t>(std::max<std::int64_t>(slices, 0)));
   for (std::int64_t i = 0; i < slices; ++i) {
-    context.charge_steps(1);
-    context.charge_bytes(sizeof(Value));
     const bool is_longer = i < size % slices;
     const auto end = next + (size / slices + (is_longer ? 1 : 0));
     Values part(next, end);

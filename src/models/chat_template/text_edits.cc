@@ -111,6 +111,7 @@ std::vector<MarkedText> split(Context& context, const MarkedText& text,
   }
   if (separator->empty()) context.fail("split: the separator is empty");
   const std::string_view view = text.view(), mark = separator->view();
+  context.charge_search(view.size(), mark.size());
   std::vector<MarkedText> out;
   if (from_right) {
     std::size_t end = view.size();
@@ -159,6 +160,7 @@ MarkedText replaced(Context& context, const MarkedText& text, std::string_view f
   const std::string_view view = text.view();
   context.charge_bytes(text.weight());
   context.charge_steps(text.size() / 32);
+  context.charge_search(text.size(), from.size());
   MarkedText out;
   std::size_t at = 0;
   while (limit != 0) {

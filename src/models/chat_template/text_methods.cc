@@ -43,6 +43,7 @@ Value partition_method(Interpreter& interpreter, const Value& value, const Argum
   const MarkedText separator = bound.text(0, "");
   if (separator.empty()) context.fail("partition: the separator is empty");
   const MarkedText& text = *value.text();
+  context.charge_search(text.size(), separator.size());
   const std::size_t at =
       from_right ? text.view().rfind(separator.view()) : text.view().find(separator.view());
   std::vector<MarkedText> parts(3);
@@ -119,6 +120,7 @@ Value find_method(Interpreter& interpreter, const Value& value, const Arguments&
   std::size_t at = std::string_view::npos;
   if (begin <= end && bound.integer(1, 0) <= size) {
     const std::string_view view = whole.substr(begin, end - begin);
+    context.charge_search(view.size(), wanted.size());
     at = from_right ? view.rfind(wanted.view()) : view.find(wanted.view());
   }
   if (at != std::string_view::npos) {
@@ -134,6 +136,7 @@ Value count_method(Interpreter& interpreter, const Value& value, const Arguments
   const MarkedText wanted = bound.text(0, "");
   const std::string_view view = value.text()->view();
   context.charge_steps(view.size() / 32);
+  context.charge_search(view.size(), wanted.size());
   if (wanted.empty()) return static_cast<std::int64_t>(count_characters(view)) + 1;
   std::int64_t count = 0;
   for (std::size_t at = 0; (at = view.find(wanted.view(), at)) != std::string_view::npos;) {

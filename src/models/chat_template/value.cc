@@ -238,7 +238,7 @@ bool contains(Context& context, const Value& container, const Value& element) {
     if (element.text() == nullptr) {
       context.fail(std::string("only texts are in texts; got ") + type_name(element));
     }
-    context.charge_steps(text->size() / 256);
+    context.charge_search(text->size(), element.text()->size());
     return text->view().find(element.text()->view()) != std::string_view::npos;
   }
   if (const Dict* dict = container.dict()) return dict->find(context, element) != nullptr;

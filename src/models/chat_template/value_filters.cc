@@ -168,7 +168,8 @@ Value round_filter(Interpreter& interpreter, const Value& value, const Arguments
   if (method.view() == "common") {
     if (value.is_integer()) {
       if (precision >= 0) return value.integer();
-      return precision < -18 ? std::int64_t{0} : rounded_to_tens(context, value.integer(), -precision);
+      return precision < -18 ? std::int64_t{0}
+                             : rounded_to_tens(context, value.integer(), -precision);
     }
     return rounded(value.number(), precision);
   }

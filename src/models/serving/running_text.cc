@@ -20,9 +20,13 @@ GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   if (length == 0) fail_request("an empty prompt; got no tokens, expected at least one");
   const std::int64_t most = request.most_tokens == 0 ? longest : longest - 1;
+  if (most < 1) {
+    fail_request("a context without room for an answer; got " + counted(longest, "token") +
+                 " in all, expected more");
+  }
   if (length > most) {
     fail_request("a prompt too long; got " + counted(length, "token") + ", expected 1 to " +
-                 std::to_string(most));
+                 std::to_string(most) + " of a context of " + std::to_string(longest));
   }
   if (request.most_tokens < 0) {
     fail_request("most_tokens out of range; got " + std::to_string(request.most_tokens) +

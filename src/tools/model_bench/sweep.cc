@@ -100,8 +100,8 @@ std::vector<std::int64_t> counts_of_lists(const std::string& option,
   return reader.take();
 }
 
-std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep,
-                                     const ModelBenchOptions& options, bool is_causal) {
+std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBenchOptions& options,
+                                     bool is_causal) {
   const std::size_t count = (sweep.prompts.size() + sweep.tokens.size()) * sweep.depths.size() *
                             sweep.sequences.size() * sweep.pieces.size() * sweep.threads.size();
   if (count > kMostSteps) {

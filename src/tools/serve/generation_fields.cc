@@ -90,8 +90,7 @@ std::uint64_t read_seed(const Fields& fields) {
   const auto seed = fields.integer("seed", std::numeric_limits<std::int64_t>::min(),
                                    std::numeric_limits<std::int64_t>::max());
   if (seed && *seed != -1) return static_cast<std::uint64_t>(*seed);
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
+  return std::random_device()();  // of 32 bits, which numbers of any client's JSON have
 }
 
 // The first name that is there counts: OpenAI's newer one, its older one, llama.cpp's.
