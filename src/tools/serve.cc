@@ -1,8 +1,8 @@
 // `hearth serve`: a model behind OpenAI's API.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +12,7 @@
 #include "hearth/device.h"
 #include "io/text_file.h"
 #include "models/language/load_model.h"
+#include "models/serving/cache_plan.h"
 #include "tools/commands.h"
 #include "tools/lm/context_note.h"
 #include "tools/lm/option_file.h"
@@ -66,22 +67,16 @@ std::string name_of(const ServeArguments& arguments) {
   return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
 }
 
-// MiB of caches that hold one text of `context` tokens, where `got` tokens take all of --memory.
-std::int64_t memory_for(const ServeArguments& arguments, std::int64_t context, std::int64_t got) {
-  const double all = static_cast<double>(arguments.memory) * static_cast<double>(context);
-  return static_cast<std::int64_t>(std::ceil(all / static_cast<double>(got)));
-}
-
 // Says, or refuses where --context asked for it, that --memory holds less than a whole text.
+// `memory_for` gives the MiB that hold a text of so many tokens.
 void check_context(const ServeArguments& arguments, std::int64_t wanted, std::int64_t trained,
-                   std::int64_t got) {
+                   std::int64_t got, const std::function<std::int64_t(std::int64_t)>& memory_for) {
   const bool is_asked = arguments.writer.model.context > 0;
   if (got >= std::max(wanted, arguments.writer.model.context)) return;
   const std::string memory = "--memory " + std::to_string(arguments.memory) + " MiB holds no more";
   // More than the model was made for is nothing to advise.
   const std::int64_t whole = std::min(wanted, trained);
-  const std::string why = got < whole ? memory + "; --memory " +
-                                            std::to_string(memory_for(arguments, whole, got)) +
+  const std::string why = got < whole ? memory + "; --memory " + std::to_string(memory_for(whole)) +
                                             " holds a whole text"
                           : got < wanted ? memory
                                          : "the model has no more positions";
@@ -93,11 +88,15 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
   models::SchedulerOptions options = arguments.scheduler;
   options.memory = arguments.memory << 20;
   apply(arguments.writer, options);
-  const std::int64_t context = writer.loaded.model.config.context;
+  const models::LanguageConfig config = writer.loaded.model.config;
+  const DType compute = writer.loaded.model.compute;
+  const std::int64_t context = config.context;
   const std::int64_t trained = writer.loaded.model.trained_context;
   auto service = std::make_shared<serve::LoadedService>(
       std::move(writer.loaded), name_of(arguments), options, std::move(writer.draft_model));
-  check_context(arguments, context, trained, service->card().context);
+  check_context(arguments, context, trained, service->card().context, [&](std::int64_t tokens) {
+    return models::memory_for_text(config, compute, options, tokens);
+  });
   warn_of_context("serve", context, trained);
   return service;
 }

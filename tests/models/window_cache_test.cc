@@ -323,5 +323,24 @@ TEST(WindowPlan, MemoryHoldsLongerTextsAndMoreOfThem) {
   EXPECT_GE(own.pages_of_windows(), 4 * *windows.window_pages - 1);
 }
 
+TEST(WindowPlan, TheMemoryForATextHoldsItAndLessDoesNot) {
+  const testing::GoldenModel golden = testing::read_golden_model("gemma3");
+  LanguageConfig config = testing::golden_language_model(golden, DType::f32, kWindowRows).config;
+  config.context = 1 << 17;
+  for (const std::int64_t running : {1, 8, 64}) {
+    SchedulerOptions options{.most_running = running};
+    const std::int64_t enough = memory_for_text(config, DType::f32, options, config.context);
+    const auto rows = [&](std::int64_t memory) {
+      options.memory = memory << 20;
+      const CacheOptions cache = cache_options(config, DType::f32, options);
+      return cache.pages * cache.page_size;
+    };
+    EXPECT_GE(rows(enough), config.context);
+    EXPECT_LT(rows(enough - 1), config.context);
+  }
+  check::error_of(ErrorCode::invalid_argument,
+                  [&] { memory_for_text(config, DType::f32, {.page_size = 0}, 1); });
+}
+
 }  // namespace
 }  // namespace hearth::models

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/counted.h"
 #include "hearth/error.h"
@@ -115,6 +116,28 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
   }
   share_out(for_pages, sizes, options, cache);
   return cache;
+}
+
+std::int64_t memory_for_text(const LanguageConfig& config, DType compute, SchedulerOptions options,
+                             std::int64_t tokens) {
+  constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;  // MiB
+  const auto holds = [&](std::int64_t memory) {
+    options.memory = memory << 20;
+    try {
+      return cache_options(config, compute, options).pages * options.page_size >= tokens;
+    } catch (const Error&) {
+      if (memory == kMostMemory) throw;  // not for want of memory
+      return false;
+    }
+  };
+  std::int64_t low = 0, high = 1;
+  while (high < kMostMemory && !holds(high)) low = std::exchange(high, 2 * high);
+  if (high == kMostMemory) holds(high);
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (holds(middle) ? high : low) = middle;
+  }
+  return high;
 }
 
 }  // namespace hearth::models

@@ -14,4 +14,9 @@ namespace hearth::models {
 CacheOptions cache_options(const LanguageConfig& config, DType compute,
                            const SchedulerOptions& options);
 
+// The least MiB of `options.memory` with which caches hold a text of `tokens`. Throws as
+// cache_options() does.
+std::int64_t memory_for_text(const LanguageConfig& config, DType compute, SchedulerOptions options,
+                             std::int64_t tokens);
+
 }  // namespace hearth::models
