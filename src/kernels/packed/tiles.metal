@@ -266,9 +266,6 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
   threadgroup uint4* own_scales = own + uint(Stage::steps_end);
   threadgroup uint4* book = staged + ctx.nsg * (uint(Stage::steps_end) + 32u * uint(kTiles));
   uint units = uint(p.units), step = ctx.nsg * uint(kTileUnits);
-  long layer = long(ctx.tg.y);
-  codes += layer * ((p.units + 1) / 2) * long(kTiles) * 32;
-  scales += layer * p.units * long(kColumns / 2u);
   long first = long(ctx.tg.x) * kTileRows;  // output
   uint last = uint(metal::min(p.outputs - first, long(kTileRows))) - 1u;
   long row = p.base + first * p.stride;
@@ -288,7 +285,8 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
     stage.store(own, ctx.lane);
     metal::simdgroup_barrier(mem_flags::mem_threadgroup);
     ColumnCodes<kTiles> x;
-    x.load(codes, scales, unit, units, ctx.lane);
+    x.load(codes + long(ctx.tg.y) * long((units + 1u) / 2u * uint(kTiles) * 32u),
+           scales + long(ctx.tg.y) * long(units * (kColumns / 2u)), unit, units, ctx.lane);
     long next = start + long(ctx.nsg) * Stage::bytes;
     if (unit + step < units) {
       stage.load(weight, next, p.stride, last, units - unit - step, p.end, ctx.lane);
@@ -316,12 +314,12 @@ void packed_tiles(device const uint4* codes, device const uint4* scales, device 
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint i = ctx.tid.x; i < kPart; i += ctx.ntid.x) {
     uint output = i % uint(kTileRows), column = i / uint(kTileRows);
-    long row_of = layer * long(kColumns) + long(column);
-    if (output > last || row_of >= p.rows) continue;
+    uint row_of = ctx.tg.y * kColumns + column;
+    if (output > last || long(row_of) >= p.rows) continue;
     float sum = 0.0f;
     for (uint part = 0u; part < ctx.nsg; ++part)
       sum += parts[part * kPart + output * kColumns + column];
-    long at = row_of * p.outputs + first + long(output);
+    long at = long(row_of) * p.outputs + first + long(output);
     if (kBias) sum += float(D::load(bias[first + long(output)]));
     if (kAdded) sum += float(D::load(added[at]));
     y[at] = D::store(sum);
