@@ -98,7 +98,7 @@ std::vector<std::string> with_long_names(const CLI::App& command, const ShortNam
 
 std::string no_such_option(const std::string& got, const CLI::App& command) {
   const std::string begin = "no such option; got " + got + ", expected ";
-  if (const char* const hint = option_hint(got)) return begin + hint;
+  if (const char* const hint = option_hint(got, command.get_name())) return begin + hint;
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -187,6 +187,17 @@ Option& Option::one_of(std::vector<std::string> values) {
            (meant.empty() ? "" : "; perhaps " + meant);
   };
   option_->check(refused, "{" + all + "}");
+  return *this;
+}
+
+Option& Option::other_words(std::vector<std::pair<std::string, std::string>> pairs) {
+  option_->transform(
+      [pairs = std::move(pairs)](const std::string& text) {
+        const auto found = std::find_if(pairs.begin(), pairs.end(),
+                                        [&](const auto& pair) { return pair.first == text; });
+        return found == pairs.end() ? text : found->second;
+      },
+      "");
   return *this;
 }
 

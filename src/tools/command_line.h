@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -33,6 +34,8 @@ class Option {
   // Capital letters mean small ones, for one_of() too.
   Option& lower_case();
   Option& one_of(std::vector<std::string> values);
+  // The first of a pair means the second, for one_of() too; --help does not list them.
+  Option& other_words(std::vector<std::pair<std::string, std::string>> pairs);
   // What --help calls the value.
   Option& value_name(const std::string& name);
   // The option may stand without a value, which leaves the variable as it is.

@@ -9,10 +9,30 @@ namespace {
 // llama.cpp's names, and some of vLLM's and MLX's, with spaces around each.
 struct OptionHint {
   std::string_view options;
-  const char* instead;  // behind "expected "
+  const char* instead;            // behind "expected "
+  std::string_view command = {};  // empty: of all
 };
 
+// Those of one command stand before those of all.
 constexpr OptionHint kOptionHints[] = {
+    {" --temp --temperature --top-k --top-p --min-p --typical --typical-p --top-n-sigma "
+     "--xtc-probability --xtc-threshold --dynatemp-range --dynatemp-exp --repeat-penalty "
+     "--repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base "
+     "--dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-lr "
+     "--mirostat-ent --adaptive-target --adaptive-decay --samplers --sampling-seq --sampler-seq "
+     "-l --logit-bias -s --seed -n --predict --n-predict --max-tokens --grammar --grammar-file -j "
+     "--json-schema --json-schema-file --ignore-eos -r --reverse-prompt ",
+     "none: requests say these; what they leave out is as the model's makers recommend", "serve"},
+    {" -ub --ubatch-size ", "-b (--piece), the rows of a pass over the prompt", "bench-model"},
+    {" -pg ",
+     "-p and -n, which are measured apart; --depth N writes behind N tokens that are there",
+     "bench-model"},
+    {" --no-bos ", "--plain, which adds no tokens at the beginning and the end", "tokenize"},
+    {" --ids ", "none: ids are what is printed; --json has their texts too", "tokenize"},
+    {" --stdin ", "none: without --text the text is what standard input has", "tokenize"},
+    {" --show-count ", "`| wc -w` behind it, which counts the ids", "tokenize"},
+    {" --no-parse-special ",
+     "none: texts of control tokens are texts like others without --special", "tokenize"},
     {" -hf -hfr --hf --hf-repo -hff --hf-file -hft --hf-token -mu --model-url -dr --docker-repo ",
      "the path of a file: `curl -LO https://huggingface.co/OWNER/NAME/resolve/main/FILE.gguf` "
      "fetches one"},
@@ -41,15 +61,35 @@ constexpr OptionHint kOptionHints[] = {
     {" --in-prefix --in-prefix-bos --in-suffix ", "--chat-template, which says what stands where"},
     {" --chat-template --chat-template-file ", "`hearth chat`, which takes one"},
     {" --jinja --no-jinja ", "none: chat templates are always run"},
-    {" --chat-template-kwargs --reasoning-format --reasoning-budget -rea --reasoning --think ",
-     "chat_template_kwargs in requests to `hearth serve`"},
+    {" --chat-template-kwargs --reasoning-format ",
+     "--chat-template-kwargs of `hearth chat`, or chat_template_kwargs in requests to "
+     "`hearth serve`"},
+    {" --reasoning-budget -rea --reasoning --think ",
+     "--chat-template-kwargs '{\"enable_thinking\": false}' of `hearth chat`, or "
+     "chat_template_kwargs in requests to `hearth serve`, with what the template knows"},
     {" --color -co --no-color ", "none: only what a model thinks is dimmed, on terminals"},
     {" --log-disable --log-file --log-colors --log-verbosity -lv --log-prefix --log-timestamps "
      "--verbose -v --verbose-prompt --no-perf --perf --show-timings --no-show-timings ",
      "none: notes go to standard error, 2>/dev/null drops them"},
-    {" --no-display-prompt --display-prompt -sp --special --ignore-eos --no-context-shift "
-     "--context-shift --keep ",
-     "`hearth generate`, with --no-display-prompt, or ignore_eos in requests to `hearth serve`"},
+    {" --no-display-prompt --display-prompt ",
+     "none: only `hearth generate` shows the prompt, but with --no-display-prompt"},
+    {" -sp --special ",
+     "`hearth tokenize --decode --special`, which shows control tokens; texts that are written "
+     "have none"},
+    {" --ignore-eos ",
+     "--logit-bias ID=-inf for the token that ends texts, or ignore_eos in requests to "
+     "`hearth serve`"},
+    {" --keep --context-shift ",
+     "none: `hearth generate` goes on from a text's last half where it fills the context, other "
+     "commands end there"},
+    {" --no-context-shift ",
+     "--tokens -1 of `hearth generate`, with which a text ends where the context does"},
+    {" --list-devices ", "`hearth devices`"},
+    {" --penalize-nl --no-penalize-nl ", "none: penalties see line breaks as any token"},
+    {" --tfs --tfs-z ", "--min-p or --typical-p, which drop unlikely tokens too"},
+    {" -dt --defrag-thold ", "none: caches are in pages, which need no moving"},
+    {" -gan --grp-attn-n -gaw --grp-attn-w ", "none: positions are as the model's files say"},
+    {" -bf --binary-file ", "--prompt-file FILE"},
     {" -np --parallel --max-num-seqs ", "--parallel of `hearth serve`, --sequences of bench-model"},
     {" -cb --cont-batching -nocb --no-cont-batching -kvu --kv-unified ",
      "none: texts that run together share steps and caches"},
@@ -84,8 +124,11 @@ constexpr OptionHint kOptionHints[] = {
     {" --embedding --embeddings --pooling --embd-normalize --rerank --reranking "
      "--embd-output-format ",
      "none: the model's files say what vectors are made of, for `hearth embed` and /v1/embeddings"},
-    {" -to --timeout --path --api-prefix --reuse-port --ssl-key-file --ssl-cert-file ",
-     "a proxy in front: there is no TLS"},
+    {" --ssl-key-file --ssl-cert-file ", "a proxy in front: there is no TLS"},
+    {" --api-prefix ", "a proxy in front that takes the prefix off: paths are those of the API"},
+    {" -to --timeout ", "none: a request has 20 seconds to arrive, and its answer any time"},
+    {" --path ", "a proxy in front: the page is part of the program"},
+    {" --reuse-port ", "none: one server listens at a port"},
     {" --kl-divergence --kl-divergence-base --logits-file ",
      "--save-base FILE with one model, then --kl-base FILE with the other"},
     {" --ppl-stride --ppl-output-type --hellaswag --winogrande --multiple-choice ",
@@ -101,9 +144,10 @@ constexpr OptionHint kOptionHints[] = {
 
 }  // namespace
 
-const char* option_hint(std::string_view option) {
+const char* option_hint(std::string_view option, std::string_view command) {
   const std::string_view name = option.substr(0, option.find('='));
   const auto has_name = [&](const OptionHint& hint) {
+    if (!hint.command.empty() && hint.command != command) return false;
     for (std::size_t at = hint.options.find(name); at != std::string_view::npos;
          at = hint.options.find(name, at + 1)) {
       if (hint.options[at - 1] == ' ' && hint.options[at + name.size()] == ' ') return true;

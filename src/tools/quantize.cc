@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/quantize/quantize_file.h"
+#include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/option_file.h"
@@ -43,7 +45,17 @@ class RepackedNote {
   bool is_said_ = false;
 };
 
-// A type in the place of the file, as in IN TYPE.
+// llama.cpp's numbers of types, "15" for "q4_k_m".
+std::vector<std::pair<std::string, std::string>> type_numbers() {
+  std::vector<std::pair<std::string, std::string>> numbers;
+  for (const std::string& name : models::quantize_type_names()) {
+    const std::int64_t number = models::file_type_of(models::quantize_type_from_name(name));
+    if (number >= 0) numbers.emplace_back(std::to_string(number), name);
+  }
+  return numbers;
+}
+
+// A type in the place of the file, as in IN TYPE or IN TYPE NTHREADS.
 void require_file_name(const std::string& out) {
   std::string lower = out;
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -62,6 +74,7 @@ void add_quantize(CommandLine& line) {
     std::vector<std::string> adapters;
     bool is_pure = false, is_quiet = false;
     std::int64_t shard_mib = 0;
+    int threads = 0;  // 0: one a core
   };
   const auto arguments = std::make_shared<Arguments>();
   Command command =
@@ -71,11 +84,16 @@ void add_quantize(CommandLine& line) {
               "A GGUF file, of a split model any, or a folder of Hugging Face or `hearth train`")
       .required();
   command.option("out", arguments->out, "The file to write").required();
-  const Option type =
-      command.option("--type,type", arguments->type,
-                     "Of matrices, some of which have more bits or fewer, as llama.cpp's type of "
-                     "this name has it; keep: as they are");
-  Option(type).show_default().lower_case().one_of(models::quantize_type_names());
+  command
+      .option("--type,type", arguments->type,
+              "Of matrices, some of which have more bits or fewer, as llama.cpp's type of this "
+              "name or number has it; keep: as they are")
+      .show_default()
+      .lower_case()
+      .one_of(models::quantize_type_names())
+      .other_words(type_numbers());
+  command.option("-t,--threads,threads", arguments->threads, "Of the CPU [one a core]")
+      .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
   command
       .option("--imatrix", arguments->importance, "How much inputs count, as llama-imatrix has it")
       .value_name("FILE");
@@ -84,8 +102,9 @@ void add_quantize(CommandLine& line) {
   command.option("--shard-mib", arguments->shard_mib, "Several files of at most this size each")
       .range(std::int64_t{1}, std::int64_t{1} << 40);
   command.flag("--quiet", arguments->is_quiet, "Print no line for each tensor");
-  command.action([arguments, type] {
-    if (!type.given()) require_file_name(arguments->out);
+  command.action([arguments] {
+    require_file_name(arguments->out);
+    if (arguments->threads > 0) WorkerPool::global().set_threads(arguments->threads);
     models::QuantizeOptions options;
     options.type = models::quantize_type_from_name(arguments->type);
     options.type.is_pure = arguments->is_pure;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,48 @@ TEST(OptionHints, KnowWholeNames) {
   for (const char* unknown :
        {"-", "--", "", " ", "-ng", "--rope", "ngl", "-ngl ", "--mlock --mmap"}) {
     EXPECT_EQ(option_hint(unknown), nullptr) << unknown;
+  }
+}
+
+TEST(OptionHints, AreTheCommandsOwnFirst) {
+  EXPECT_EQ(option_hint("--temp", "generate"), nullptr);
+  EXPECT_EQ(option_hint("--no-bos"), nullptr);
+  const struct {
+    const char* option;
+    const char* command;
+    const char* part;
+  } cases[] = {
+      {"--temp", "serve", "requests say these"},
+      {"--n-predict", "serve", "requests say these"},
+      {"--ignore-eos", "serve", "requests say these"},
+      {"--ignore-eos", "generate", "--logit-bias ID=-inf"},
+      {"--api-prefix", "serve", "takes the prefix off"},
+      {"--ssl-key-file", "serve", "no TLS"},
+      {"-ub", "bench-model", "--piece"},
+      {"-ub", "serve", "--prefill"},
+      {"-pg", "bench-model", "-p and -n"},
+      {"--no-bos", "tokenize", "--plain"},
+      {"--ids", "tokenize", "--json"},
+      {"--stdin", "tokenize", "standard input"},
+      {"--show-count", "tokenize", "wc -w"},
+      {"--no-parse-special", "tokenize", "without --special"},
+      {"--keep", "generate", "last half"},
+      {"--context-shift", "generate", "last half"},
+      {"--no-context-shift", "generate", "--tokens -1"},
+      {"-sp", "generate", "`hearth tokenize --decode --special`"},
+      {"--display-prompt", "generate", "--no-display-prompt"},
+      {"--list-devices", "generate", "`hearth devices`"},
+      {"--penalize-nl", "generate", "line breaks"},
+      {"--tfs", "generate", "--min-p"},
+      {"-dt", "serve", "pages"},
+      {"-gan", "generate", "positions"},
+      {"-bf", "generate", "--prompt-file"},
+      {"--reasoning-budget", "generate", "--chat-template-kwargs"},
+  };
+  for (const auto& each : cases) {
+    const char* const hint = option_hint(each.option, each.command);
+    ASSERT_NE(hint, nullptr) << each.option;
+    EXPECT_NE(std::string(hint).find(each.part), std::string::npos) << each.option << ": " << hint;
   }
 }
 
@@ -158,6 +201,47 @@ TEST_F(OtherPrograms, AChatMayBeginWithAMessage) {
             written(base, {"--system", sign(30)}, sign(5) + "\n"));
 }
 
+TEST_F(OtherPrograms, ATemplateMayBeATextWithArguments) {
+  const std::vector<std::string> base = {"chat", path("m.gguf"), "-p", sign(5), "-st", "-n",
+                                         "3",    "--temp",       "0"};
+  const std::string said = "{{ messages[0].content }}";
+  const std::string longer = written(base, {"--chat-template", said + sign(7)});
+  EXPECT_NE(written(base, {"--chat-template", said}), longer);
+  const std::vector<std::string> more = {"--chat-template", said + "{{ more }}",
+                                         "--chat-template-kwargs",
+                                         "{\"more\": \"" + sign(7) + "\"}"};
+  EXPECT_EQ(written(base, more), longer);
+  std::ofstream(path("t.jinja")) << said << sign(7);
+  EXPECT_EQ(written(base, {"--chat-template-file", path("t.jinja")}), longer);
+  for (const char* bad : {"{", "[]", "x"}) {
+    expect_refused_with({"chat", path("m.gguf"), "--chat-template-kwargs", bad},
+                        "--chat-template-kwargs: no object of JSON; got ");
+  }
+  expect_refused_with({"chat", path("m.gguf"), "--chat-template", "chatml"},
+                      "no names of templates are built in");
+}
+
+TEST_F(OtherPrograms, TypesHaveNumbersAndThreadsBehindThem) {
+  const std::string model = path("m.gguf");
+  const auto bytes = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> arguments = {"quantize", model, path("out.gguf")};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    written(arguments);
+    std::ifstream file(path("out.gguf"), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string named = bytes({"q8_0"});
+  EXPECT_EQ(bytes({"7"}), named);
+  EXPECT_EQ(bytes({"Q8_0", "1"}), named);
+  EXPECT_EQ(bytes({"--type", "7", "--threads", "1"}), named);
+  EXPECT_NE(bytes({"2"}), named);
+  EXPECT_EQ(bytes({"2"}), bytes({"q4_0"}));
+  EXPECT_EQ(bytes({"15", "2"}), bytes({"q4_k_m"}));
+  expect_refused_with({"quantize", model, path("x.gguf"), "99"}, "--type: no such value; got 99");
+  expect_refused_with({"quantize", model, path("x.gguf"), "7", "none"}, "not a whole number");
+  expect_refused_with({"quantize", model, "q4_k_m", "8"}, "no file to write; got the type");
+}
+
 TEST_F(OtherPrograms, WrongFilesNameTheirOption) {
   const std::string model = path("m.gguf"), none = path("none"), words = path("words");
   std::ofstream(words) << "just some words\n";
@@ -183,7 +267,8 @@ TEST_F(OtherPrograms, WrongFilesNameTheirOption) {
        "--json-schema: expected a JSON schema, or a file with one; "},
       {{"generate", model, "-f", none}, "--prompt-file: expected a text; "},
       {{"chat", model, "--chat-template", none},
-       "--chat-template: expected a file in the language of jinja2; "},
+       "--chat-template: expected a file in the language of jinja2, or its text (no names of "
+       "templates are built in); "},
   };
   std::string text;
   for (int i = 0; i < 20; ++i) text += sign(5 + i);

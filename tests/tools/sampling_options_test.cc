@@ -169,7 +169,41 @@ TEST(SamplingArguments, AreOptions) {
   EXPECT_EQ(options.seed, 9u);
   EXPECT_EQ(options.dry_breakers,
             (std::vector<std::vector<std::int32_t>>{{'\n'}, {':'}, {'"'}, {'*'}}));
-  models::check_sampling_options(options, 256);
+  models::SamplingOptions without = options;
+  without.mirostat = models::Mirostat::off;
+  models::check_sampling_options(without, 256);
+  try {
+    models::check_sampling_options(options, 256);
+    ADD_FAILURE() << "adaptive_target beside mirostat";
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("adaptive_target"), std::string::npos) << what;
+    EXPECT_NE(what.find("mirostat"), std::string::npos) << what;
+  }
+}
+
+TEST(SamplingArguments, StepsHaveLlamaCppsNamesAndLetters) {
+  using enum models::SamplingStep;
+  const struct {
+    const char* names;
+    std::vector<models::SamplingStep> steps;
+  } cases[] = {
+      {"penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature",
+       {penalties, dry, top_n_sigma, top_k, typical_p, top_p, min_p, xtc, temperature}},
+      {"top-k,typical-p,nucleus,min-p,temp", {top_k, typical_p, top_p, min_p, temperature}},
+      {"top-n-sigma;typ-p;top-p;adaptive-p", {top_n_sigma, typical_p, top_p, adaptive_p}},
+      {"typ", {typical_p}},
+      {"typical", {typical_p}},
+  };
+  for (const auto& each : cases) {
+    EXPECT_EQ(options_of({"--samplers", each.names}).steps, each.steps) << each.names;
+  }
+  for (const char* option : {"--sampling-seq", "--sampler-seq"}) {
+    EXPECT_EQ(options_of({option, "edskypmxta"}).steps, models::default_sampling_steps());
+    EXPECT_EQ(options_of({option, "tk"}).steps, (std::vector{temperature, top_k}));
+    EXPECT_THROW(options_of({option, "kz"}), Error);
+    EXPECT_THROW(options_of({option, "k", "--samplers", "top_k"}), Error);
+  }
 }
 
 TEST(SamplingArguments, BreakersMayBeOthersOrNone) {

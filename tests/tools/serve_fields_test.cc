@@ -40,6 +40,49 @@ TEST_F(ServeFields, OptionsReachTheModel) {
   EXPECT_EQ(request.sampling.logit_bias[2].value, -std::numeric_limits<float>::infinity());
 }
 
+TEST_F(ServeFields, BiasesMayBePairs) {
+  document("/v1/chat/completions",
+           chat(R"("logit_bias": [[5, 2], [6, false], [7.0, -100], ["ab", -1.5]])"));
+  const auto biases = model_->requests().at(0).sampling.logit_bias;
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  const struct {
+    std::int32_t token;
+    float value;
+  } expected[] = {{5, 2}, {6, kNever}, {7, kNever}, {5 + 'a', -1.5f}, {5 + 'b', -1.5f}};
+  ASSERT_EQ(biases.size(), std::size(expected));
+  for (std::size_t i = 0; i < biases.size(); ++i) {
+    EXPECT_EQ(biases[i].token, expected[i].token) << i;
+    EXPECT_EQ(biases[i].value, expected[i].value) << i;
+  }
+}
+
+TEST_F(ServeFields, StepsMayBePutInOrder) {
+  using enum models::SamplingStep;
+  const auto steps = [&](const std::string& samplers) {
+    document("/v1/chat/completions", chat("\"samplers\": " + samplers));
+    return model_->requests().back().sampling.steps;
+  };
+  EXPECT_EQ(steps(R"(["penalties", "typ_p", "top-k", "temp"])"),
+            (std::vector{penalties, typical_p, top_k, temperature}));
+  EXPECT_EQ(steps(R"("tk")"), (std::vector{temperature, top_k}));
+  EXPECT_TRUE(steps("[]").empty());
+  EXPECT_EQ(steps("null"), models::default_sampling_steps());
+}
+
+TEST_F(ServeFields, BreakersMayBeOthersOrNone) {
+  const auto breakers = [&](const std::string& fields) {
+    document("/v1/chat/completions", chat(fields));
+    return model_->requests().back().sampling.dry_breakers;
+  };
+  using Breakers = std::vector<std::vector<std::int32_t>>;
+  EXPECT_EQ(breakers(R"("dry_sequence_breakers": ["a"])"), Breakers());
+  EXPECT_EQ(breakers(R"("dry_multiplier": 1, "dry_sequence_breakers": ["ab", ";"])"),
+            (Breakers{{5 + 'a', 5 + 'b'}, {5 + ';'}}));
+  EXPECT_EQ(breakers(R"("dry_multiplier": 1, "dry_sequence_breakers": [])"), Breakers());
+  EXPECT_EQ(breakers(R"("dry_multiplier": 1)"),
+            (Breakers{{5 + '\n'}, {5 + ':'}, {5 + '"'}, {5 + '*'}}));
+}
+
 TEST_F(ServeFields, EveryFieldOfSamplingIsAFieldOfRequests) {
   for (const models::SamplingField& field : models::sampling_fields()) {
     const double value = field.high - field.low > 2 ? field.low + 2 : 0.75;
@@ -90,6 +133,23 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       {R"("logit_bias": {"262": 1})", "logit_bias"},
       {R"("logit_bias": {"1": 101})", "logit_bias"},
       {R"("logit_bias": {"1": true})", "logit_bias"},
+      {R"("logit_bias": 5)", "logit_bias"},
+      {R"("logit_bias": [5, 1])", "logit_bias"},
+      {R"("logit_bias": [[5]])", "logit_bias"},
+      {R"("logit_bias": [[262, 1]])", "logit_bias"},
+      {R"("logit_bias": [[-1, 1]])", "logit_bias"},
+      {R"("logit_bias": [[5, true]])", "logit_bias"},
+      {R"("logit_bias": [[5, 101]])", "logit_bias"},
+      {R"("logit_bias": [[null, 1]])", "logit_bias"},
+      {R"("samplers": 5)", "samplers"},
+      {R"("samplers": [5])", "samplers"},
+      {R"("samplers": ["heat"])", "samplers"},
+      {R"("samplers": ["top_k;top_p"])", "samplers"},
+      {R"("samplers": [""])", "samplers"},
+      {R"("samplers": "kz")", "samplers"},
+      {R"("dry_sequence_breakers": "a")", "dry_sequence_breakers"},
+      {R"("dry_sequence_breakers": [5])", "dry_sequence_breakers"},
+      {R"("dry_sequence_breakers": [""])", "dry_sequence_breakers"},
       {R"("top_logprobs": 2)", "top_logprobs"},
       {R"("logprobs": true, "top_logprobs": 21)", "top_logprobs"},
       {R"("stream": 1)", "stream"},

@@ -41,7 +41,8 @@ class ServeLlamaCpp : public ServeApi {
 TEST_F(ServeLlamaCpp, ACompletionIsOneObject) {
   const JsonValue answer = document(
       "/completion",
-      R"({"prompt": "ab", "n_predict": 3, "seed": 5, "top_k": 7, "stop": ["x"], "return_tokens": true})");
+      R"({"prompt": "ab", "n_predict": 3, "seed": 5, "top_k": 7, "stop": ["x"], "return_tokens": true,
+          "samplers": ["typ_p", "temp"]})");
   EXPECT_EQ(text(answer, "content"), "Hel");
   EXPECT_EQ(text(answer, "prompt"), "ab");
   EXPECT_EQ(text(answer, "model"), "scripted");
@@ -57,6 +58,7 @@ TEST_F(ServeLlamaCpp, ACompletionIsOneObject) {
   const JsonValue& settings = *member(answer, "generation_settings");
   EXPECT_EQ(integer(settings, "top_k"), 7);
   EXPECT_EQ(integer(settings, "n_predict"), 3);
+  EXPECT_EQ(json_text(*member(settings, "samplers")), R"(["typical_p","temperature"])");
   EXPECT_EQ(json_text(*member(settings, "stop")), "[\"x\"]");
   EXPECT_EQ(model_->requests().at(0).sampling.top_k, 7);
   EXPECT_EQ(model_->requests().at(0).stops, std::vector<std::string>{"x"});
@@ -120,6 +122,8 @@ TEST_F(ServeLlamaCpp, WrongFieldsOfCompletionsAreNamed) {
            {R"({"prompt": ["a", 5]})", "prompt"},
            {R"({"prompt": "a", "n": 2})", "n"},
            {R"({"prompt": "a", "n_probs": 3})", "n_probs"},
+           {R"({"prompt": "a", "logprobs": 3})", "logprobs"},
+           {R"({"prompt": "a", "logprobs": true})", "logprobs"},
            {R"({"prompt": "a", "return_tokens": 1})", "return_tokens"},
            {R"({"prompt": "a", "grammar": "root ::= nothing"})", "grammar"}}) {
     EXPECT_EQ(text(refusal("/completion", body), "param"), param) << body;

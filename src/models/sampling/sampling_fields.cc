@@ -13,7 +13,7 @@ constexpr double kMostTokens = 1e9;  // that a step looks at
 
 constexpr SamplingField kFields[] = {
     {"temperature", "--temperature,--temp", "temperature", &Fields::temperature, 0,
-     kMostTemperature, false, "0: the likeliest token always"},
+     kMostTemperature, false, "0: the likeliest token of what the steps before leave"},
     {"temperature_range", "--dynatemp-range", "dynatemp_range", &Fields::temperature_range, 0,
      kMostTemperature, false,
      "Temperatures within this of --temperature, higher for undecided scores; 0: off"},

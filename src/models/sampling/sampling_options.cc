@@ -65,6 +65,13 @@ void check_sampling_options(const SamplingOptions& options, std::int64_t vocabul
     if (breaker.empty()) refuse("dry_breakers", "no tokens", "at least one of each");
     for (const std::int32_t token : breaker) check_token("dry_breakers", token);
   }
+  if (o.adaptive_target >= 0 && o.mirostat != Mirostat::off) {
+    throw Error(ErrorCode::invalid_argument,
+                "sampling: adaptive_target and mirostat each draw by themselves; got " +
+                    number_text(o.adaptive_target) + " and " +
+                    std::to_string(static_cast<int>(o.mirostat)) +
+                    ", expected one of both, mirostat 0 or adaptive_target -1");
+  }
   check_order(o.steps);
 }
 

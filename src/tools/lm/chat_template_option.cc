@@ -1,25 +1,42 @@
 #include "tools/lm/chat_template_option.h"
 
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 
 #include "io/text_file.h"
 #include "tools/lm/option_file.h"
 
 namespace hearth::tools {
+namespace {
 
-void add_chat_template_option(Command& command, std::string& path) {
+// Whether this is the template itself, and not the path of its file.
+bool is_template_text(const std::string& value) {
+  std::error_code ignored;
+  return !std::filesystem::exists(value, ignored) &&
+         (value.find("{%") != std::string::npos || value.find("{{") != std::string::npos);
+}
+
+}  // namespace
+
+void add_chat_template_option(Command& command, std::string& value) {
   command
-      .option("--chat-template,--chat-template-file", path,
-              "A file in the language of jinja2 in place of the model's own")
+      .option("--chat-template,--chat-template-file", value,
+              "A file in the language of jinja2, or its text, in place of the model's own")
       .value_name("FILE");
 }
 
-void set_chat_template(models::LoadedModel& loaded, const std::string& path) {
+void set_chat_template(models::LoadedModel& loaded, const std::string& value) {
   constexpr std::uint64_t kMostTemplateFileBytes = 16u << 20;
-  if (path.empty()) return;
-  loaded.chat_template =
-      read_option_file("--chat-template", "a file in the language of jinja2",
-                       [&] { return io::read_text(path, kMostTemplateFileBytes); });
+  if (value.empty()) return;
+  if (is_template_text(value)) {
+    loaded.chat_template = value;
+    return;
+  }
+  loaded.chat_template = read_option_file(
+      "--chat-template",
+      "a file in the language of jinja2, or its text (no names of templates are built in)",
+      [&] { return io::read_text(value, kMostTemplateFileBytes); });
 }
 
 }  // namespace hearth::tools

@@ -8,10 +8,11 @@
 
 namespace hearth::tools {
 
-// Declares --chat-template; `path` must live as long as the variables of other options.
-void add_chat_template_option(Command& command, std::string& path);
+// Declares --chat-template; `value` must live as long as the variables of other options.
+void add_chat_template_option(Command& command, std::string& value);
 
-// Gives the model the template of that file, where one is named. Throws Error{io}.
-void set_chat_template(models::LoadedModel& loaded, const std::string& path);
+// Gives the model the template of the file that is named, or the value itself where it is a text
+// with marks of templates and no file; nothing where it is empty. Throws Error{io}.
+void set_chat_template(models::LoadedModel& loaded, const std::string& value);
 
 }  // namespace hearth::tools

@@ -17,6 +17,7 @@
 #include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_fields.h"
 #include "tools/lm/option_file.h"
+#include "tools/lm/step_letters.h"
 
 namespace hearth::tools {
 namespace {
@@ -97,6 +98,8 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   command.option("--samplers", arguments.steps,
                  "The order of steps [penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;xtc;"
                  "temperature;adaptive_p]; what is left out is not done");
+  command.option("--sampling-seq,--sampler-seq", arguments.step_letters,
+                 "The same by llama.cpp's letters, edskypmxt and a for adaptive_p");
   command.option("--grammar,--grammar-file", arguments.grammar,
                  "A GBNF grammar that the text follows, or a file with one");
   command.option("-j,--json-schema,--json-schema-file", arguments.json_schema,
@@ -114,7 +117,12 @@ AskedSampling asked_sampling(const SamplingArguments& arguments,
   AskedSampling asked{.options = loaded.recommended.over(arguments.values)};
   for (const auto& take : arguments.given) take(asked);
   models::SamplingOptions& options = asked.options;
+  if (!arguments.steps.empty() && !arguments.step_letters.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "--samplers: two orders; got --sampling-seq too, expected one of both");
+  }
   if (!arguments.steps.empty()) options.steps = models::sampling_steps_from(arguments.steps);
+  if (!arguments.step_letters.empty()) options.steps = steps_of_letters(arguments.step_letters);
   for (const std::string& text : arguments.logit_bias) {
     options.logit_bias.push_back(read_bias(text));
   }

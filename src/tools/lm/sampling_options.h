@@ -26,7 +26,7 @@ struct AskedSampling {
 // declared.
 struct SamplingArguments {
   models::SamplingOptions values;
-  std::string steps;
+  std::string steps, step_letters;  // at most one of both
   std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
   EscapeOption escapes;  // of breakers, and of what other texts the command takes
   std::vector<std::string> logit_bias;

@@ -13,7 +13,7 @@ namespace hearth::tools {
 
 struct WriterArguments {
   ModelArguments model;
-  std::string chat_template;  // a file in place of the model's own; empty: that
+  std::string chat_template;  // a file or a text in place of the model's own; empty: that
   DraftArguments drafts;
 };
 

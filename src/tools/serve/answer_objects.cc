@@ -106,6 +106,11 @@ JsonObject sampling_object(const models::SamplingOptions& options) {
                field.member);
   }
   all.emplace_back("mirostat", static_cast<std::int64_t>(options.mirostat));
+  JsonArray steps;
+  for (const models::SamplingStep step : options.steps) {
+    steps.emplace_back(std::string(models::name(step)));
+  }
+  all.emplace_back("samplers", std::move(steps));
   return all;
 }
 

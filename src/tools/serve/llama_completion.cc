@@ -31,6 +31,11 @@ LlamaJob read_llama_completion(const ApiRequest& request, const Service& service
   LlamaJob job;
   job.fields = read_generation_fields(fields, *service.model, 0);
   if (job.fields.count > 1) throw bad_field("n", "is not supported; expected several prompts");
+  // Not even 0 asks for nothing, and whoever does would miss them.
+  const JsonValue* logprobs = fields.find("logprobs");
+  if (logprobs != nullptr && *logprobs != JsonValue(false)) {
+    throw bad_field("logprobs", "is not supported here; expected it in /v1/completions");
+  }
   job.fields.generation.constraint = read_constraint(fields, *service.model);
   job.gives_tokens = fields.flag("return_tokens", false);
   job.is_timed = fields.flag("timings_per_token", false);

@@ -1,0 +1,14 @@
+// Steps of drawing by llama.cpp's letters.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/sampling/sampling_options.h"
+
+namespace hearth::tools {
+
+// Of "edskypmxt", a letter for each step. Throws Error{invalid_argument} for other letters.
+std::vector<models::SamplingStep> steps_of_letters(std::string_view letters);
+
+}  // namespace hearth::tools
