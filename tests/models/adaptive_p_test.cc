@@ -234,7 +234,7 @@ TEST(AdaptiveP, IsAStepThatComesLast) {
     return SamplingState(options, kVocabulary).aims_at_probability();
   };
   EXPECT_TRUE(aims({}));
-  EXPECT_FALSE(aims({.mirostat = Mirostat::second}));
+  EXPECT_THROW(aims({.mirostat = Mirostat::second}), Error);
   EXPECT_FALSE(aims({.steps = {top_k}}));
   EXPECT_FALSE(SamplingState({}, kVocabulary).learns_from_draws());
   std::mt19937 random(26);
