@@ -16,11 +16,16 @@ TEST(TensorRoles, OfWeightsAndProjections) {
   EXPECT_EQ(role_of("blk.0.attn_q_norm.weight"), TensorRole::norm);
   EXPECT_EQ(role_of("output_norm.weight"), TensorRole::norm);
   EXPECT_EQ(role_of("blk.0.ffn_gate_inp_shexp.weight"), TensorRole::router);
+  EXPECT_EQ(role_of("blk.0.ffn_gate_shexp.weight"), TensorRole::gate);
+  EXPECT_EQ(role_of("blk.0.ffn_up_exps.weight"), TensorRole::up);
+  EXPECT_EQ(role_of("blk.0.ffn_down_exps.weight"), TensorRole::down);
+  EXPECT_EQ(role_of("blk.0.attn_kv_b.weight"), TensorRole::key_value);
 }
 
 TEST(TensorRoles, NotOfNamesThatOnlyLookAlike) {
-  for (const char* name : {"blk.0.attn_v.bias", "blk.0.token_embd.weight", "attn_v.weight",
-                           "blk.0.ffn_down_exps.weight", "per_layer_token_embd.weight", "", "."}) {
+  for (const char* name :
+       {"blk.0.attn_v.bias", "blk.0.token_embd.weight", "attn_v.weight",
+        "blk.0.ffn_down_exps_b.weight", "per_layer_token_embd.weight", "", "."}) {
     EXPECT_EQ(role_of(name), TensorRole::other) << name;
   }
 }
