@@ -45,12 +45,17 @@ class DealtRows {
   void deal(std::int64_t i, std::int64_t m, std::int64_t p, X* to, GemmScratch& scratch) const {
     const Block block = block_at(p);
     const std::int64_t words = ceil_div(block.values, kGroup);
-    const bool in_place =
+    const bool has_words =
         std::is_same_v<S, X> && g_.a_col_stride == 1 && block.values % kGroup == 0;
-    X* const row = in_place ? nullptr : scratch.take<X>(words * kGroup);
-    if (!in_place) row[words * kGroup - 1] = X{};
+    X* row = nullptr;
     for (; m > 0; --m, ++i, to += block.stride) {
       const S* const from = static_cast<const S*>(g_.a) + i * g_.a_row_stride + p * g_.a_col_stride;
+      // Pairs of rows of an odd length may lie between words.
+      const bool in_place = has_words && reinterpret_cast<std::uintptr_t>(from) % sizeof(P) == 0;
+      if (!in_place && row == nullptr) {
+        row = scratch.take<X>(words * kGroup);
+        row[words * kGroup - 1] = X{};
+      }
       if (!in_place) copy_(from, 0, g_.a_col_stride, 1, block.values, row, 0);
       kernels_.deal(in_place ? static_cast<const void*>(from) : row, words, to,
                     block.step / kGroup);
