@@ -104,4 +104,6 @@ std::vector<std::vector<std::int32_t>> dry_breakers_of(const Tokenizer& tokenize
   return breakers;
 }
 
+std::vector<std::string> default_dry_breakers() { return {"\n", ":", "\"", "*"}; }
+
 }  // namespace hearth::models

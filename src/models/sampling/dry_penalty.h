@@ -38,4 +38,7 @@ std::map<std::int32_t, double> dry_penalties(std::span<const std::int32_t> token
 std::vector<std::vector<std::int32_t>> dry_breakers_of(const Tokenizer& tokenizer,
                                                        std::span<const std::string> texts);
 
+// The texts where nobody names others: llama.cpp's.
+std::vector<std::string> default_dry_breakers();
+
 }  // namespace hearth::models

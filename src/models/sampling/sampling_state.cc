@@ -26,7 +26,7 @@ std::span<const std::int32_t> last_of(std::span<const std::int32_t> tokens, std:
 
 SamplingState::SamplingState(SamplingOptions options, std::int64_t vocabulary)
     : vocabulary_(vocabulary),
-      aims_at_probability_(options.adaptive_target >= 0 && options.mirostat == Mirostat::off &&
+      aims_at_probability_(options.adaptive_target >= 0 &&
                            has_step(options, SamplingStep::adaptive_p)),
       mu_(2 * options.mirostat_tau),
       average_(options.adaptive_target) {

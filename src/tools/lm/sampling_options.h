@@ -9,6 +9,7 @@
 
 #include "models/grammar/grammar.h"
 #include "models/language/load_model.h"
+#include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_options.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/command_line.h"
@@ -27,7 +28,7 @@ struct AskedSampling {
 struct SamplingArguments {
   models::SamplingOptions values;
   std::string steps, step_letters;  // at most one of both
-  std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
+  std::vector<std::string> dry_breakers = models::default_dry_breakers();
   EscapeOption escapes;  // of breakers, and of what other texts the command takes
   std::vector<std::string> logit_bias;
   std::int64_t mirostat = 0;

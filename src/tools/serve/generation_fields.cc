@@ -161,11 +161,11 @@ std::optional<std::vector<models::SamplingStep>> read_steps(const Fields& fields
   return steps;
 }
 
-// Where DRY is on; without the field those of llama.cpp and of the commands.
+// Where DRY is on; without the field those of the commands.
 std::vector<std::vector<std::int32_t>> read_dry_breakers(const Fields& fields,
                                                          const models::Tokenizer& tokens,
                                                          bool is_on) {
-  std::vector<std::string> texts = {"\n", ":", "\"", "*"};
+  std::vector<std::string> texts = models::default_dry_breakers();
   if (const JsonArray* given = fields.array("dry_sequence_breakers", kMostBreakers)) {
     texts.clear();
     for (const JsonValue& each : *given) {
