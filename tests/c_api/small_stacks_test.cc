@@ -4,21 +4,13 @@
 #include <functional>
 
 #include "c_api/c_arrays.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
-#define HEARTH_LARGE_FRAMES 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(undefined_behavior_sanitizer)
-#define HEARTH_LARGE_FRAMES 1
-#endif
-#endif
+#include "sanitizers.h"
 
 namespace hearth::c_api::testing {
 namespace {
 
 // What no release is takes more.
-#if defined(HEARTH_LARGE_FRAMES)
+#if HEARTH_LARGE_FRAMES
 constexpr std::size_t kSmallest = std::size_t{1} << 20;
 #else
 constexpr std::size_t kSmallest = std::size_t{64} << 10;

@@ -9,15 +9,7 @@
 #include "graph/effort.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
-
-// Sanitizers keep freed memory for a while.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HEARTH_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HEARTH_SANITIZED 1
-#endif
-#endif
+#include "sanitizers.h"
 
 namespace hearth::testing {
 namespace {
@@ -61,7 +53,7 @@ void train(Device device, std::int64_t steps) {
   device.synchronize();
   EXPECT_LE(device.memory().in_use, in_use + 4096) << device.name();
   EXPECT_LE(statistics().plan_misses - misses, 4) << device.name();
-#if !defined(HEARTH_SANITIZED)
+#if !HEARTH_KEEPS_FREED_MEMORY
   EXPECT_LE(resident_bytes(), resident + (std::int64_t{8} << 20)) << device.name();
 #else
   static_cast<void>(resident);

@@ -5,6 +5,7 @@
 
 #include "devices/sim/checker/access_checker.h"
 #include "machines/sim_fixture.h"
+#include "sanitizers.h"
 
 namespace hearth::sim {
 namespace {
@@ -105,12 +106,7 @@ TEST(SimulatorFaults, Traps) {
 }
 
 // Signals reach kernels late under ThreadSanitizer.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HEARTH_LATE_SIGNALS 1
-#endif
-#endif
-#if !defined(__SANITIZE_THREAD__) && !defined(HEARTH_LATE_SIGNALS)
+#if !HEARTH_THREAD_SANITIZED
 TEST(SimulatorFaults, KernelsThatDoNotEnd) {
   SimOptions options;
   options.debug = true;
