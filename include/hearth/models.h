@@ -69,8 +69,9 @@ struct GeneratedText {
 
 // A handle: copies share one model. Calls from several threads at once are fine; texts that are
 // asked for together are written together. A text is the same beside others as alone, with drafts
-// as without: on the CPU bit for bit, elsewhere but for the last bits of scores, so that texts may
-// part where two tokens are all but equally likely. (docs/architecture.md, on bf16 with AMX.)
+// as without: on the CPU bit for bit, elsewhere, and for weights of bf16 on processors with AMX,
+// but for the last bits of scores, unless Numerics::batch_invariant is set; texts may part there
+// where two tokens are all but equally likely.
 class HEARTH_API TextModel {
  public:
   // From a GGUF file (of a split model, any part), a folder as Hugging Face and MLX have them, or

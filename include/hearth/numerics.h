@@ -21,8 +21,9 @@ struct Numerics {
   bool precise_sums = false;
   // On GPUs, too, a row of what a language model computes has bits that depend on that row and its
   // own keys only, not on how many rows there are beside it: products, those of experts, attention
-  // over pages, norms and sums add up in orders of their own, none of which is a library's. The CPU
-  // takes no notice: it is so there, but for weights of bf16 where the processor has AMX.
+  // over pages, norms and sums add up in orders of their own, none of which is a library's. On the
+  // CPU it is so without, but for weights of bf16 where the processor has AMX: with it no product
+  // is by tiles.
   bool batch_invariant = false;
 
   friend bool operator==(const Numerics&, const Numerics&) = default;

@@ -380,6 +380,37 @@ TEST(Gemm, SameBitsForAnyNumberOfThreads) {
   WorkerPool::global().set_threads(2);
 }
 
+// Of weights [n, k], with tiles as well as without.
+TEST(Gemm, ByRowARowHasTheSameBitsInAnyCompany) {
+  Random random(29);
+  constexpr std::int64_t n = 200, k = 700, kMost = 70;
+  for (const auto& [dtype, c_dtype] : float_types()) {
+    const Operand a = operand(random, kMost, k, dtype, Layout::plain);
+    const Operand b = operand(random, k, n, dtype, Layout::transposed);
+    const auto product = [&](std::int64_t first, std::int64_t rows) {
+      std::vector<unsigned char> c(static_cast<std::size_t>(rows * n * size_of(c_dtype)), 0xff);
+      const unsigned char* const from = a.bytes.data() + (a.offset + first * k) * size_of(dtype);
+      GemmArgs g = plain(rows, n, k, from, b.data(), c.data(), dtype);
+      g.b_row_stride = b.row_stride;
+      g.b_col_stride = b.col_stride;
+      g.c_dtype = c_dtype;
+      g.by_row = true;
+      is_skinny(g) ? gemm_skinny(g) : gemm(g);
+      return c;
+    };
+    std::vector<unsigned char> alone;
+    for (std::int64_t i = 0; i < kMost; ++i) {
+      const std::vector<unsigned char> row = product(i, 1);
+      alone.insert(alone.end(), row.begin(), row.end());
+    }
+    for (const std::int64_t rows : {2, 7, 9, 25, 49, 70}) {
+      const auto size = static_cast<std::ptrdiff_t>(rows * n * size_of(c_dtype));
+      EXPECT_EQ(product(0, rows), std::vector<unsigned char>(alone.begin(), alone.begin() + size))
+          << rows << " rows of " << name(dtype);
+    }
+  }
+}
+
 TEST(Gemm, EpilogueSeesEveryElementOnceBeforeRounding) {
   struct Context {
     const std::vector<float>* bias;

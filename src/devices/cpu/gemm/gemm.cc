@@ -487,7 +487,7 @@ void run_half(const How& how, const GemmArgs& g, std::int64_t batch) {
 }
 
 // Tiles of which much is zero cost as much as whole ones.
-bool fits_amx(const GemmArgs& g) { return g.m >= 8 && g.n >= 16 && g.k >= 16; }
+bool fits_amx(const GemmArgs& g) { return !g.by_row && g.m >= 8 && g.n >= 16 && g.k >= 16; }
 
 void run_bf16(const GemmArgs& g, std::int64_t batch) {
   const Bf16Gemm* const tiles = fits_amx(g) ? amx_gemm() : nullptr;

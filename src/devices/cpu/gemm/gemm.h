@@ -37,6 +37,7 @@ struct GemmArgs {
   DType dtype = DType::f32;    // of A and B; any but bool
   DType c_dtype = DType::f32;  // the same, or f32 for f16 and bf16
   bool accumulate = false;     // add to what C holds
+  bool by_row = false;         // a row of bf16 has the bits that it has alone: never on tiles
   GemmEpilogue epilogue{};
   int threads = 0;  // upper bound; 0 means as many as the worker pool has
 };

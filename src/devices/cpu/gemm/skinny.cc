@@ -223,10 +223,10 @@ void run_one(const GemmArgs& g, std::int64_t batch) {
 }
 
 // Rows of the small matrix at most where the columns of the large one are contiguous.
-std::int64_t most_dot_rows(DType dtype) {
-  if (dtype == DType::f64) return kSkinnyDotRows / 2;
-  if (dtype != DType::bf16 || bf16_gemm() == nullptr) return cpu_skinny().dot_rows;
-  return amx_gemm() != nullptr ? kSkinnyBeforeTiles : kSkinnyBf16DotRows;
+std::int64_t most_dot_rows(const GemmArgs& g) {
+  if (g.dtype == DType::f64) return kSkinnyDotRows / 2;
+  if (g.dtype != DType::bf16 || bf16_gemm() == nullptr) return cpu_skinny().dot_rows;
+  return !g.by_row && amx_gemm() != nullptr ? kSkinnyBeforeTiles : kSkinnyBf16DotRows;
 }
 
 }  // namespace
@@ -239,7 +239,7 @@ bool can_be_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) 
 bool is_skinny(const GemmArgs& g) {
   if (g.m == 0 || g.n == 0 || !can_be_skinny(g.dtype, g.m, g.n, g.k)) return false;
   const View v = view_of(g);
-  if (v.m > (v.b_col_stride == 1 ? kSkinnyRows : most_dot_rows(g.dtype))) return false;
+  if (v.m > (v.b_col_stride == 1 ? kSkinnyRows : most_dot_rows(g))) return false;
   if (v.n < kSkinnyLength) return false;
   if (v.b_col_stride != 1 && v.b_row_stride != 1) return false;
   if (v.b_col_stride == 1 && sums_by_class(g)) return false;  // kernels of rows have chains

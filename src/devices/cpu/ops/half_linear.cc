@@ -10,6 +10,7 @@
 #include "devices/cpu/gemm/skinny.h"
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
+#include "graph/switches.h"
 #include "ops/definition/defs.h"
 #include "runtime/device/worker_pool.h"
 
@@ -38,6 +39,7 @@ struct HalfProduct {
   }
 
   bool is_f16;
+  bool by_row = switches().batch_invariant;
   std::int64_t k, n, m = 1;
 };
 
@@ -76,6 +78,7 @@ GemmArgs args_of(const HalfProduct& p, const HalfOperands& o, DType dtype, BiasR
   args.c = o.y;
   args.c_row_stride = p.n;
   args.dtype = dtype;
+  args.by_row = p.by_row;
   if (bias.values != nullptr) args.epilogue = {BiasRow::add, &bias};
   return args;
 }

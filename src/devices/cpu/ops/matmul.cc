@@ -6,6 +6,7 @@
 #include "devices/cpu/gemm/skinny.h"
 #include "devices/cpu/rows/rows.h"
 #include "graph/implementation.h"
+#include "graph/switches.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
@@ -35,6 +36,7 @@ Product::Product(const Signature& signature) {
   args.c_row_stride = args.n;
   args.dtype = a.dtype;
   args.c_dtype = c.dtype;
+  args.by_row = switches().batch_invariant;
 
   const Strides a_batch = batch_strides(a, rank - 2), b_batch = batch_strides(b, rank - 2);
   for (int i = 0; i < rank - 2; ++i) {

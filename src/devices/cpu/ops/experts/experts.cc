@@ -14,6 +14,7 @@
 #include "devices/cpu/gemm/kernels.h"
 #include "devices/cpu/gemm/skinny.h"
 #include "graph/params.h"
+#include "graph/switches.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::cpu {
@@ -30,7 +31,7 @@ constexpr std::int64_t kLeastChunks = 32;  // for threads to share
 // As gemm(), by the same kernels for any number of rows.
 void multiply_many(const GemmArgs& args) {
   if (args.dtype == DType::bf16) {
-    const Bf16Gemm* const tiles = args.k >= 16 ? amx_gemm() : nullptr;
+    const Bf16Gemm* const tiles = args.k >= 16 && !args.by_row ? amx_gemm() : nullptr;
     const Bf16Gemm* const pairs = tiles != nullptr ? tiles : bf16_gemm();
     if (pairs != nullptr) return gemm_bf16(*pairs, args);
   }
@@ -53,6 +54,7 @@ struct ExpertPlan {
   ExpertExtents extents;
   std::int64_t in, width;  // of rows of x, and of what lies behind them in the workspace
   std::int64_t size;       // of an element
+  bool by_row = switches().batch_invariant;
 };
 
 // ---- expert_linear
@@ -116,6 +118,7 @@ void run_experts(const Launch& launch, const ExpertPlan& plan, bool is_few) {
                      args.c_row_stride = out;
                      args.dtype = output.dtype();
                      args.c_dtype = dtype_of_v<T>;
+                     args.by_row = plan.by_row;
                      args.threads = 1;
                      kMultiply(args);
                      const T* addends = nullptr;
