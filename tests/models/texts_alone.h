@@ -69,6 +69,7 @@ inline GenerationRequest request_of(const LoadedModel& loaded, std::uint64_t see
 struct Answer {
   std::string text;
   Tokens tokens;
+  std::vector<float> logprobs;
   GenerationPiece last;
 };
 
@@ -77,7 +78,10 @@ inline Answer read(GenerationStream& stream) {
   do {
     answer.last = stream.next();
     answer.text += answer.last.text;
-    for (const GenerationToken& token : answer.last.tokens) answer.tokens.push_back(token.token);
+    for (const GenerationToken& token : answer.last.tokens) {
+      answer.tokens.push_back(token.token);
+      answer.logprobs.push_back(token.logprob);
+    }
   } while (answer.last.finish == FinishReason::none);
   return answer;
 }
