@@ -185,6 +185,43 @@ TEST_P(EqualBits, OfAnswersInAnyCompany) {
   }
 }
 
+// Recurrences that run prompts in blocks of rows and answers row by row: of prompts of more than a
+// block, with guesses and without.
+TEST(EqualBitsOfBlocks, HoweverPromptsAreCut) {
+  for (const char* name : {"qwen3_next", "qwen3_5", "mamba2"}) {
+    const LoadedModel loaded = loaded_golden(name);
+    std::vector<GenerationRequest> requests;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      requests.push_back(request_of(loaded, i, 70 + 31 * static_cast<std::size_t>(i), 14));
+      requests.back().logprobs = 0;
+      requests.back().sampling.logit_bias = {{5, 60}, {6, 60}, {7, 60}};
+    }
+    const auto answers = [&](std::int64_t running, std::int64_t prefill_rows, std::int64_t drafts) {
+      Scheduler scheduler(loaded, {.pages = 70,
+                                   .page_size = 8,
+                                   .most_running = running,
+                                   .prefill_rows = prefill_rows,
+                                   .shares_prefixes = false,
+                                   .save_rows = 16,
+                                   .drafts = drafts});
+      std::vector<std::shared_ptr<GenerationStream>> streams;
+      for (const GenerationRequest& each : requests) streams.push_back(scheduler.submit(each));
+      std::vector<Answer> all;
+      for (const auto& stream : streams) all.push_back(read(*stream));
+      return all;
+    };
+    const std::vector<Answer> alone = answers(1, 512, 0);
+    for (const std::int64_t prefill_rows : {1, 16, 90}) {
+      const std::vector<Answer> beside = answers(3, prefill_rows, prefill_rows == 1 ? 0 : 9);
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        EXPECT_EQ(std::ssize(alone[i].tokens), requests[i].most_tokens);
+        EXPECT_EQ(beside[i].tokens, alone[i].tokens) << name << " " << i;
+        EXPECT_EQ(different(beside[i].logprobs, alone[i].logprobs), 0u) << name << " " << i;
+      }
+    }
+  }
+}
+
 std::string name_of_bits(const ::testing::TestParamInfo<std::tuple<BitsCase, bool>>& each) {
   return std::string(std::get<0>(each.param).name) +
          (std::get<1>(each.param) ? "_kernels" : "_cpu");

@@ -106,6 +106,7 @@ class RowsOfTexts {
                       static_cast<std::size_t>((before - rows) * model_.vocabulary()));
     return rows;
   }
+  // Numbers of other texts stay.
   void end(std::size_t text) {
     sequences_.end(texts_[text].sequence);
     texts_[text].tokens.clear();
