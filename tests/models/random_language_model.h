@@ -25,15 +25,16 @@ struct RandomModel {
   std::string golden;  // whose configuration it has
   std::uint64_t seed = 1;
   DType compute = DType::f32;
-  DType weights = DType::f32;  // of matrices but routers: floats, or blocks where rows are whole ones
+  DType weights =
+      DType::f32;  // of matrices but routers: floats, or blocks where rows are whole ones
   // In place of the golden model's, where they are not 0. Heads are of so many columns.
   std::int64_t dim = 0, hidden = 0, head_dim = 0, window = 0;
   // The embedding of the last token is NaN, and so is all that it writes.
   bool has_poison = false;
 };
 
-// The whole number `key` of a configuration, which becomes `to` where that is not 0: what it was, and
-// what it is. {1, 1} where nothing changes.
+// The whole number `key` of a configuration, which becomes `to` where that is not 0: what it was,
+// and what it is. {1, 1} where nothing changes.
 inline std::pair<std::int64_t, std::int64_t> change_number(JsonObject& config, std::string_view key,
                                                            std::int64_t to) {
   if (to == 0) return {1, 1};

@@ -88,7 +88,8 @@ class RowsOfTexts {
       is_done = true;
       std::vector<std::int64_t> counts;
       for (std::size_t i = 0; i < texts_.size(); ++i) {
-        const auto count = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(most));
+        const auto count =
+            1 + static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(most));
         counts.push_back(random() % 4 == 0 ? 0 : count);
         is_done = is_done && left(i) == 0;
       }

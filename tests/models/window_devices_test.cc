@@ -23,7 +23,7 @@ namespace {
 using testing::random_tokens;
 using testing::RowsOfTexts;
 
-constexpr std::int64_t kCachePages = 40, kCachePage = 4, kMostPiece = 9, kCachedTexts = 3;
+constexpr std::int64_t kCachePages = 30, kCachePage = 4, kMostPiece = 9, kCachedTexts = 3;
 
 struct WindowCase {
   const char* model;
@@ -57,11 +57,11 @@ class WindowDevices : public ::testing::TestWithParam<WindowCase> {
   WindowDevices()
       : device_(GetParam().is_kernel_device ? testing::kernel_device_under_test() : Device::cpu()),
         type_(cache_type_from_name(GetParam().type)),
-        windows_(random_language_model(weights_of(GetParam().model, DType::f32), kCachePages * kCachePage,
-                                       device_)),
+        windows_(random_language_model(weights_of(GetParam().model, DType::f32),
+                                       kCachePages * kCachePage, device_)),
         all_(with_all_pages(windows_)),
-        exact_(with_all_pages(
-            random_language_model(weights_of(GetParam().model, DType::f64), kCachePages * kCachePage))) {}
+        exact_(with_all_pages(random_language_model(weights_of(GetParam().model, DType::f64),
+                                                    kCachePages * kCachePage))) {}
 
   std::int64_t vocabulary() const { return windows_.vocabulary() - 1; }  // without the poison
 
@@ -87,8 +87,9 @@ class WindowDevices : public ::testing::TestWithParam<WindowCase> {
   // How far the scores of a text's last rows are from those in f64 of all its rows at once: the
   // squared error over the mean square.
   double error_of(const RowsOfTexts& texts, std::size_t text) const {
-    RowsOfTexts whole(exact_, {.pages = kCachePages, .page_size = kCachePage, .keys = DType::f64,
-                              .values = DType::f64});
+    RowsOfTexts whole(
+        exact_,
+        {.pages = kCachePages, .page_size = kCachePage, .keys = DType::f64, .values = DType::f64});
     const auto length = static_cast<std::size_t>(texts.length(text));
     whole.begin({texts.tokens(text).begin(),
                  texts.tokens(text).begin() + static_cast<std::ptrdiff_t>(length)});
@@ -146,7 +147,7 @@ TEST_P(WindowDevices, LettingGoChangesNoBit) {
   const std::size_t first = 1, second = 2, third = 3;
   each([&](RowsOfTexts& texts) {
     for (std::uint32_t i = 0; i < kCachedTexts; ++i) {
-      texts.begin(random_tokens(17 + 19 * i, vocabulary(), 40 + i));
+      texts.begin(random_tokens(13 + 16 * i, vocabulary(), 40 + i));
     }
     texts.run_all(kMostPiece, 7);
   });
@@ -155,12 +156,12 @@ TEST_P(WindowDevices, LettingGoChangesNoBit) {
   }
   // Back over borders of pages, to within the last step and to before it, and on otherwise.
   each([&](RowsOfTexts& texts) {
-    EXPECT_EQ(texts.length(third), 55);
-    EXPECT_EQ(texts.go_on(third, 55, random_tokens(8, vocabulary(), 50)), 55);
+    EXPECT_EQ(texts.length(third), 45);
+    EXPECT_EQ(texts.go_on(third, 45, random_tokens(8, vocabulary(), 50)), 45);
     texts.run(third, kMostPiece);
-    EXPECT_EQ(texts.go_on(third, 57, random_tokens(9, vocabulary(), 51)), 57);
+    EXPECT_EQ(texts.go_on(third, 47, random_tokens(9, vocabulary(), 51)), 47);
     texts.run(third, kMostPiece);
-    EXPECT_EQ(texts.go_on(third, 54, random_tokens(13, vocabulary(), 52)), 54);
+    EXPECT_EQ(texts.go_on(third, 44, random_tokens(9, vocabulary(), 52)), 44);
     texts.run(third, 5);
   });
   expect_alike(windows, all, third, "behind what was taken back");
@@ -169,7 +170,7 @@ TEST_P(WindowDevices, LettingGoChangesNoBit) {
   each([&](RowsOfTexts& texts) {
     texts.end(third);
     RowsOfTexts::Tokens tokens = known;
-    const RowsOfTexts::Tokens more = random_tokens(14, vocabulary(), 53);
+    const RowsOfTexts::Tokens more = random_tokens(11, vocabulary(), 53);
     tokens.insert(tokens.end(), more.begin(), more.end());
     const std::size_t next = texts.begin(tokens);
     EXPECT_EQ(texts.length(next), std::ssize(known));
