@@ -25,8 +25,8 @@ struct RandomModel {
   std::string golden;  // whose configuration it has
   std::uint64_t seed = 1;
   DType compute = DType::f32;
-  DType weights =
-      DType::f32;  // of matrices but routers: floats, or blocks where rows are whole ones
+  // Of matrices but routers: floats, or blocks where rows are whole ones.
+  DType weights = DType::f32;
   // In place of the golden model's, where they are not 0. Heads are of so many columns.
   std::int64_t dim = 0, hidden = 0, head_dim = 0, window = 0;
   // The embedding of the last token is NaN, and so is all that it writes.
