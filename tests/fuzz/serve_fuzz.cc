@@ -22,8 +22,8 @@ using hearth::tools::serve::ApiResponse;
 
 constexpr std::size_t kMaxBody = 1 << 14;
 constexpr const char* kPaths[] = {
-    "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/tokenize",
-    "/detokenize",          "/v1/responses",   "/apply-template"};
+    "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/tokenize", "/detokenize",
+    "/v1/responses",        "/apply-template", "/completion",    "/embedding"};
 
 void require(bool holds) {
   if (!holds) std::abort();
