@@ -66,14 +66,13 @@ struct Small {
   std::vector<Tokenizer> tokenizers;
 };
 
-template <class Call>
-void expect_error_or_success(Call call) {
-  try {
-    call();
-  } catch (const hearth::Error& error) {
-    require(error.code() == hearth::ErrorCode::corrupt_file ||
-            error.code() == hearth::ErrorCode::unsupported);
-  }
+void write_as_gguf(const std::string& json, const std::string& config, std::size_t rows) {
+  hearth::GgufMetadata metadata = {{"general.architecture", "llama"}};
+  hearth::models::add_tokenizer(metadata, {json, config, ""}, static_cast<std::int64_t>(rows),
+                                "fuzz");
+  const Tokenizer written = tokenizer_from_gguf(metadata, "fuzz");
+  require(written.size() == rows);
+  check_tokenizer(written, hearth::testing::kMixedText, false);
 }
 
 void read_json(const std::string& bytes) {
@@ -81,14 +80,15 @@ void read_json(const std::string& bytes) {
   const std::string json = bytes.substr(0, end);
   const std::string config = bytes.substr(std::min(end + 1, bytes.size()));
   const Tokenizer tokenizer = hearth::models::tokenizer_from_json(json, "fuzz", config);
-  check_tokenizer(tokenizer, hearth::testing::kMixedText, false);
-  check_tokenizer(tokenizer, std::string_view(bytes).substr(0, 1000), false);
-  hearth::GgufMetadata metadata = {{"general.architecture", "llama"}};
-  const std::int64_t rows = static_cast<std::int64_t>(tokenizer.size()) + 3;
-  hearth::models::add_tokenizer(metadata, {json, config, ""}, rows, "fuzz");
-  const Tokenizer written = tokenizer_from_gguf(metadata, "fuzz");
-  require(written.size() == static_cast<std::size_t>(rows));
-  check_tokenizer(written, hearth::testing::kMixedText, false);
+  // What normalizers make too much of is refused when a text is encoded.
+  try {
+    check_tokenizer(tokenizer, hearth::testing::kMixedText, false);
+    check_tokenizer(tokenizer, std::string_view(bytes).substr(0, 1000), false);
+  } catch (const hearth::Error& error) {
+    require(error.code() == hearth::ErrorCode::invalid_argument);
+    return;
+  }
+  write_as_gguf(json, config, tokenizer.size() + 3);
 }
 
 }  // namespace
@@ -106,6 +106,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
   }
-  expect_error_or_success([&] { read_json(bytes); });
+  try {
+    read_json(bytes);
+  } catch (const hearth::Error& error) {
+    require(error.code() == hearth::ErrorCode::corrupt_file ||
+            error.code() == hearth::ErrorCode::unsupported);
+  }
   return 0;
 }
