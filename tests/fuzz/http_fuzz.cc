@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -85,7 +86,11 @@ std::string answers_to(std::string_view bytes, std::size_t first) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port()));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  require(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  // Ports of connections that ended a moment ago are not free yet.
+  while (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    require(errno == EADDRNOTAVAIL || errno == EINTR);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   send_all(socket, bytes.substr(0, first));
   if (first < bytes.size()) {
     std::this_thread::yield();

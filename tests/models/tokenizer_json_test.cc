@@ -68,7 +68,9 @@ TEST(TokenizerJson, DecodersHaveAnEnd) {
     for (int i = 1; i < steps; ++i) all += ", " + step;
     return file_of(kBpe, R"("decoder": {"type": "Sequence", "decoders": [)" + all + "]}");
   };
-  EXPECT_EQ(tokenizer_from_json(file(10), "t.json").bytes(2), std::string(1024, 'a') + "b");
+  const Tokenizer grown = tokenizer_from_json(file(10), "t.json");
+  EXPECT_EQ(grown.bytes(0), std::string(1024, 'a'));
+  EXPECT_EQ(grown.bytes(1), "b");
   EXPECT_TRUE(
       contains(error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_json(file(200), "t.json"); }),
                "t.json: the decoder makes too much of the tokens, of \"a\" the last"));
