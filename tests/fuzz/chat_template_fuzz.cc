@@ -28,15 +28,30 @@ hearth::models::ChatTemplateInput conversation() {
   const auto message = [](const char* role, const char* content) {
     return JsonObject{{"role", role}, {"content", content}};
   };
+  const JsonObject arguments = {{"n", std::int64_t{-7}}, {"l", JsonArray{true, "\xc3\xa9 <"}}};
   JsonObject call = message("assistant", "");
+  call.emplace_back("reasoning_content", "<think>r</think>\n");
   call.emplace_back(
       "tool_calls",
-      JsonArray{JsonObject{{"function", JsonObject{{"name", "f"}, {"arguments", JsonObject{}}}}}});
+      JsonArray{JsonObject{{"id", "c1"},
+                           {"type", "function"},
+                           {"function", JsonObject{{"name", "f"}, {"arguments", arguments}}}}});
+  const JsonObject parts = {
+      {"role", "user"},
+      {"content", JsonArray{JsonObject{{"type", "text"}, {"text", "part one"}},
+                            JsonObject{{"type", "text"}, {"text", "  "}}}}};
   hearth::models::ChatTemplateInput input;
   input.messages = JsonArray{message("system", " s\n"), message("user", "<|im_end|> \xc3\xa9"),
-                             call, message("tool", "{\"t\": 1.5}")};
-  input.tools = JsonArray{JsonObject{
-      {"type", "function"}, {"function", JsonObject{{"name", "f"}, {"parameters", nullptr}}}}};
+                             call, message("tool", "{\"t\": 1.5}"), parts};
+  const JsonObject number = {{"type", "integer"}, {"description", "how many"}};
+  const JsonObject parameters = {{"type", "object"},
+                                 {"properties", JsonObject{{"n", number}, {"l", JsonObject{}}}},
+                                 {"required", JsonArray{"n"}}};
+  const JsonObject function = {{"name", "f"}, {"description", "does"}, {"parameters", parameters}};
+  input.tools = JsonArray{JsonObject{{"type", "function"}, {"function", function}},
+                          JsonObject{{"name", "g"}, {"parameters", nullptr}}};
+  input.documents = JsonArray{JsonObject{{"title", "t"}, {"text", "d"}}};
+  input.arguments = {{"enable_thinking", true}, {"limit", 2.5}};
   input.add_generation_prompt = true;
   input.bos_token = "<s>";
   input.eos_token = "</s>";

@@ -1,72 +1,44 @@
-// Parses arbitrary bytes as a grammar, and as a JSON schema where they are JSON. Whatever is
-// refused must be a hearth::Error; along a walk through what is taken, masks and single tokens must
-// agree.
+// Parses arbitrary bytes as a grammar in GBNF; what stands behind a byte 0 says where the walk
+// through it goes, and with a byte 1 before it the grammar waits for a trigger. Whatever is refused
+// must be a hearth::Error.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "models/grammar/grammar.h"
+#include "grammar_walk.h"
+#include "hearth/error.h"
 
 namespace {
 
-using namespace hearth::models::grammar;
+using hearth::models::grammar::Grammar;
+using hearth::models::grammar::GrammarTrigger;
 
 constexpr std::size_t kMaxSource = 1 << 12;
-constexpr std::size_t kTokens = 259;  // bytes, two of several bytes, the end
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-std::shared_ptr<const TokenTrie> trie() {
-  static const auto shared = [] {
-    std::vector<std::string> bytes;
-    for (int i = 0; i < 256; ++i) bytes.emplace_back(1, static_cast<char>(i));
-    bytes.insert(bytes.end(), {"{\"", "\xc3\xa9", ""});
-    return std::make_shared<const TokenTrie>(bytes, std::vector<std::int32_t>{258});
-  }();
-  return shared;
-}
-
-void walk(Grammar grammar, std::string_view text) {
-  const auto constraint =
-      std::make_shared<Constraint>(std::make_shared<const Grammar>(std::move(grammar)), trie());
-  GrammarMatcher matcher(constraint);
-  std::size_t steps = 0;
-  for (const char c : text.substr(0, 16)) {
-    const auto mask = matcher.mask();
-    std::optional<std::int32_t> next;
-    for (std::size_t i = 0; i < kTokens; ++i) {
-      const auto token = static_cast<std::int32_t>((i + static_cast<unsigned char>(c)) % kTokens);
-      const auto at = static_cast<std::size_t>(token);
-      const bool allowed = ((*mask)[at / 32] >> (at % 32) & 1) != 0;
-      require(allowed == matcher.allows(token));
-      if (allowed && !next) next = token;
-    }
-    if (!next) break;
-    require(matcher.accept(*next));
-    ++steps;
-  }
-  matcher.rollback(steps);
-}
+constexpr std::size_t kSteps = 24;
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > kMaxSource) return 0;
-  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  const std::size_t end = std::min(all.find('\0'), all.size());
+  std::string_view text = all.substr(0, end);
+  const std::string_view choices = end < all.size() ? all.substr(end + 1) : all;
+  GrammarTrigger trigger;
+  if (text.ends_with('\1')) {
+    trigger = {.texts = {"ab", "{"}, .tokens = {7}};
+    text.remove_suffix(1);
+  }
   const auto find = [](std::string_view name) { return name == "<t>" ? 3 : -1; };
   try {
-    walk(Grammar::from_gbnf(text, "root", find), text);
-  } catch (const hearth::Error&) {
-  }
-  try {
-    if (const auto schema = hearth::parse_json(text)) walk(Grammar::from_schema(*schema), text);
-  } catch (const hearth::Error&) {
+    hearth::testing::walk_grammar(Grammar::from_gbnf(text, "root", find), choices.substr(0, kSteps),
+                                  trigger, [](const std::string&) {});
+  } catch (const hearth::Error& error) {
+    hearth::testing::require(error.code() == hearth::ErrorCode::invalid_argument ||
+                             error.code() == hearth::ErrorCode::unsupported);
   }
   return 0;
 }

@@ -8,19 +8,13 @@
 namespace {
 
 std::vector<std::string> seeds() {
+  using std::string_literals::operator""s;
   return {
       "root ::= \"a\" | [b-d^\\]]+ x{2,3} # c\nx ::= (\"y\"? . )* <[7]> !<t>",
       "root ::= [^\\x00-\\x1f\\u00e9]* | \"\\U0001F600\" root\n",
-      "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":-3,\"maximum\":"
-      "12}},\"required\":[\"a\"],\"additionalProperties\":{\"$ref\":\"#/$defs/"
-      "n\"},\"$defs\":{\"n\":"
-      "{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/n\"}}]}}}",
-      "{\"allOf\":[{\"type\":\"string\",\"pattern\":\"^a(b|[c-e]){1,3}\\\\d?$\"},{\"type\":["
-      "\"null\","
-      "\"string\"]}]}",
-      "{\"type\":\"number\",\"exclusiveMinimum\":0.125,\"maximum\":1e3}",
-      "{\"enum\":[1,\"x\",{\"k\":[null]}]}",
-      "{\"type\":\"array\",\"prefixItems\":[{\"format\":\"date\"}],\"minItems\":2,\"maxItems\":4}",
+      "root ::= \"a\" root \"b\" | \"\"\0aaaabbbb"s,
+      "root ::= \"ab\" (\"c\" | <t>){0,5} end\nend ::= \"}\"?\1\0xaabc"s,
+      "root ::= v\nv ::= \"[\" (v (\",\" v)*)? \"]\" | [0-9]{1,3}\0[[1,2],[]]"s,
   };
 }
 

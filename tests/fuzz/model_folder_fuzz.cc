@@ -1,6 +1,6 @@
 // Reads arbitrary bytes as files of a folder of a model; the first byte says which: the index, what
-// config.json says of quantized weights, or weights that have to be made while they are read. What
-// is not accepted must be a hearth::Error.
+// config.json says of quantized weights, weights that have to be made while they are read, or what
+// generation_config.json recommends. What is not accepted must be a hearth::Error.
 
 #include <algorithm>
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include "models/files/fp4_blocks.h"
 #include "models/files/mlx_weights.h"
 #include "models/files/safetensors_index.h"
+#include "models/sampling/recommended_sampling.h"
 
 namespace {
 
@@ -84,13 +85,21 @@ void read_weights(std::span<const std::byte> bytes) {
   }
 }
 
+void read_recommended(const std::string& text) {
+  hearth::GgufMetadata metadata;
+  hearth::models::add_generation_config(metadata, text, "generation_config");
+  hearth::models::recommended_sampling(metadata);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string text(reinterpret_cast<const char*>(data + 1), size - 1);
   expect_error_or_success([&] {
-    if (data[0] % 3 == 0) {
+    if (data[0] == 3) {
+      read_recommended(text);
+    } else if (data[0] % 3 == 0) {
       read_index(text);
     } else if (data[0] % 3 == 1) {
       read_quantization(text);

@@ -32,6 +32,10 @@ std::vector<std::string> seeds() {
       "\x01"s + R"({"quantization": {"group_size": 64, "bits": 4, "mode": "affine",)"s +
           R"("lm_head": {"bits": 8, "group_size": 32}, "model.embed_tokens": false}})",
       "\x01"s + R"({"quantization": {"bits": 4, "group_size": 32, "mode": "mxfp4"}})",
+      "\x03"s +
+          R"({"do_sample": true, "temperature": 0.6, "top_k": 20, "top_p": 0.95, "min_p": 0,)"s +
+          R"("repetition_penalty": 1.05, "eos_token_id": [1, 2], "max_new_tokens": 9})",
+      "\x03"s + R"({"do_sample": false, "temperature": null})",
       weights({{"x.weight", DType::u32, {2, 4}, data.first(32)},
                {"x.scales", DType::f16, {2, 1}, data.first(4)}}),
       weights({{"x.weight", DType::u32, {2, 5}, data.first(40)},

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "core/json.h"
 #include "tools/scripted_model.h"
@@ -22,8 +23,8 @@ using hearth::tools::serve::ApiResponse;
 
 constexpr std::size_t kMaxBody = 1 << 14;
 constexpr const char* kPaths[] = {
-    "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/tokenize",
-    "/detokenize",          "/v1/responses",   "/apply-template"};
+    "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/tokenize", "/detokenize",
+    "/v1/responses",        "/apply-template", "/completion",    "/embedding"};
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -74,6 +75,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   response.stream(events);
   if (request.path == "/v1/responses") {
     require(events.all.starts_with("event: response.created\n") && events.all.ends_with("}\n\n"));
+  } else if (request.path == "/completion") {  // its last event says that it stops
+    const std::size_t last = events.all.rfind("data: ");
+    require(last != std::string::npos && events.all.ends_with("}\n\n"));
+    const auto told = hearth::parse_json(events.all.substr(last + 6));
+    const auto* object = told ? std::get_if<hearth::JsonObject>(&*told) : nullptr;
+    const auto* stop = object != nullptr ? hearth::find_key(*object, "stop") : nullptr;
+    require(stop != nullptr && *stop == hearth::JsonValue(true));
   } else {
     require(events.all.starts_with("data: ") && events.all.ends_with("data: [DONE]\n\n"));
   }

@@ -47,6 +47,11 @@ std::vector<std::string> seeds() {
       "\x05"
       R"({"input": "x", "instructions": "y", "tool_choice": {"type": "function", "name": "f"},
         "text": {"format": {"type": "json_object"}}, "reasoning": {"effort": "low"}})",
+      "\x07"
+      R"({"prompt": "a", "n_predict": 5, "n_probs": 2, "stream": true, "samplers": ["top_k"],
+        "logit_bias": [[5, false]], "stop": ["b"], "cache_prompt": true})",
+      "\x08"
+      R"({"content": "a"})",
       "\x06"
       R"({"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": {"think": 1}})",
   };

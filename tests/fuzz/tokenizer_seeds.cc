@@ -37,5 +37,14 @@ int main(int argc, char** argv) {
             "vocab": [["<u>", 0], ["a", -1.5], ["ab", -2]]}})",
           R"(0{"model": {"type": "WordPiece", "unk_token": "u", "vocab": {"u": 0, "a": 1, "##b": 2},
             "max_input_chars_per_word": 9}, "pre_tokenizer": {"type": "BertPreTokenizer"}})",
+          "0{" + pairs + "}" + std::string(1, '\0') + R"({"bos_token": {"content": "<s>"},
+            "eos_token": "b", "chat_template": [{"name": "default", "template": "x"}]})",
+          R"(0{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "\u0120": 3,
+            "\u0120a": 4}, "merges": [["a", "b"], ["\u0120", "a"]], "ignore_merges": true},
+            "normalizer": {"type": "NFC"}, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex":
+            "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
+            {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]},
+            "decoder": {"type": "ByteLevel"}, "post_processor": {"type": "ByteLevel"}})",
       });
 }

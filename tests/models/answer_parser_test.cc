@@ -222,6 +222,8 @@ TEST(ToolCalls, OnlyWholeCallsCount) {
   EXPECT_TRUE(parse_tool_calls("[]").empty());
   EXPECT_TRUE(parse_tool_calls("[{\"name\": \"a\", \"arguments\": {}}, 3]").empty());
   EXPECT_TRUE(parse_tool_calls("<function=a><parameter=b>").empty());
+  EXPECT_TRUE(parse_tool_calls("<function= ></function>").empty());
+  EXPECT_TRUE(parse_tool_calls("<function=a></function><function=></function>").empty());
   EXPECT_TRUE(parse_tool_calls("two words{\"a\": 1}").empty());
   EXPECT_EQ(parse_tool_calls("{\"function\": {\"name\": \"a\", \"arguments\": \"{}\"}}")[0].name,
             "a");

@@ -48,6 +48,45 @@ TEST(TokenizerJson, NormalizersHaveAnEnd) {
   }
 }
 
+TEST(TokenizerJson, NormalizersOfAddedTokensHaveAnEnd) {
+  const std::string step = R"({"type": "Replace", "pattern": {"String": "a"}, "content": ")" +
+                           std::string(1000, 'a') + R"("})";
+  const std::string file =
+      file_of(kBpe, R"("added_tokens": [{"id": 5, "content": "a", "normalized": true}],
+               "normalizer": {"type": "Sequence", "normalizers": [)" +
+                        step + ", " + step + "]}");
+  EXPECT_TRUE(
+      contains(error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_json(file, "t.json"); }),
+               "added token \"a\": tokenizer: normalizers make too much of a text"));
+}
+
+// The same of what tokens add to a text.
+TEST(TokenizerJson, DecodersHaveAnEnd) {
+  const auto file = [](int steps) {
+    const std::string step = R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"})";
+    std::string all = step;
+    for (int i = 1; i < steps; ++i) all += ", " + step;
+    return file_of(kBpe, R"("decoder": {"type": "Sequence", "decoders": [)" + all + "]}");
+  };
+  const Tokenizer grown = tokenizer_from_json(file(10), "t.json");
+  EXPECT_EQ(grown.bytes(0), std::string(1024, 'a'));
+  EXPECT_EQ(grown.bytes(1), "b");
+  EXPECT_TRUE(
+      contains(error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_json(file(200), "t.json"); }),
+               "t.json: the decoder makes too much of the tokens, of \"a\" the last"));
+}
+
+// Ids may have gaps, but not ones that make a large vocabulary of a small file.
+TEST(TokenizerJson, GapsBetweenIds) {
+  const auto file = [](const std::string& id) {
+    return file_of(kBpe, R"("added_tokens": [{"content": "x", "id": )" + id + "}]");
+  };
+  EXPECT_EQ(tokenizer_from_json(file("60000"), "t.json").size(), 60'001u);
+  EXPECT_TRUE(contains(
+      error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_json(file("16000000"), "t.json"); }),
+      "the id of token \"x\" is none; got 16000000, expected 0 to 65547"));
+}
+
 TEST(TokenizerJson, AddedTokens) {
   const std::string added = R"("added_tokens": [
       {"id": 5, "content": "<s>", "special": true},

@@ -74,7 +74,7 @@ std::vector<ToolCall> calls_of_tags(std::string_view text) {
   std::vector<ToolCall> calls;
   while (!text.empty()) {
     const auto name = take_between(text, "<function=", ">");
-    if (!name) return {};
+    if (!name || without_spaces(*name).empty()) return {};
     JsonObject arguments;
     while (const auto key = take_between(text, "<parameter=", ">")) {
       const std::size_t end = text.find("</parameter>");

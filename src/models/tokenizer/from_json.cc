@@ -19,6 +19,8 @@ namespace tokens {
 namespace {
 
 constexpr std::int64_t kMaxTokens = 1 << 24;
+constexpr std::size_t kMostGaps = std::size_t{1} << 16;  // ids that no token has
+constexpr std::size_t kMostGrowth = 64;                  // of a token's text as bytes, on average
 
 struct JsonRole {
   std::int32_t SpecialTokens::* role;
@@ -78,13 +80,25 @@ class JsonTokenizer {
   std::size_t checked_id(const JsonFields& fields, const JsonValue& value,
                          std::string_view text) const {
     const auto* id = std::get_if<std::int64_t>(&value);
-    if (id == nullptr || *id < 0 || *id >= kMaxTokens) {
-      fields.fail("the id of token " + hearth::quoted(text) + " is none; got " + json_text(value));
+    if (id == nullptr || *id < 0 || *id >= most_ids_) {
+      fields.fail("the id of token " + hearth::quoted(text) + " is none; got " + json_text(value) +
+                  ", expected 0 to " + std::to_string(most_ids_ - 1));
     }
     return static_cast<std::size_t>(*id);
   }
 
+  // A small file must not ask for much memory by one large id.
+  void find_most_ids() {
+    std::size_t listed = 0;
+    const JsonValue& vocabulary = model_.at("vocab");
+    if (const auto* object = std::get_if<JsonObject>(&vocabulary)) listed = object->size();
+    if (const auto* array = std::get_if<JsonArray>(&vocabulary)) listed = array->size();
+    if (file_.find("added_tokens") != nullptr) listed += file_.array("added_tokens").size();
+    most_ids_ = std::min(kMaxTokens, static_cast<std::int64_t>(2 * listed + kMostGaps));
+  }
+
   void read_vocabulary(const std::string& type) {
+    find_most_ids();
     std::vector<Entry> entries;
     const auto put = [&](std::size_t id, std::string_view text, double score) {
       if (id >= entries.size()) entries.resize(id + 1);
@@ -125,9 +139,8 @@ class JsonTokenizer {
       }
     }
     Vocabulary& vocabulary = parts_.vocabulary;
-    std::size_t bytes = 0;
-    for (const Entry& entry : entries) bytes += entry.text.size();
-    vocabulary.texts.reserve(entries.size(), bytes);
+    for (const Entry& entry : entries) text_bytes_ += entry.text.size();
+    vocabulary.texts.reserve(entries.size(), text_bytes_);
     scores_.reserve(entries.size());
     for (const Entry& entry : entries) {
       if (entry.is_there) {
@@ -154,6 +167,14 @@ class JsonTokenizer {
     }
   }
 
+  std::string normalized_token(const std::string& text) const {
+    try {
+      return normalize(parts_.normalizer, text, true);
+    } catch (const Error& error) {
+      file_.fail("added token " + hearth::quoted(text) + ": " + error.what());
+    }
+  }
+
   // Needs the normalizer.
   void find_added() {
     if (file_.find("added_tokens") == nullptr) return;
@@ -167,7 +188,7 @@ class JsonTokenizer {
       token.single_word = added.flag("single_word", false);
       const std::string& text = added.text("content");
       if (added.flag("normalized", !token.is_control)) {
-        parts_.normal_texts.add(normalize(parts_.normalizer, text, true), token);
+        parts_.normal_texts.add(normalized_token(text), token);
       } else {
         parts_.raw_texts.add(text, token);
       }
@@ -180,9 +201,16 @@ class JsonTokenizer {
     parts_.drops_first_space = decoder.drops_first_space || decoder.none;
     Vocabulary& vocabulary = parts_.vocabulary;
     vocabulary.bytes.reserve(vocabulary.size(), 0);
+    std::size_t left = (std::size_t{1} << 20) + kMostGrowth * (text_bytes_ + vocabulary.size());
     for (std::size_t id = 0; id < vocabulary.size(); ++id) {
       const std::string_view text = vocabulary.texts[static_cast<std::int32_t>(id)];
-      vocabulary.bytes.append(decoder.bytes(text, is_added_[id]));
+      const std::string bytes = decoder.bytes(text, is_added_[id], left);
+      if (bytes.size() > left) {
+        file_.fail("the decoder makes too much of the tokens, of " + hearth::quoted(text) +
+                   " the last");
+      }
+      left -= bytes.size();
+      vocabulary.bytes.append(bytes);
       const bool is_byte = decoder.byte_tokens && byte_of_text(text) >= 0;
       if (is_byte && !is_added_[id]) vocabulary.types[id] = TokenType::byte;
     }
@@ -351,6 +379,8 @@ class JsonTokenizer {
   JsonFields file_, model_;
   Parts parts_;
   std::vector<double> scores_;
+  std::size_t text_bytes_ = 0;  // of all tokens
+  std::int64_t most_ids_ = 0;
   std::size_t model_tokens_ = 0;  // those with larger ids are added
   std::vector<bool> is_added_;
   bool by_bytes_ = false;

@@ -78,12 +78,20 @@ constexpr std::pair<std::string_view, std::string_view> kCleanedUp[] = {
     {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
 };
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
+// Stops replacing where the text has become longer than `most` bytes.
+std::string with_all_replaced(const std::string& text, std::string_view from, std::string_view to,
+                              std::size_t most) {
+  if (from.empty()) return text;
+  std::string out;
+  std::size_t at = 0;
+  for (std::size_t found = text.find(from); found != std::string::npos && out.size() <= most;
+       found = text.find(from, at)) {
+    out.append(text, at, found - at);
+    out += to;
+    at = found + from.size();
   }
+  out.append(text, at);
+  return out;
 }
 
 }  // namespace
@@ -223,7 +231,7 @@ void add_decoder(const JsonValue* value, const std::string& name, JsonDecoder& d
   }
 }
 
-std::string JsonDecoder::bytes(std::string_view token, bool is_added) const {
+std::string JsonDecoder::bytes(std::string_view token, bool is_added, std::size_t most) const {
   if (none) return " " + std::string(token);
   if (byte_tokens && !is_added) {
     const int byte = byte_of_text(token);
@@ -235,10 +243,13 @@ std::string JsonDecoder::bytes(std::string_view token, bool is_added) const {
     out = token.starts_with(prefix) ? std::string(token.substr(prefix.size()))
                                     : " " + std::string(token);
     if (cleans_up) {
-      for (const auto& [from, to] : kCleanedUp) replace_all(out, from, to);
+      for (const auto& [from, to] : kCleanedUp) out = with_all_replaced(out, from, to, most);
     }
   }
-  for (const auto& [from, to] : replaced) replace_all(out, from, to);
+  for (const auto& [from, to] : replaced) {
+    if (out.size() > most) break;
+    out = with_all_replaced(out, from, to, most);
+  }
   return out;
 }
 

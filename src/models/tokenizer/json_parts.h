@@ -32,7 +32,9 @@ struct JsonDecoder {
   std::vector<std::pair<std::string, std::string>> replaced;
   bool drops_first_space = false;
 
-  std::string bytes(std::string_view token, bool is_added) const;
+  // Where that is more than `most` bytes, some text of more than so many: what is replaced may
+  // multiply from step to step.
+  std::string bytes(std::string_view token, bool is_added, std::size_t most) const;
 };
 void add_decoder(const JsonValue* value, const std::string& name, JsonDecoder& decoder);
 

@@ -36,6 +36,10 @@ class PatternTables {
 
  private:
   using Places = std::vector<std::uint32_t>;
+  struct Run {  // of code points of a class, up to the next one
+    std::uint32_t begin;
+    std::uint8_t kind;
+  };
 
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorCode::unsupported,
@@ -55,7 +59,7 @@ class PatternTables {
     begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
     std::map<std::vector<bool>, std::uint8_t> classes;
     std::vector<std::size_t> at(program_.sets.size());
-    std::vector<std::uint8_t> all(kCodePoints);
+    std::vector<Run> runs;
     for (std::size_t i = 0; i < begins.size(); ++i) {
       std::vector<bool> inside(program_.sets.size());
       for (std::size_t s = 0; s < inside.size(); ++s) {
@@ -67,19 +71,47 @@ class PatternTables {
       const auto [found, is_new] =
           classes.try_emplace(inside, static_cast<std::uint8_t>(classes.size()));
       if (is_new) contents_.push_back(inside);
-      const std::uint32_t end = i + 1 < begins.size() ? begins[i + 1] : kCodePoints;
-      std::fill(all.begin() + begins[i], all.begin() + end, found->second);
+      if (runs.empty() || runs.back().kind != found->second) {
+        runs.push_back({begins[i], found->second});
+      }
     }
     out_.classes_ = static_cast<std::uint32_t>(classes.size() + 1);
-    std::copy_n(all.begin(), out_.ascii_.size(), out_.ascii_.begin());
-    std::map<std::string, std::uint16_t> blocks;
-    for (std::size_t first = 0; first < all.size(); first += 256) {
-      std::string block(all.begin() + static_cast<std::ptrdiff_t>(first),
-                        all.begin() + static_cast<std::ptrdiff_t>(first + 256));
-      const auto [found, is_new] =
-          blocks.try_emplace(block, static_cast<std::uint16_t>(blocks.size()));
-      if (is_new) out_.blocks_.insert(out_.blocks_.end(), block.begin(), block.end());
-      out_.block_of_.push_back(found->second);
+    lay_out(runs);
+    for (std::uint32_t code = 0; code < out_.ascii_.size(); ++code) {
+      out_.ascii_[code] = static_cast<std::uint8_t>(out_.class_of(code));
+    }
+  }
+
+  // Tables of blocks of code points. Most blocks are of one class, and found by it.
+  void lay_out(const std::vector<Run>& runs) {
+    constexpr std::uint32_t kBlock = 256;
+    constexpr std::int32_t kNone = -1;
+    std::vector<std::int32_t> of_class(out_.classes_, kNone);
+    std::map<std::string, std::int32_t> mixed;
+    std::size_t run = 0;  // that the block begins in
+    for (std::uint32_t first = 0; first < kCodePoints; first += kBlock) {
+      const auto goes_on = [&](std::size_t at, std::uint32_t code) {
+        return at + 1 == runs.size() || runs[at + 1].begin > code;
+      };
+      while (!goes_on(run, first)) ++run;
+      std::string block;
+      std::int32_t* index = &of_class[runs[run].kind];
+      if (!goes_on(run, first + kBlock - 1)) {
+        block.resize(kBlock);
+        std::size_t at = run;
+        for (std::uint32_t i = 0; i < kBlock; ++i) {
+          if (!goes_on(at, first + i)) ++at;
+          block[i] = static_cast<char>(runs[at].kind);
+        }
+        index = &mixed.try_emplace(block, kNone).first->second;
+      } else if (*index == kNone) {
+        block.assign(kBlock, static_cast<char>(runs[run].kind));
+      }
+      if (*index == kNone) {
+        *index = static_cast<std::int32_t>(out_.blocks_.size() / kBlock);
+        out_.blocks_.insert(out_.blocks_.end(), block.begin(), block.end());
+      }
+      out_.block_of_.push_back(static_cast<std::uint16_t>(*index));
     }
   }
 
