@@ -10,6 +10,7 @@
 
 #include "core/closest.h"
 #include "core/number_text.h"
+#include "tools/command_hints.h"
 #include "tools/help_formatter.h"
 #include "tools/option_hints.h"
 #include "tools/output.h"
@@ -316,6 +317,9 @@ void CommandLine::run(int argc, char** argv) {
 
 void CommandLine::unknown_command(const std::string& word) const {
   if (word == "help") return write_out(app_->help());
+  if (const char* instead = command_hint(word)) {
+    throw std::runtime_error("no such subcommand; got \"" + word + "\", expected " + instead);
+  }
   std::vector<std::string> names;
   std::string all;
   for (const CLI::App* command : app_->get_subcommands(nullptr)) {

@@ -41,6 +41,7 @@ void add_finetune(CommandLine& line) {
   };
   auto flags = std::make_shared<Flags>();
   FinetuneOptions& options = flags->options;
+  options.command = "finetune";
   options.out = "adapter";
   options.steps = 100;
   options.batch = 4;

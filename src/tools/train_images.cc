@@ -42,6 +42,7 @@ void run_train_images(ImageFlags& flags) {
 void add_train_images(CommandLine& line) {
   auto flags = std::make_shared<ImageFlags>();
   ImageTrainingOptions& options = flags->options;
+  options.command = "train-images";
   options.out = "image-model";
   options.steps = 600;
   options.batch = 64;

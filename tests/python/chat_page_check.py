@@ -127,9 +127,18 @@ def check(browser, server, pictures):
     browser.wait_for("document.readyState === 'complete' && document.querySelectorAll('.user').length === 2")
     browser.value("at('fresh').click()")
     assert browser.value("document.querySelectorAll('.turn').length") == 0
-    # What the server refuses is shown.
+    # What the server refuses is shown, and the question is there to be asked again.
     browser.value("at('temperature').value = -1; at('text').value = 'x'; at('send').click()")
     browser.wait_for("document.querySelector('.error')?.textContent.includes('temperature')")
+    assert browser.value("turns.length") == 0
+    assert browser.value("at('text').value") == "x"
+    # An answer that is left has no place in the next conversation.
+    browser.value("at('temperature').value = ''; at('most').value = 3900; at('send').click()")
+    browser.wait_for("document.querySelector('.assistant')?.textContent.length > 20")
+    browser.value("at('fresh').click()")
+    browser.wait_for("running === null")
+    assert browser.value("turns.length") == 0
+    assert browser.value("document.querySelectorAll('.turn').length") == 0
     faults = [fault for fault in map(json.dumps, browser.faults)
               if "status of 400" not in fault and '"level": "verbose"' not in fault]  # fmt: skip
     assert not faults, faults

@@ -224,11 +224,65 @@ TEST_F(Finetune, LearnsWhatAssistantsSay) {
                                                      kNoTarget, kNoTarget}));
 }
 
+TEST_F(Finetune, CountsConversationsThatDoNotFit) {
+  const auto chat = [](const std::string& asked, const std::string& answer) {
+    return "{\"messages\": [{\"role\": \"user\", \"content\": \"" + asked +
+           "\"}, {\"role\": \"assistant\", \"content\": \"" + answer + "\"}]}\n";
+  };
+  std::string longer;
+  for (int i = 0; i < 12; ++i) longer += sign(6);
+  write_chats(chat(sign(5), sign(7)) + chat(longer, sign(7)) + chat(sign(5), longer));
+  const models::LoadedModel loaded = models::load_language_model(path("model.gguf"));
+  const TrainingTexts texts = TrainingTexts::open(path("chats.jsonl"), loaded, 8);
+  EXPECT_EQ(texts.cuts().conversations, 3);
+  EXPECT_EQ(texts.cuts().left_out, 1);
+  EXPECT_EQ(texts.cuts().shortened, 1);
+}
+
+TEST_F(Finetune, LearnsCallsOfToolsWhereTheTemplateWritesThem) {
+  const std::string call =
+      R"({"type": "function", "function": {"name": ")" + sign(8) + R"(", "arguments": "{}"}})";
+  write_chats(R"({"tools": [{"type": "function", "function": {"name": ")" + sign(8) +
+              R"("}}], "messages": [{"role": "user", "content": ")" + sign(5) +
+              R"("}, {"role": "assistant", "content": null, "tool_calls": [)" + call + "]}]}\n");
+  EXPECT_NE(chats_error().find("line 1: chat: tools of a model whose"), std::string::npos)
+      << chats_error();
+  write_chats(R"({"messages": [{"role": "user", "content": ")" + sign(5) +
+              R"("}, {"role": "assistant", "content": null, "tool_calls": [)" + call + "]}]}\n");
+  EXPECT_NE(chats_error().find("line 1: messages[1].tool_calls: not written"), std::string::npos)
+      << chats_error();
+  models::LoadedModel loaded = models::load_language_model(path("model.gguf"));
+  loaded.chat_template =
+      "{{ '<s>' }}{% for m in messages %}{{ m['content'] or '' }}{% for c in m['tool_calls'] or [] "
+      "%}{{ c['function']['name'] }}{% endfor %}{{ '</s>' if m['role'] == 'assistant' else "
+      "'\xe4\xb8\x89' }}{% endfor %}";
+  const TrainingTexts texts = TrainingTexts::open(path("chats.jsonl"), loaded, 8);
+  EXPECT_EQ(texts.train_batch(0, 0, 1).targets,
+            (std::vector<std::int32_t>{kNoTarget, kNoTarget, 8, 2, kNoTarget, kNoTarget, kNoTarget,
+                                       kNoTarget}));
+}
+
+// As by a checkpoint of the same shape whose weights are others.
+TEST_F(Finetune, DoesNotGoOnWithAnotherModel) {
+  FinetuneOptions first = options("out");
+  first.steps = 2;
+  AdapterTrainer(first).run();
+  GgufContents other = load_gguf(path("model.gguf"));
+  for (NamedArray& each : other.arrays) {
+    if (each.name == "output_norm.weight") each.array = each.array * 2;
+  }
+  save_gguf(path("other.gguf"), other.arrays, other.metadata);
+  first.model = path("other.gguf");
+  EXPECT_NE(error_of([&] { AdapterTrainer again(first); }).find("checkpoint of another run"),
+            std::string::npos);
+}
+
 TEST_F(Finetune, RefusesWhatIsNoConversation) {
   write_chats("{}\n");
   EXPECT_NE(chats_error().find("line 1: no conversation"), std::string::npos) << chats_error();
   write_chats("\n{\"messages\": [{\"role\": \"user\"}]}\n");
-  EXPECT_NE(chats_error().find("line 2: no message"), std::string::npos) << chats_error();
+  EXPECT_NE(chats_error().find("line 2: messages[0].content: is missing"), std::string::npos)
+      << chats_error();
   write_chats("{\"messages\": [{\"role\": \"user\", \"content\": \"x\"}]}\n");
   EXPECT_NE(chats_error().find("nothing to learn from"), std::string::npos) << chats_error();
 }

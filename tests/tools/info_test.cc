@@ -164,7 +164,11 @@ TEST_F(Info, ShowsAFolderOfAModel) {
   }
   const JsonValue document = *parse_json(json_text(info_document(file, {})));
   EXPECT_EQ(text(document, "architecture"), "qwen3");
+  EXPECT_EQ(text(document, "family"), "qwen3");
   EXPECT_EQ(list(document, "with"), JsonArray{"tokenizer.json"});
+  std::ofstream(folder + "/config.json") << R"({"model_type": "zzz"})";
+  EXPECT_TRUE(contains(info_text(read_model_file(folder), {}),
+                       "architecture  zzz\nfamily        none that hearth knows\n"));
   std::ofstream(folder + "/config.json") << "[]";
   error_of(ErrorCode::corrupt_file, [&] { read_model_file(folder); });
   std::filesystem::remove(folder + "/config.json");

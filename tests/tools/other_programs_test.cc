@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/command_hints.h"
 #include "tools/lm/escapes.h"
 #include "tools/option_hints.h"
 #include "tools/short_names.h"
@@ -42,6 +43,18 @@ TEST(OptionHints, KnowWholeNames) {
   for (const char* unknown :
        {"-", "--", "", " ", "-ng", "--rope", "ngl", "-ngl ", "--mlock --mmap"}) {
     EXPECT_EQ(option_hint(unknown), nullptr) << unknown;
+  }
+}
+
+TEST(CommandHints, KnowWholeNames) {
+  for (const auto& [command, part] :
+       {std::pair{"run", "hearth chat"}, {"pull", "curl -LO"}, {"convert", "--type keep"}}) {
+    const char* const hint = command_hint(command);
+    ASSERT_NE(hint, nullptr) << command;
+    EXPECT_NE(std::string(hint).find(part), std::string::npos) << hint;
+  }
+  for (const char* unknown : {"", " ", "ru", "run ", "pull push", "chats"}) {
+    EXPECT_EQ(command_hint(unknown), nullptr) << unknown;
   }
 }
 

@@ -1,4 +1,5 @@
 // Routes, keys, and what the server says of itself; how answers end that nobody waits for.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -98,6 +99,18 @@ TEST_F(ServeApi, OtherOriginsOnlyWhereAllowed) {
   begin({.keys = {"k"}, .origins = {"*"}});
   EXPECT_EQ(allowed("GET", "http://b"), "*");
   EXPECT_EQ(ask("OPTIONS", "/v1/chat/completions").status, 204);
+  // What clients add to requests is allowed by the names that the preflight gives.
+  ApiRequest asked;
+  asked.method = "OPTIONS";
+  asked.path = "/v1/models";
+  asked.origin = "http://b";
+  asked.asked_headers = "content-type,x-stainless-os";
+  const ApiResponse preflight = api_->answer(asked);
+  const auto allows = [&](const std::pair<std::string, std::string>& header) {
+    return header.first == "Access-Control-Allow-Headers" &&
+           header.second == "content-type,x-stainless-os";
+  };
+  EXPECT_TRUE(std::any_of(preflight.headers.begin(), preflight.headers.end(), allows));
 }
 
 TEST_F(ServeApi, LoadingStoppingAndFullQueues) {

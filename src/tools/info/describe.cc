@@ -169,10 +169,11 @@ std::string info_text(const ModelFile& file, const InfoOptions& options) {
   head.add({"format", file.format +
                           (file.version == 0 ? "" : " version " + std::to_string(file.version)) +
                           (file.files == 1 ? "" : ", " + counted(file.files, "file"))});
-  for (const auto& [label, text] :
-       {std::pair{"architecture", &file.architecture}, {"name", &file.name}}) {
-    if (!text->empty()) head.add({label, printable_text(*text)});
+  if (!file.architecture.empty()) {
+    head.add({"architecture", printable_text(file.architecture)});
+    head.add({"family", file.family.empty() ? "none that hearth knows" : file.family});
   }
+  if (!file.name.empty()) head.add({"name", printable_text(file.name)});
   for (const std::string& other : file.others) head.add({"with", other});
   if (file.alignment != 0) head.add({"alignment", std::to_string(file.alignment)});
   std::string out = head.text() + "\n" + dtype_table(file.totals());
@@ -217,6 +218,7 @@ JsonObject info_document(const ModelFile& file, const InfoOptions& options) {
                          {"files", std::int64_t{file.files}},
                          {"alignment", or_null(file.alignment)},
                          {"architecture", or_null(file.architecture)},
+                         {"family", or_null(file.family)},
                          {"name", or_null(file.name)},
                          {"parameters", all.elements},
                          {"bytes", all.bytes},

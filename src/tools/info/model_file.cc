@@ -14,6 +14,7 @@
 #include "io/safetensors.h"
 #include "models/adapters/stored_adapter.h"
 #include "models/files/folder_tensors.h"
+#include "models/language/family.h"
 
 namespace hearth::tools {
 namespace {
@@ -45,6 +46,10 @@ std::string text_of(const GgufMetadata& metadata, const char* key) {
   return value != nullptr && value->type() == GgufType::string ? value->as_text() : "";
 }
 
+std::string name_of(const models::Family* family) {
+  return family == nullptr ? "" : std::string(family->architecture);
+}
+
 ModelFile read_gguf_file(const std::string& path) {
   const io::GgufFile file = io::GgufFile::open(path);
   ModelFile out;
@@ -53,6 +58,7 @@ ModelFile read_gguf_file(const std::string& path) {
   out.files = file.part_count();
   out.alignment = file.alignment();
   out.architecture = text_of(file.metadata(), "general.architecture");
+  out.family = name_of(models::find_family(out.architecture));
   out.name = text_of(file.metadata(), "general.name");
   out.metadata = file.metadata();
   out.tensors = facts_of(file.tensors());
@@ -112,6 +118,7 @@ ModelFile read_folder(const std::string& path) {
   out.files = static_cast<int>(stored.files().size());
   add_members(config, out.metadata);
   out.architecture = text_of(out.metadata, "model_type");
+  out.family = name_of(models::find_family_of_folder(out.architecture));
   for (const char* file : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
                            "generation_config.json"}) {
     if (folders::existing_file(path, file).empty()) continue;

@@ -32,6 +32,7 @@ struct ModelFile {
   int files = 1;                     // more of a split model
   std::int64_t alignment = 0;        // 0: the format has none
   std::string architecture;          // empty: not said
+  std::string family;                // of Hearth's, by GGUF's name; empty: none, or not said
   std::string name;                  // empty: not said
   GgufMetadata metadata;             // of a folder, what config.json says
   std::vector<TensorFacts> tensors;  // in the order of the file

@@ -1,8 +1,12 @@
 #include "tools/lm/adapter_trainer.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <utility>
 
+#include "core/hashing.h"
 #include "hearth/error.h"
 #include "hearth/grad.h"
 #include "models/language/require_causal.h"
@@ -12,6 +16,21 @@
 
 namespace hearth::tools {
 namespace {
+
+// Of the model below the adapter: its tensors, and what each begins with.
+std::uint64_t fingerprint_of(const GgufContents& contents) {
+  constexpr std::size_t kMostBytes = 4096;
+  std::uint64_t hash = kFnvBasis;
+  for (const auto& [name, array] : contents.arrays) {
+    const std::string facts =
+        name + to_string(array.shape()) + std::string(hearth::name(array.dtype()));
+    hash = fnv1a(std::as_bytes(std::span(facts)), hash);
+    const HostBytes host = array.host_bytes(array.dtype());
+    const std::size_t size = std::min(static_cast<std::size_t>(host.bytes), kMostBytes);
+    hash = fnv1a(std::span(reinterpret_cast<const std::byte*>(host.data), size), hash);
+  }
+  return hash;
+}
 
 // Refuses what could only exhaust the host's memory.
 void require_rows(std::int64_t batch, std::int64_t context) {
@@ -68,6 +87,7 @@ AdapterTrainer::AdapterTrainer(const FinetuneOptions& options)
                                                  ", expected at most " +
                                                  std::to_string(config.context));
   }
+  note_cuts(options);
   JsonArray below;
   for (const AdapterFile& each : options.adapters) {
     below.push_back(JsonObject{{"path", each.path}, {"scale", each.scale}});
@@ -75,10 +95,7 @@ AdapterTrainer::AdapterTrainer(const FinetuneOptions& options)
   open(
       {
           {"text", texts_.fingerprint()},
-          {"family", config.architecture},
-          {"layers", static_cast<std::int64_t>(config.layers.size())},
-          {"dim", config.dim},
-          {"vocabulary", loaded_.model.vocabulary()},
+          {"model", fingerprint_of(files_.contents)},
           {"adapters", std::move(below)},
           {"rank", options.rank},
           {"alpha", options.alpha},
@@ -86,6 +103,15 @@ AdapterTrainer::AdapterTrainer(const FinetuneOptions& options)
           {"context", options.context},
       },
       {});
+}
+
+void AdapterTrainer::note_cuts(const FinetuneOptions& options) const {
+  const TrainingTexts::Cuts& cuts = texts_.cuts();
+  if (cuts.left_out + cuts.shortened == 0) return;
+  write_note(options.text + ": of " + std::to_string(cuts.conversations) + " conversations " +
+             std::to_string(cuts.left_out) + " are left out and " + std::to_string(cuts.shortened) +
+             " lose their end, being longer than --context " + std::to_string(options.context) +
+             "\n");
 }
 
 models::AdaptedModel AdapterTrainer::adapted() const {

@@ -48,6 +48,8 @@ class AdapterTrainer : public TrainingRun {
   std::string title() const override;
 
  private:
+  // Tells of conversations that do not fit.
+  void note_cuts(const FinetuneOptions& options) const;
   models::AdaptedModel adapted() const;
   Array loss_of(const TokenRows& rows) const;
 

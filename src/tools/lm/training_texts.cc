@@ -12,6 +12,8 @@
 #include "models/chat/chat_format.h"
 #include "models/language/folder/config_values.h"
 #include "models/language/text_loss.h"
+#include "tools/serve/api_error.h"
+#include "tools/serve/chat_messages.h"
 #include "tools/training/draw.h"
 
 namespace hearth::tools {
@@ -23,50 +25,73 @@ constexpr std::uint64_t kMostTextBytes = std::uint64_t{1} << 32;
 constexpr std::size_t kOneHeldOut = 20;  // in so many
 constexpr std::size_t kEvaluationWindows = 64;
 
-[[noreturn]] void refuse_line(std::size_t line, const std::string& what) {
-  throw Error(ErrorCode::invalid_argument, "finetune: line " + std::to_string(line) + ": " + what);
+[[noreturn]] void refuse_line(const std::string& what) {
+  throw Error(ErrorCode::invalid_argument, what);
 }
 
-std::vector<models::ChatMessage> messages_of(const std::string& text, std::size_t line) {
+struct Conversation {
+  std::vector<models::ChatMessage> messages;
+  JsonValue tools = nullptr;
+};
+
+Conversation conversation_of(const std::string& text) {
   const std::optional<JsonValue> parsed = parse_json(text);
   const auto* object = parsed ? std::get_if<JsonObject>(&*parsed) : nullptr;
-  const JsonArray* list = object == nullptr ? nullptr : models::find_array(*object, "messages");
-  if (list == nullptr) refuse_line(line, "no conversation; expected {\"messages\": [...]}");
-  std::vector<models::ChatMessage> messages;
-  for (const JsonValue& each : *list) {
-    const auto* message = std::get_if<JsonObject>(&each);
-    const auto role = message == nullptr ? std::nullopt : models::find_text(*message, "role");
-    const auto content = message == nullptr ? std::nullopt : models::find_text(*message, "content");
-    if (!role || !content) {
-      refuse_line(line, "no message; expected {\"role\": TEXT, \"content\": TEXT}");
-    }
-    messages.push_back({.role = *role, .content = *content});
+  if (object == nullptr || models::find_array(*object, "messages") == nullptr) {
+    refuse_line("no conversation; expected {\"messages\": [...]}");
   }
-  return messages;
+  try {
+    const JsonArray* tools = models::find_array(*object, "tools");
+    return {serve::read_chat_messages(serve::Fields(*object)),
+            tools == nullptr ? JsonValue(nullptr) : JsonValue(*tools)};
+  } catch (const serve::ApiError& error) {
+    refuse_line(error.what());
+  }
 }
 
 bool begins_with(std::span<const std::int32_t> all, std::span<const std::int32_t> first) {
   return all.size() >= first.size() && std::equal(first.begin(), first.end(), all.begin());
 }
 
+// Refuses what the template leaves out of the last message, an answer.
+void require_written(const models::ChatFormat& format,
+                     std::span<const models::ChatMessage> messages,
+                     const models::ChatOptions& options, std::span<const std::int32_t> tokens) {
+  const auto require = [&](const char* name, bool is_there, const auto& remove) {
+    if (!is_there) return;
+    std::vector<models::ChatMessage> without(messages.begin(), messages.end());
+    remove(without.back());
+    if (!std::ranges::equal(format.render(without, options).tokens, tokens)) return;
+    refuse_line("messages[" + std::to_string(without.size() - 1) + "]." + name +
+           ": not written by the model's template; expected none");
+  };
+  const models::ChatMessage& answer = messages.back();
+  require("tool_calls", !answer.tool_calls.empty(),
+          [](models::ChatMessage& message) { message.tool_calls.clear(); });
+  require("reasoning_content", !answer.reasoning.empty(),
+          [](models::ChatMessage& message) { message.reasoning.clear(); });
+}
+
 // What the template makes of the messages; what follows the prompt for an answer, up to where the
 // next message begins, counts.
-Text conversation(const models::ChatFormat& format, std::span<const models::ChatMessage> messages,
-                  std::size_t line) {
-  models::ChatOptions whole;
+Text tokens_of(const models::ChatFormat& format, const Conversation& conversation) {
+  const std::span<const models::ChatMessage> messages = conversation.messages;
+  models::ChatOptions asking;
+  asking.tools = conversation.tools;
+  models::ChatOptions whole = asking;
   whole.add_generation_prompt = false;
   Text text;
   text.tokens = format.render(messages, whole).tokens;
   text.counts.assign(text.tokens.size(), false);
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].role != "assistant") continue;
-    const auto prompt = format.render(messages.first(i)).tokens;
+    const auto prompt = format.render(messages.first(i), asking).tokens;
     const auto answered = format.render(messages.first(i + 1), whole).tokens;
+    require_written(format, messages.first(i + 1), whole, answered);
     if (!begins_with(text.tokens, prompt) || !begins_with(text.tokens, answered)) {
       throw Error(ErrorCode::unsupported,
-                  "finetune: line " + std::to_string(line) +
-                      ": the model's template writes an answer otherwise once others follow; got "
-                      "other tokens, expected those of the prompt and the answer");
+                  "the model's template writes an answer otherwise once others follow; got other "
+                  "tokens, expected those of the prompt and the answer");
     }
     std::fill(text.counts.begin() + std::ssize(prompt), text.counts.begin() + std::ssize(answered),
               true);
@@ -74,8 +99,20 @@ Text conversation(const models::ChatFormat& format, std::span<const models::Chat
   return text;
 }
 
+Text text_of_line(const models::ChatFormat& format, const std::string& text, std::size_t line) try {
+  return tokens_of(format, conversation_of(text));
+} catch (const Error& error) {
+  throw Error(error.code(), "finetune: line " + std::to_string(line) + ": " + error.what());
+}
+
+// Whether a token that counts follows another one.
+bool teaches(const Text& text) {
+  const auto first = text.counts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(text.counts));
+  return std::find(first, text.counts.end(), true) != text.counts.end();
+}
+
 std::vector<Text> conversations(std::string_view bytes, const models::LoadedModel& loaded,
-                                std::int64_t context) {
+                                std::int64_t context, TrainingTexts::Cuts& cuts) {
   const models::ChatFormat format(loaded);
   std::vector<Text> texts;
   std::size_t line = 0;
@@ -85,15 +122,19 @@ std::vector<Text> conversations(std::string_view bytes, const models::LoadedMode
     at = end + 1;
     ++line;
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    Text made = conversation(format, messages_of(text, line), line);
+    Text made = text_of_line(format, text, line);
+    ++cuts.conversations;
     const auto most = std::min(made.tokens.size(), static_cast<std::size_t>(context) + 1);
+    const auto lost = std::count(made.counts.begin() + static_cast<std::ptrdiff_t>(most),
+                                 made.counts.end(), true);
     made.tokens.resize(most);
     made.counts.resize(most);
-    // The first token is never foreseen.
-    const bool any =
-        std::find(made.counts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(made.counts)),
-                  made.counts.end(), true) != made.counts.end();
-    if (any) texts.push_back(std::move(made));
+    if (!teaches(made)) {
+      ++cuts.left_out;
+      continue;
+    }
+    if (lost > 0) ++cuts.shortened;
+    texts.push_back(std::move(made));
   }
   return texts;
 }
@@ -110,8 +151,9 @@ TrainingTexts TrainingTexts::open(const std::string& path, const models::LoadedM
   const std::vector<std::byte> read = io::read_file(path, kMostTextBytes);
   const std::string_view bytes(reinterpret_cast<const char*>(read.data()), read.size());
   std::vector<Text> train, held_out;
+  Cuts cuts;
   if (path.ends_with(".jsonl")) {
-    train = conversations(bytes, loaded, context);
+    train = conversations(bytes, loaded, context, cuts);
     const std::size_t kept = train.size() - train.size() / kOneHeldOut;
     held_out.assign(std::make_move_iterator(train.begin() + static_cast<std::ptrdiff_t>(kept)),
                     std::make_move_iterator(train.end()));
@@ -133,7 +175,9 @@ TrainingTexts TrainingTexts::open(const std::string& path, const models::LoadedM
                 path + ": finetune: nothing to learn from; got no token that counts within " +
                     std::to_string(context) + ", expected one");
   }
-  return {std::move(train), std::move(held_out), context};
+  TrainingTexts texts(std::move(train), std::move(held_out), context);
+  texts.cuts_ = cuts;
+  return texts;
 }
 
 TrainingTexts::TrainingTexts(std::vector<Text> train, std::vector<Text> held_out,

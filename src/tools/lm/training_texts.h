@@ -25,14 +25,17 @@ struct TokenRows {
 
 class TrainingTexts {
  public:
-  // A file whose name ends with ".jsonl" has a conversation a line, {"messages": [{"role",
-  // "content"}]}, which the model's template writes: what assistants say counts, with what ends it.
-  // Those longer than `context` lose their end. Another file is one text, all of which counts. The
-  // last twentieth is held out where it fills a window, or of conversations is one at least.
+  // A file whose name ends with ".jsonl" has a conversation a line, {"messages": [...], "tools":
+  // [...]} as OpenAI's API has them, which the model's template writes: what assistants say counts,
+  // their calls of tools and reasoning too, with what ends it. Those longer than `context` lose
+  // their end, and are left out where no answer begins before; cuts() counts both. Another file is
+  // one text, all of which counts. The last twentieth is held out where it fills a window, or of
+  // conversations is one at least.
   //
-  // Throws Error{io}; Error{invalid_argument} with the line for what is no such conversation, and
-  // for files in which nothing counts; Error{unsupported} for a model without a template, and where
-  // its template writes an answer otherwise than behind the prompt for it.
+  // Throws Error{io}; Error{invalid_argument} with the line for what is no such conversation, for
+  // tools, calls and reasoning that the template leaves out, and for files in which nothing counts;
+  // Error{unsupported} for a model without a template, and where its template writes an answer
+  // otherwise than behind the prompt for it.
   static TrainingTexts open(const std::string& path, const models::LoadedModel& loaded,
                             std::int64_t context);
 
@@ -42,6 +45,13 @@ class TrainingTexts {
     std::int32_t first = -1;   // goes before each window; -1: none
   };
   TrainingTexts(std::vector<Text> train, std::vector<Text> held_out, std::int64_t context);
+
+  struct Cuts {
+    std::int64_t conversations = 0;
+    std::int64_t left_out = 0;
+    std::int64_t shortened = 0;  // of which an answer lost its end
+  };
+  const Cuts& cuts() const noexcept { return cuts_; }
 
   bool has_held_out() const noexcept { return !held_out_.empty(); }
   std::uint64_t fingerprint() const;
@@ -58,6 +68,7 @@ class TrainingTexts {
 
   std::vector<Text> train_, held_out_;
   std::int64_t context_;
+  Cuts cuts_;
 };
 
 }  // namespace hearth::tools

@@ -171,7 +171,10 @@ void Api::add_origin(const ApiRequest& request, ApiResponse& response) const {
   if (!allows_all) response.headers.emplace_back("Vary", "Origin");
   if (request.method == "OPTIONS") {
     response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, OPTIONS");
-    response.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
+    // Clients add headers of their own, as OpenAI's X-Stainless-*.
+    response.headers.emplace_back(
+        "Access-Control-Allow-Headers",
+        request.asked_headers.empty() ? "Authorization, Content-Type" : request.asked_headers);
     response.headers.emplace_back("Access-Control-Max-Age", "3600");
   }
 }

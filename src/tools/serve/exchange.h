@@ -22,8 +22,9 @@ struct ApiRequest {
   std::string method;  // in capitals
   std::string path;    // without the query
   std::string body;
-  std::string authorization;  // the header's value, empty without one
-  std::string origin;         // the same
+  std::string authorization;    // the header's value, empty without one
+  std::string origin;           // the same
+  std::string asked_headers{};  // of a preflight request: those that the page would send
   // Whether the one who asked still waits; called by the thread that answers. Unset: always.
   std::function<bool()> is_open;
   // Whether no more comes from who asked, who then may have gone, or may not: what is written next

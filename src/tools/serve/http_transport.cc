@@ -70,6 +70,7 @@ ApiRequest request_of(const httplib::Request& request) {
           .body = {},
           .authorization = request.get_header_value("Authorization"),
           .origin = request.get_header_value("Origin"),
+          .asked_headers = request.get_header_value("Access-Control-Request-Headers"),
           .is_open = [stream = connection_of_thread,
                       is_new = request.version == "HTTP/1.1"] { return stream->is_open(is_new); },
           .may_be_gone = [stream = connection_of_thread] { return stream->is_input_ended(); }};

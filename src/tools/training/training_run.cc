@@ -65,7 +65,7 @@ void TrainingRun::open(JsonObject settings, const std::vector<FolderText>& files
   if (options_.resume && (options_.fresh || !has_checkpoint(options_.out))) {
     throw Error(
         ErrorCode::invalid_argument,
-        "train: nothing to resume; got " +
+        std::string(options_.command) + ": nothing to resume; got " +
             (options_.fresh ? std::string("--fresh too") : "no " + checkpoint_path(options_.out)) +
             ", expected a run that was stopped");
   }
@@ -78,7 +78,8 @@ void TrainingRun::open(JsonObject settings, const std::vector<FolderText>& files
     state_ = load_checkpoint(options_.out, trained(), optimizer_, settings_, device_);
     if (!(options_.seconds > 0) && options_.steps < state_.step) {
       throw Error(ErrorCode::invalid_argument,
-                  "train: fewer steps than the run has done already; got --steps " +
+                  std::string(options_.command) +
+                      ": fewer steps than the run has done already; got --steps " +
                       std::to_string(options_.steps) + ", expected at least " +
                       std::to_string(state_.step) + ", or --fresh");
     }
@@ -168,9 +169,9 @@ TrainingResult TrainingRun::run() {
     const std::int64_t total = planned_steps();
     if (read) {
       if (!std::isfinite(value)) {
-        throw Error(ErrorCode::invalid_argument, "train: the loss is no number any more at step " +
-                                                     std::to_string(state_.step) +
-                                                     "; a smaller --lr may help");
+        throw Error(ErrorCode::invalid_argument,
+                    std::string(options_.command) + ": the loss is no number any more at step " +
+                        std::to_string(state_.step) + "; a smaller --lr may help");
       }
       state_.train.push_back({state_.step, value});
       TrainingStatus status;

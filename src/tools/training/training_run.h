@@ -20,6 +20,7 @@ inline constexpr std::int64_t kReadEvery = 7;
 
 // What every run has.
 struct RunOptions {
+  const char* command = "train";  // which errors name
   std::string out;
   std::int64_t steps = 1000;
   double seconds = 0;  // > 0: a budget of time, which then decides when the rate has fallen to 0

@@ -1,0 +1,47 @@
+#include "tools/command_hints.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace hearth::tools {
+namespace {
+
+// Those of Ollama, llama.cpp, MLX and vLLM, with spaces around each.
+struct CommandHint {
+  std::string_view commands;
+  const char* instead;  // behind "expected "
+};
+
+constexpr CommandHint kCommandHints[] = {
+    {" run llama-run llama-cli cli mlx_lm.chat ", "`hearth chat FILE`, or generate for one text"},
+    {" pull push download list ls rm ps stop show create cp ",
+     "files, which you keep where you like: `curl -LO "
+     "https://huggingface.co/OWNER/NAME/resolve/main/FILE.gguf` fetches one, `hearth info FILE` "
+     "says what is in it"},
+    {" convert convert_hf_to_gguf convert_hf_to_gguf.py mlx_lm.convert ",
+     "`hearth quantize FOLDER OUT.gguf --type keep`, or another type"},
+    {" llama-server server api mlx_lm.server ", "`hearth serve FILE`"},
+    {" llama-quantize ", "`hearth quantize IN OUT --type TYPE`"},
+    {" llama-bench ", "`hearth bench-model --model FILE`"},
+    {" llama-perplexity eval evaluate ", "`hearth perplexity --model FILE --file TEXT`"},
+    {" llama-embedding embedding embeddings ", "`hearth embed --model FILE --text TEXT`"},
+    {" llama-tokenize ", "`hearth tokenize FILE --text TEXT`"},
+    {" lora mlx_lm.lora llama-finetune ", "`hearth finetune --lora --model FILE --text TEXT`"},
+    {" complete completion llama-completion mlx_lm.generate ", "`hearth generate FILE`"},
+};
+
+}  // namespace
+
+const char* command_hint(std::string_view command) {
+  if (command.find(' ') != std::string_view::npos) return nullptr;
+  std::string spaced = " ";
+  spaced.append(command).append(" ");
+  const auto* found = std::find_if(std::begin(kCommandHints), std::end(kCommandHints),
+                                   [&](const CommandHint& hint) {
+                                     return hint.commands.find(spaced) != std::string_view::npos;
+                                   });
+  return found == std::end(kCommandHints) ? nullptr : found->instead;
+}
+
+}  // namespace hearth::tools
