@@ -13,6 +13,7 @@
 #include "models/language/text_loss.h"
 #include "tools/lm/chat_template_option.h"
 #include "tools/lm/model_options.h"
+#include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
