@@ -57,8 +57,8 @@ BaseScores read_base(const std::string& path, const models::TokenChunks& chunks,
     fail("is of other chunks; got other tokens, expected those of this text");
   }
   const auto context = static_cast<std::int64_t>(chunks.front().size());
-  const Shape expected = {
-      static_cast<std::int64_t>(chunks.size()) * models::scored_tokens(context), vocabulary};
+  const Shape expected = {static_cast<std::int64_t>(chunks.size()) * models::scored_tokens(context),
+                          vocabulary};
   if (base.scores.shape() != expected) {
     fail("does not fit; got scores " + to_string(base.scores.shape()) + ", expected " +
          to_string(expected));
@@ -111,21 +111,21 @@ void run_perplexity(const PerplexityArguments& arguments) {
   std::int64_t done = 0;
   const CacheTypes caches = cache_types(arguments.model.caches);
   const models::CacheType own = dtype_from_name(arguments.model.dtype);
-  models::score_chunks(
-      loaded.model, chunks, caches.keys.value_or(own), caches.values.value_or(own),
-      [&](const Array& scores, std::span<const std::int32_t> next) {
-        perplexity.add(scores, next);
-        if (std::isnan(perplexity.value())) refuse_scores(arguments.model.dtype);
-        const auto count = static_cast<std::int64_t>(next.size());
-        if (base) {
-          divergence.add(to_device(narrow(base->scores, 0, done, count), device), scores);
-        }
-        if (!arguments.save.empty()) {
-          saved.push_back(to_device(scores, Device::cpu()));
-          saved.back().eval();
-        }
-        done += count;
-      });
+  models::score_chunks(loaded.model, chunks, caches.keys.value_or(own), caches.values.value_or(own),
+                       [&](const Array& scores, std::span<const std::int32_t> next) {
+                         perplexity.add(scores, next);
+                         if (std::isnan(perplexity.value())) refuse_scores(arguments.model.dtype);
+                         const auto count = static_cast<std::int64_t>(next.size());
+                         if (base) {
+                           divergence.add(to_device(narrow(base->scores, 0, done, count), device),
+                                          scores);
+                         }
+                         if (!arguments.save.empty()) {
+                           saved.push_back(to_device(scores, Device::cpu()));
+                           saved.back().eval();
+                         }
+                         done += count;
+                       });
   write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
             decimal(perplexity.error(), 4) + " of " + counted(perplexity.tokens(), "token") +
             " in " + counted(chunks.size(), "chunk") + " of " +
@@ -149,8 +149,7 @@ void add_perplexity(CommandLine& line) {
   add_context_option(command, arguments->model.context,
                      "Tokens of a chunk, whose second half is scored", 4, std::int64_t{1} << 24)
       .show_default();
-  command
-      .option("--chunks,--windows", arguments->chunks, "At most so many [all that the text has]")
+  command.option("--chunks,--windows", arguments->chunks, "At most so many [all that the text has]")
       .range(1, std::int64_t{1} << 24);
   command
       .option("--save-base", arguments->save,

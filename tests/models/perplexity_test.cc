@@ -84,12 +84,12 @@ TEST(Perplexity, ScoresTheSecondHalfOfEachChunk) {
   std::vector<std::int32_t> next;
   Perplexity perplexity;
   score_chunks(model, chunks, DType::f32, DType::f32,
-                [&](const Array& scores, std::span<const std::int32_t> at) {
-                  const std::vector<double> values = scores.to_doubles();
-                  seen.insert(seen.end(), values.begin(), values.end());
-                  next.insert(next.end(), at.begin(), at.end());
-                  perplexity.add(scores, at);
-                });
+               [&](const Array& scores, std::span<const std::int32_t> at) {
+                 const std::vector<double> values = scores.to_doubles();
+                 seen.insert(seen.end(), values.begin(), values.end());
+                 next.insert(next.end(), at.begin(), at.end());
+                 perplexity.add(scores, at);
+               });
   const auto vocabulary = static_cast<std::size_t>(model.vocabulary());
   const std::int64_t scored = scored_tokens(kContext);
   std::vector<double> expected;

@@ -23,8 +23,8 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 std::int64_t scored_tokens(std::int64_t context) { return context - context / 2 - 1; }
 
-TokenChunks chunks_of(std::span<const std::int32_t> tokens, std::int64_t context,
-                        std::int64_t most, std::int32_t bos) {
+TokenChunks chunks_of(std::span<const std::int32_t> tokens, std::int64_t context, std::int64_t most,
+                      std::int32_t bos) {
   if (context < kLeastContext) {
     throw Error(ErrorCode::invalid_argument,
                 "perplexity: chunks are too short; got " + counted(context, "token") +
@@ -71,7 +71,7 @@ void score_chunks(
       const std::int64_t from = std::max(begin, first), to = std::min(end, size - 1);
       const auto of_chunk = [&](std::int64_t a, std::int64_t b) {
         return std::span(chunk).subspan(static_cast<std::size_t>(a),
-                                         static_cast<std::size_t>(b - a));
+                                        static_cast<std::size_t>(b - a));
       };
       const SequenceRows rows{&sequence, of_chunk(begin, end),
                               std::max<std::int64_t>(end - from, 0)};
