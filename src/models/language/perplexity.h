@@ -19,8 +19,8 @@ using TokenChunks = std::vector<std::vector<std::int32_t>>;
 // The whole chunks of `tokens`, at most `most` of them (0: all); what is left over is not scored.
 // The first token of each is `bos` unless that is -1. Throws Error{invalid_argument} for a context
 // of less than 4 tokens and for a text shorter than one chunk.
-TokenChunks chunks_of(std::span<const std::int32_t> tokens, std::int64_t context,
-                        std::int64_t most, std::int32_t bos);
+TokenChunks chunks_of(std::span<const std::int32_t> tokens, std::int64_t context, std::int64_t most,
+                      std::int32_t bos);
 
 // Tokens of a chunk of `context` that are scored: its last ones.
 std::int64_t scored_tokens(std::int64_t context);
