@@ -137,6 +137,82 @@ void greet(const ChatArguments& arguments, std::int64_t context) {
              " of context; /help says what there is beside talking\n");
 }
 
+// How answers are written. Only people want to see what the model thought.
+models::AnswerWriter answer_writer() {
+  models::AnswerWriter writer;
+  writer.content = [](std::string_view text) { write_out(text); };
+  writer.is_stopped = [] { return is_interrupted != 0; };
+  if (isatty(STDOUT_FILENO) != 0) {
+    writer.reasoning = [](std::string_view text) {
+      write_out(std::string(kDim) + std::string(text) + std::string(kUndim));
+    };
+  }
+  return writer;
+}
+
+// Messages of this process's input, and their answers.
+class SpokenLines {
+ public:
+  // `is_asking`: people type them, and see what is wrong with one where its answer would be.
+  SpokenLines(models::Conversation& session, bool is_asking)
+      : session_(session), writer_(answer_writer()), is_asking_(is_asking) {}
+
+  // `place`: where the message came from.
+  void say(const std::string& message, const std::string& place) {
+    try {
+      const AnswerInterrupts interrupts;
+      session_.say(message, writer_);
+    } catch (const Error& error) {
+      // Others go on failing.
+      if (!is_asking_ && error.code() != ErrorCode::invalid_argument) throw;
+      const std::string what = error.what() + std::string(kResetHint);
+      if (is_asking_) {
+        write_out(what);
+      } else {
+        write_note("chat: " + place + ": " + what + "\n");
+      }
+      ++unanswered_;
+    }
+    write_out("\n");
+  }
+
+  // To the end of the input, a line that asks for the end, or the first answer of a single turn.
+  void say_all(bool is_single_turn) {
+    std::string line;
+    for (std::int64_t number = 1; prompted(line); ++number) {
+      if (line.empty()) continue;
+      const std::string place = "line " + std::to_string(number);
+      switch (obey(line, session_)) {
+        case Asked::end:
+          return;
+        case Asked::done:
+          break;
+        case Asked::unknown:
+          write_note("chat: " + place + ": no such command; got " + command_of(line) +
+                     ", expected one of those that /help lists\n");
+          ++unanswered_;
+          break;
+        case Asked::nothing:
+          say(line, place);
+          if (is_single_turn) return;
+      }
+    }
+  }
+
+  std::int64_t unanswered() const { return unanswered_; }
+
+ private:
+  bool prompted(std::string& line) const {
+    if (is_asking_) write_out("> ");
+    return static_cast<bool>(std::getline(std::cin, line));
+  }
+
+  models::Conversation& session_;
+  models::AnswerWriter writer_;
+  bool is_asking_;
+  std::int64_t unanswered_ = 0;
+};
+
 void run_chat(const ChatArguments& arguments) {
   const std::string first = read_prompt(arguments.first, arguments.text.sampling.escapes);
   JsonObject template_arguments = template_arguments_of(arguments.template_arguments);
@@ -157,69 +233,25 @@ void run_chat(const ChatArguments& arguments) {
        .stops = stop_texts(arguments.text),
        .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer),
        .template_arguments = std::move(template_arguments)});
-  const bool is_asking = isatty(STDIN_FILENO) != 0, is_shown = isatty(STDOUT_FILENO) != 0;
+  const bool is_asking = isatty(STDIN_FILENO) != 0;
   if (is_asking) greet(arguments, scheduler.longest_text());
   const std::string seed = seed_text(sampling);
   if (!seed.empty()) write_note("chat: " + seed + "\n");
-  models::AnswerWriter writer;
-  writer.content = [](std::string_view text) { write_out(text); };
-  writer.is_stopped = [] { return is_interrupted != 0; };
-  // Only people want to see it.
-  if (is_shown) {
-    writer.reasoning = [](std::string_view text) {
-      write_out(std::string(kDim) + std::string(text) + std::string(kUndim));
-    };
-  }
-  std::int64_t lines = 0, unanswered = 0;
-  // `place`: where the message came from.
-  const auto say = [&](const std::string& message, const std::string& place) {
-    try {
-      const AnswerInterrupts interrupts;
-      session.say(message, writer);
-    } catch (const Error& error) {
-      // Others go on failing.
-      if (!is_asking && error.code() != ErrorCode::invalid_argument) throw;
-      const std::string what = error.what() + std::string(kResetHint);
-      if (is_asking) {
-        write_out(what);
-      } else {
-        write_note("chat: " + place + ": " + what + "\n");
-      }
-      ++unanswered;
-    }
-    write_out("\n");
-  };
+  SpokenLines lines(session, is_asking);
   if (!first.empty()) {
     if (is_asking) write_out("> " + first + "\n");
-    say(first, "--prompt");
+    lines.say(first, "--prompt");
   }
-  std::string line;
-  bool goes_on = first.empty() || !arguments.is_single_turn;
-  while (goes_on) {
-    if (is_asking) write_out("> ");
-    if (!std::getline(std::cin, line)) break;
-    ++lines;
-    if (line.empty()) continue;
-    const Asked asked = obey(line, session);
-    if (asked == Asked::end) break;
-    if (asked == Asked::done) continue;
-    if (asked == Asked::unknown) {
-      write_note("chat: line " + std::to_string(lines) + ": no such command; got " +
-                 command_of(line) + ", expected one of those that /help lists\n");
-      ++unanswered;
-      continue;
-    }
-    say(line, "line " + std::to_string(lines));
-    goes_on = !arguments.is_single_turn;
-  }
+  if (first.empty() || !arguments.is_single_turn) lines.say_all(arguments.is_single_turn);
   if (is_asking && std::cin.eof()) write_out("\n");
   if (options.drafts > 0) {
     const models::SchedulerStats stats = scheduler.stats();
     write_note("chat: " + held_text(stats.guesses_held, stats.tokens_guessed) + "\n");
   }
-  if (unanswered > 0 && !is_asking) {
+  if (lines.unanswered() > 0 && !is_asking) {
     throw Error(ErrorCode::invalid_argument, "chat: lines without an answer; got " +
-                                                 std::to_string(unanswered) + ", expected none");
+                                                 std::to_string(lines.unanswered()) +
+                                                 ", expected none");
   }
 }
 

@@ -132,7 +132,7 @@ constexpr OptionHint kOptionHints[] = {
     {" --kl-divergence --kl-divergence-base --logits-file ",
      "--save-base FILE with one model, then --kl-base FILE with the other"},
     {" --ppl-stride --ppl-output-type --hellaswag --winogrande --multiple-choice ",
-     "none: `hearth perplexity` measures windows of a text"},
+     "none: `hearth perplexity` measures chunks of a text"},
     {" --allow-requantize ", "none: packed weights are rounded again, with a warning"},
     {" --leave-output-tensor --output-tensor-type --token-embedding-type --tensor-type "
      "--tensor-type-file --include-weights --exclude-weights --prune-layers ",

@@ -29,16 +29,16 @@ constexpr std::uint64_t kMaxText = std::uint64_t{1} << 30;
 struct PerplexityArguments {
   ModelArguments model;
   std::string file, save, base;
-  std::int64_t windows = 0;
+  std::int64_t chunks = 0;
 };
 
-// Log-probabilities of a model, as --save-base writes them: `tokens` i32 [windows, context] and
-// `scores` f32 [windows * scored, vocabulary].
+// Log-probabilities of a model, as --save-base writes them: `tokens` i32 [chunks, context] and
+// `scores` f32 [chunks * scored, vocabulary].
 struct BaseScores {
   Array tokens, scores;
 };
 
-BaseScores read_base(const std::string& path, const models::TokenWindows& windows,
+BaseScores read_base(const std::string& path, const models::TokenChunks& chunks,
                      std::int64_t vocabulary) {
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorCode::invalid_argument, "perplexity: " + hearth::quoted(path) + " " + what);
@@ -52,13 +52,13 @@ BaseScores read_base(const std::string& path, const models::TokenWindows& window
     fail("holds no scores; got other tensors, expected tokens of i32 and scores of f32");
   }
   std::vector<std::int32_t> tokens;
-  for (const auto& window : windows) tokens.insert(tokens.end(), window.begin(), window.end());
+  for (const auto& chunk : chunks) tokens.insert(tokens.end(), chunk.begin(), chunk.end());
   if (base.tokens.to_vector<std::int32_t>() != tokens) {
-    fail("is of other windows; got other tokens, expected those of this text");
+    fail("is of other chunks; got other tokens, expected those of this text");
   }
-  const auto context = static_cast<std::int64_t>(windows.front().size());
-  const Shape expected = {
-      static_cast<std::int64_t>(windows.size()) * models::scored_tokens(context), vocabulary};
+  const auto context = static_cast<std::int64_t>(chunks.front().size());
+  const Shape expected = {static_cast<std::int64_t>(chunks.size()) * models::scored_tokens(context),
+                          vocabulary};
   if (base.scores.shape() != expected) {
     fail("does not fit; got scores " + to_string(base.scores.shape()) + ", expected " +
          to_string(expected));
@@ -66,12 +66,12 @@ BaseScores read_base(const std::string& path, const models::TokenWindows& window
   return base;
 }
 
-void save_scores(const std::string& path, const models::TokenWindows& windows,
+void save_scores(const std::string& path, const models::TokenChunks& chunks,
                  const std::vector<Array>& scores) {
   std::vector<std::int32_t> tokens;
-  for (const auto& window : windows) tokens.insert(tokens.end(), window.begin(), window.end());
-  const Shape shape = {static_cast<std::int64_t>(windows.size()),
-                       static_cast<std::int64_t>(windows.front().size())};
+  for (const auto& chunk : chunks) tokens.insert(tokens.end(), chunk.begin(), chunk.end());
+  const Shape shape = {static_cast<std::int64_t>(chunks.size()),
+                       static_cast<std::int64_t>(chunks.front().size())};
   save_safetensors(path, {{"tokens", Array::from_data(tokens, shape, Device::cpu())},
                           {"scores", cat(scores, 0)}});
 }
@@ -97,12 +97,12 @@ void run_perplexity(const PerplexityArguments& arguments) {
   const std::vector<std::int32_t> tokens = loaded.tokenizer.encode(read_option_file(
       "--file", "a text", [&] { return io::read_text(arguments.file, kMaxText); }));
   const std::int32_t bos = loaded.tokenizer.adds_bos() ? loaded.tokenizer.special().bos : -1;
-  const models::TokenWindows windows =
-      models::windows_of(tokens, arguments.model.context, arguments.windows, bos);
+  const models::TokenChunks chunks =
+      models::chunks_of(tokens, arguments.model.context, arguments.chunks, bos);
   std::optional<BaseScores> base;
   if (!arguments.base.empty()) {
     base = read_option_file("--kl-base", "what --save-base wrote of the same text", [&] {
-      return read_base(arguments.base, windows, loaded.model.vocabulary());
+      return read_base(arguments.base, chunks, loaded.model.vocabulary());
     });
   }
   models::Perplexity perplexity;
@@ -111,27 +111,27 @@ void run_perplexity(const PerplexityArguments& arguments) {
   std::int64_t done = 0;
   const CacheTypes caches = cache_types(arguments.model.caches);
   const models::CacheType own = dtype_from_name(arguments.model.dtype);
-  models::score_windows(
-      loaded.model, windows, caches.keys.value_or(own), caches.values.value_or(own),
-      [&](const Array& scores, std::span<const std::int32_t> next) {
-        perplexity.add(scores, next);
-        if (std::isnan(perplexity.value())) refuse_scores(arguments.model.dtype);
-        const auto count = static_cast<std::int64_t>(next.size());
-        if (base) {
-          divergence.add(to_device(narrow(base->scores, 0, done, count), device), scores);
-        }
-        if (!arguments.save.empty()) {
-          saved.push_back(to_device(scores, Device::cpu()));
-          saved.back().eval();
-        }
-        done += count;
-      });
+  models::score_chunks(loaded.model, chunks, caches.keys.value_or(own), caches.values.value_or(own),
+                       [&](const Array& scores, std::span<const std::int32_t> next) {
+                         perplexity.add(scores, next);
+                         if (std::isnan(perplexity.value())) refuse_scores(arguments.model.dtype);
+                         const auto count = static_cast<std::int64_t>(next.size());
+                         if (base) {
+                           divergence.add(to_device(narrow(base->scores, 0, done, count), device),
+                                          scores);
+                         }
+                         if (!arguments.save.empty()) {
+                           saved.push_back(to_device(scores, Device::cpu()));
+                           saved.back().eval();
+                         }
+                         done += count;
+                       });
   write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
             decimal(perplexity.error(), 4) + " of " + counted(perplexity.tokens(), "token") +
-            " in " + counted(windows.size(), "window") + " of " +
+            " in " + counted(chunks.size(), "chunk") + " of " +
             std::to_string(arguments.model.context) + "\n");
   if (base) write_divergence(divergence);
-  if (!arguments.save.empty()) save_scores(arguments.save, windows, saved);
+  if (!arguments.save.empty()) save_scores(arguments.save, chunks, saved);
 }
 
 }  // namespace
@@ -147,10 +147,9 @@ void add_perplexity(CommandLine& line) {
       .required();
   add_adapter_option(command, arguments->model.adapters);
   add_context_option(command, arguments->model.context,
-                     "Tokens of a window, whose second half is scored", 4, std::int64_t{1} << 24)
+                     "Tokens of a chunk, whose second half is scored", 4, std::int64_t{1} << 24)
       .show_default();
-  command
-      .option("--windows,--chunks", arguments->windows, "At most so many [all that the text has]")
+  command.option("--chunks,--windows", arguments->chunks, "At most so many [all that the text has]")
       .range(1, std::int64_t{1} << 24);
   command
       .option("--save-base", arguments->save,

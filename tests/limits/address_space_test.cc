@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "hearth/ops.h"
-#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/system_memory.h"
 
 namespace hearth::testing {
 namespace {

@@ -122,6 +122,33 @@ TEST(PageTree, StatesAreFoundWhereTheyWereSaved) {
   EXPECT_EQ(tree.take_state(), c);
 }
 
+TEST(PageTree, FindsEveryBeginningOfALongText) {
+  constexpr std::int64_t kSize = 4, kPages = 300, kRows = kSize * kPages - 2;
+  PageTree tree(kPages, kSize, 2);
+  Tokens tokens(static_cast<std::size_t>(kRows));
+  std::mt19937 random(std::random_device{}());
+  for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random() % 9);
+  Text text;
+  open(tree, kSize, tokens, &text);
+  const std::int32_t state = tree.take_state();
+  const std::int64_t saved = 1 + static_cast<std::int64_t>(random()) % (kRows - 1);
+  const std::int64_t page_of_saved = (saved - 1) / kSize;
+  tree.save_state(text.pages[static_cast<std::size_t>(page_of_saved)],
+                  saved - page_of_saved * kSize, state);
+  for (std::int64_t rows = 0; rows <= kRows; ++rows) {
+    for (const bool needs_state : {false, true}) {
+      const std::int64_t known = !needs_state ? rows : rows >= saved ? saved : 0;
+      const PageTree::Found found = tree.find(tokens, rows, needs_state);
+      ASSERT_EQ(found.rows, known);
+      const auto end = text.pages.begin() + (known + kSize - 1) / kSize;
+      ASSERT_EQ(found.pages, std::vector<std::int32_t>(text.pages.begin(), end)) << rows;
+      ASSERT_EQ(found.full_rows, rows / kSize * kSize);
+      ASSERT_EQ(found.state, needs_state && known > 0 ? state : PageTree::kNone);
+      for (const std::int32_t page : found.pages) tree.release(page);
+    }
+  }
+}
+
 // Against a list of all prefixes that full pages hold.
 TEST(PageTree, RandomTextsShareWhatTheyShare) {
   constexpr std::int64_t kSize = 3, kPages = 40;

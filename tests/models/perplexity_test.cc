@@ -1,4 +1,4 @@
-// Perplexity over windows and divergences, against sums in f64 on the host.
+// Perplexity over chunks and divergences, against sums in f64 on the host.
 #include "models/language/perplexity.h"
 
 #include <gtest/gtest.h>
@@ -59,50 +59,50 @@ Array random_distributions(std::int64_t places, std::int64_t vocabulary) {
   return log_softmax(Array::from_data(values, {places, vocabulary}), 1);
 }
 
-TEST(Perplexity, WindowsAreWholeAndBeginWithTheSpecialToken) {
+TEST(Perplexity, ChunksAreWholeAndBeginWithTheSpecialToken) {
   const std::vector<std::int32_t> tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-  const TokenWindows expected = {{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}};
-  EXPECT_EQ(windows_of(tokens, 5, 0, -1), expected);
-  const TokenWindows first = {{77, 2, 3, 4, 5}};
-  EXPECT_EQ(windows_of(tokens, 5, 1, 77), first);
+  const TokenChunks expected = {{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}};
+  EXPECT_EQ(chunks_of(tokens, 5, 0, -1), expected);
+  const TokenChunks first = {{77, 2, 3, 4, 5}};
+  EXPECT_EQ(chunks_of(tokens, 5, 1, 77), first);
   EXPECT_EQ(scored_tokens(5), 2);
   EXPECT_EQ(scored_tokens(512), 255);
 }
 
-TEST(Perplexity, RefusesWindowsThatDoNotFit) {
+TEST(Perplexity, RefusesChunksThatDoNotFit) {
   const std::vector<std::int32_t> tokens = {1, 2, 3, 4, 5};
-  EXPECT_TRUE(contains(error_of([&] { windows_of(tokens, 3, 0, -1); }), "too short; got 3"));
-  EXPECT_TRUE(contains(error_of([&] { windows_of(tokens, 6, 0, -1); }), "got 5 tokens"));
+  EXPECT_TRUE(contains(error_of([&] { chunks_of(tokens, 3, 0, -1); }), "too short; got 3"));
+  EXPECT_TRUE(contains(error_of([&] { chunks_of(tokens, 6, 0, -1); }), "got 5 tokens"));
 }
 
-TEST(Perplexity, ScoresTheSecondHalfOfEachWindow) {
+TEST(Perplexity, ScoresTheSecondHalfOfEachChunk) {
   const LanguageModel model = tiny_llama();
   constexpr std::int64_t kContext = 21;
   const std::vector<std::int32_t> tokens = random_tokens(2 * kContext + 3, model.vocabulary());
-  const TokenWindows windows = windows_of(tokens, kContext, 0, 1);
+  const TokenChunks chunks = chunks_of(tokens, kContext, 0, 1);
   std::vector<double> seen;
   std::vector<std::int32_t> next;
   Perplexity perplexity;
-  score_windows(model, windows, DType::f32, DType::f32,
-                [&](const Array& scores, std::span<const std::int32_t> at) {
-                  const std::vector<double> values = scores.to_doubles();
-                  seen.insert(seen.end(), values.begin(), values.end());
-                  next.insert(next.end(), at.begin(), at.end());
-                  perplexity.add(scores, at);
-                });
+  score_chunks(model, chunks, DType::f32, DType::f32,
+               [&](const Array& scores, std::span<const std::int32_t> at) {
+                 const std::vector<double> values = scores.to_doubles();
+                 seen.insert(seen.end(), values.begin(), values.end());
+                 next.insert(next.end(), at.begin(), at.end());
+                 perplexity.add(scores, at);
+               });
   const auto vocabulary = static_cast<std::size_t>(model.vocabulary());
   const std::int64_t scored = scored_tokens(kContext);
   std::vector<double> expected;
   std::vector<std::int32_t> expected_next;
-  for (const auto& window : windows) {
+  for (const auto& chunk : chunks) {
     Sequences sequences(model, {.pages = 2, .page_size = 16});
     Sequence sequence = sequences.begin();
-    const SequenceRows rows{&sequence, window, scored + 1};
+    const SequenceRows rows{&sequence, chunk, scored + 1};
     std::vector<double> scores =
         log_probabilities(sequences.step({&rows, 1}).to_doubles(), vocabulary);
-    scores.resize(scores.size() - vocabulary);  // what follows the window is not known
+    scores.resize(scores.size() - vocabulary);  // what follows the chunk is not known
     expected.insert(expected.end(), scores.begin(), scores.end());
-    expected_next.insert(expected_next.end(), window.end() - scored, window.end());
+    expected_next.insert(expected_next.end(), chunk.end() - scored, chunk.end());
   }
   EXPECT_EQ(next, expected_next);
   ASSERT_EQ(seen.size(), expected.size());

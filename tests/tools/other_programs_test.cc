@@ -144,9 +144,9 @@ TEST_F(OtherPrograms, AModelIsAskedForOnce) {
   EXPECT_EQ(help.find("REQUIRED"), help.rfind("REQUIRED")) << help;
   EXPECT_NE(help.find("Another way to give model"), std::string::npos) << help;
   EXPECT_NE(help.find("--escape,--no-escape "), std::string::npos) << help;
-  const std::string windows = written({"perplexity", "--help"});
-  EXPECT_NE(windows.find("-c,--context,--ctx-size INT:4 to 16777216=512"), std::string::npos)
-      << windows;
+  const std::string perplexity = written({"perplexity", "--help"});
+  EXPECT_NE(perplexity.find("-c,--context,--ctx-size INT:4 to 16777216=512"), std::string::npos)
+      << perplexity;
 }
 
 TEST_F(OtherPrograms, OptionsThatAreNotThereSayWhatIs) {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/integer_math.h"
-#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/system_memory.h"
 
 namespace hearth::cpu {
 namespace {

@@ -9,7 +9,8 @@
 #include "devices/cpu/regions/tile_kernel.h"
 #include "runtime/device/environment.h"
 #include "runtime/device/worker_pool.h"
-#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/host_pool.h"
+#include "runtime/memory/system_memory.h"
 
 namespace hearth::cpu {
 namespace {
@@ -85,7 +86,7 @@ class CpuDevice final : public DeviceImpl {
 
  private:
   const Selector selector_;
-  BufferPool pool_;
+  HostPool pool_;
   Arena arena_;
 };
 

@@ -6,14 +6,12 @@
 #include <string>
 
 #include "codegen/dialect_types.h"
+#include "kernels/experts/operands.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "ops/definition/defs.h"
 
 namespace hearth::gpu {
-
-#include "kernels/experts/params.h"
-
 namespace {
 
 constexpr std::int64_t kExpertSimdgroups = 4;
@@ -58,12 +56,9 @@ Prepared prepare_expert_matvec(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const ExpertPairs of(signature, signature.inputs[1].shape[0]);
-  const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1],
-                   &chosen = signature.inputs[2];
-  const StridedOperand from = strided_operand(x, 0), weights = strided_operand(weight, 1),
-                       experts = strided_operand(chosen, 2);
-  StridedOperand bias = from;
-  if (of.has_bias) bias = strided_operand(signature.inputs[3], 3);
+  const ExpertOperands operands(signature);
+  const TensorSpec &x = signature.inputs[0], &chosen = signature.inputs[2];
+  const StridedOperand experts = strided_operand(chosen, 2);
   const char* const type = dialect_type(x.dtype);
   const ExpertMatvecParams params{.pairs = of.pairs,
                                   .used = of.used,
@@ -73,24 +68,24 @@ Prepared prepare_expert_matvec(const Signature& signature) {
                                   .first = experts.base,
                                   .row = chosen.strides[0],
                                   .step = chosen.strides[1],
-                                  .x_base = from.base,
+                                  .x_base = operands.x.base,
                                   .x_row = of.x_row,
                                   .x_step = of.x_step,
-                                  .w_base = weights.base,
-                                  .w_expert = weight.strides[0],
-                                  .w_row = weight.strides[1],
-                                  .b_base = bias.base,
-                                  .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0};
+                                  .w_base = operands.weight.base,
+                                  .w_expert = operands.weight_expert,
+                                  .w_row = operands.weight_row,
+                                  .b_base = operands.bias.base,
+                                  .b_expert = operands.bias_expert};
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(of.out, kExpertSimdgroups)),
                         static_cast<std::uint32_t>(std::min(of.pairs, kMaxLayers))};
   constexpr std::int64_t kThreadsOfGroup = kExpertSimdgroups * kSimdWidth;
   plan->add_step(
       KernelCall("experts/matvec.metal", "expert_matvec",
                  {dtype_struct(x.dtype), std::to_string(kExpertHold), truth(of.has_bias)})
-          .read(type, "x", from.argument)
-          .read(type, "weight", weights.argument)
+          .read(type, "x", operands.x.argument)
+          .read(type, "weight", operands.weight.argument)
           .read("int", "experts", experts.argument)
-          .read(type, "bias", bias.argument)
+          .read(type, "bias", operands.bias.argument)
           .write(type, "y", output_argument(signature))
           .constants(params)
           .work(product_work(1, of.pairs, of.out, of.in))

@@ -2,11 +2,10 @@
 // kernels/experts/slots.metal and packed_slots.metal.
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <string>
 
 #include "codegen/dialect_types.h"
-#include "kernels/experts/experts.h"
+#include "kernels/experts/operands.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/packed/format_struct.h"
@@ -15,14 +14,12 @@
 
 namespace hearth::gpu {
 
-#include "kernels/experts/params.h"
 #include "kernels/packed/params.h"
 
 namespace {
 
 constexpr std::int64_t kSlotPairs = 8, kPackedSlotPairs = 4;
-constexpr std::int64_t kSlotSimdgroups = 4, kMostSlotSimdgroups = 8;
-constexpr std::int64_t kSlotVectorBytes = 16;
+constexpr std::int64_t kSlotSimdgroups = 4;
 // Threads that a processor shall have registers for, with the sums of kPackedSlotPairs rows;
 // compilers left alone take fewer, and spill.
 constexpr std::int64_t kSlotThreads = 512;
@@ -39,39 +36,21 @@ Prepared prepare_slots(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const ExpertPairs of(signature, signature.inputs[1].shape[0]);
-  const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
-  const StridedOperand from = strided_operand(x, 0), weights = strided_operand(weight, 1);
-  StridedOperand bias = from;
-  if (of.has_bias) bias = strided_operand(signature.inputs[3], 3);
+  const ExpertOperands operands(signature);
   const ExpertOrder sorted = add_expert_order(*plan, signature.inputs[2], of);
-  const char* const type = dialect_type(x.dtype);
-  const ExpertTileParams params{.used = of.used,
-                                .experts = of.experts,
-                                .slots = sorted.slot_count,
-                                .in = of.in,
-                                .out = of.out,
-                                .x_base = from.base,
-                                .x_row = of.x_row,
-                                .x_step = of.x_step,
-                                .x_column = 1,
-                                .w_base = weights.base,
-                                .w_expert = weight.strides[0],
-                                .w_row = weight.strides[1],
-                                .w_column = 1,
-                                .b_base = bias.base,
-                                .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0,
-                                .b_column = 1};
+  const DType dtype = signature.inputs[0].dtype;
+  const char* const type = dialect_type(dtype);
   constexpr std::int64_t kThreadsOfSlot = kSlotSimdgroups * kSimdWidth;
   plan->add_step(KernelCall("experts/slots.metal", "expert_slots",
-                            {dtype_struct(x.dtype), std::to_string(kExpertHold),
+                            {dtype_struct(dtype), std::to_string(kExpertHold),
                              std::to_string(kSlotPairs), truth(of.has_bias)})
-                     .read(type, "x", from.argument)
-                     .read(type, "weight", weights.argument)
+                     .read(type, "x", operands.x.argument)
+                     .read(type, "weight", operands.weight.argument)
                      .read("int", "pairs", sorted.pairs)
                      .read("int", "slots", sorted.slots)
-                     .read(type, "bias", bias.argument)
+                     .read(type, "bias", operands.bias.argument)
                      .write(type, "y", output_argument(signature))
-                     .constants(params)
+                     .constants(expert_tile_params(of, operands, sorted.slot_count))
                      .work(product_work(1, of.pairs, of.out, of.in))
                      .step(*plan,
                            {static_cast<std::uint32_t>(ceil_div(of.out, kSlotSimdgroups)),
@@ -105,65 +84,34 @@ Prepared prepare_packed_slots(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const ExpertPairs of(signature, signature.inputs[1].shape[0]);
-  ParamReader statics(signature.statics);
-  const DType format = read_format(statics);
-  const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
-  const StridedOperand weights = strided_operand(weight, 1);
+  const TensorSpec& x = signature.inputs[0];
+  const PackedExperts packed(signature, of);
   const ExpertOrder sorted = add_expert_order(*plan, signature.inputs[2], of);
-  const CodedRows coded = add_coded_pairs(*plan, x, format, of, sorted.pairs);
-
-  const std::int64_t staged = staged_vectors(format), book = book_vectors(format);
-  const std::int64_t left =
-      (runtime::common_traits().threadgroup_memory / kSlotVectorBytes - book) / staged;
-  std::int64_t simdgroups = kMostSlotSimdgroups;
-  while (simdgroups > left) simdgroups /= 2;
-  const std::int64_t threads = simdgroups * kSimdWidth;
+  const CodedRows coded = add_coded_pairs(*plan, x, packed.format, of, sorted.pairs);
+  const std::int64_t threads = packed.simdgroups * kSimdWidth;
   const std::int64_t resident = resident_groups(*signature.device, threads);
   const std::int64_t across =
-      std::min(ceil_div(of.out, simdgroups), ceil_div(resident, sorted.slot_count));
-  // Strides of what has one element only may be anything.
-  const std::int64_t row_bytes = weight.shape.back();
-  const std::int64_t stride = of.out == 1 ? row_bytes : weight.strides[1];
-  const std::int64_t expert_stride = of.experts == 1 ? 0 : weight.strides[0];
-  const std::int64_t step =
-      std::gcd(std::gcd(std::gcd(size_of(format), stride), expert_stride), kSlotVectorBytes);
-  const std::int64_t last_row = std::max<std::int64_t>(0, (of.out - 1) * stride);
-  const std::int64_t last_expert = std::max<std::int64_t>(0, (of.experts - 1) * expert_stride);
+      std::min(ceil_div(of.out, packed.simdgroups), ceil_div(resident, sorted.slot_count));
   const char* const type = dialect_type(x.dtype);
-  StridedOperand bias = strided_operand(x, 0);
-  if (of.has_bias) bias = strided_operand(signature.inputs[3], 3);
-  const ExpertPackedParams params{.pairs = of.pairs,
-                                  .used = of.used,
-                                  .experts = of.experts,
-                                  .first = 0,
-                                  .row = 0,
-                                  .step = 0,
-                                  .lines = 1,
-                                  .rows = kPackedSlotPairs,
-                                  .outputs = of.out,
-                                  .units = of.in / kUnit,
-                                  .base = weights.base,
-                                  .w_expert = expert_stride,
-                                  .stride = stride,
-                                  .end = weights.base + last_row + last_expert + row_bytes,
-                                  .b_base = bias.base,
-                                  .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0,
-                                  .slots = sorted.slot_count};
+  ExpertPackedParams params = packed.params;
+  params.rows = kPackedSlotPairs;
+  params.slots = sorted.slot_count;
   plan->add_step(true, [&](bool whole, bool rare) {
-    return KernelCall(
-               "experts/packed_slots.metal", "expert_slots_packed",
-               {format_struct(format), dtype_struct(x.dtype), std::to_string(kPackedSlotPairs),
-                truth(of.has_bias), truth(whole), std::to_string(whole ? step : 1)})
+    return KernelCall("experts/packed_slots.metal", "expert_slots_packed",
+                      {format_struct(packed.format), dtype_struct(x.dtype),
+                       std::to_string(kPackedSlotPairs), truth(of.has_bias), truth(whole),
+                       std::to_string(whole ? packed.step : 1)})
         .read("uint4", "codes", coded.codes)
         .read("uint2", "scales", coded.scales)
         .read("uchar", "weight",
-              whole ? aligned(weights.argument, kSlotVectorBytes) : weights.argument)
+              whole ? aligned(packed.operands.weight.argument, PackedExperts::kVectorBytes)
+                    : packed.operands.weight.argument)
         .read("int", "pairs", sorted.pairs)
         .read("int", "slots", sorted.slots)
-        .read(type, "bias", bias.argument)
+        .read(type, "bias", packed.operands.bias.argument)
         .write(type, "y", output_argument(signature))
         .constants(params)
-        .threadgroup("uint4", "staged", staged * simdgroups + book)
+        .threadgroup("uint4", "staged", packed.vectors)
         .work(product_work(1, of.pairs, of.out, of.in))
         .step(*plan, {static_cast<std::uint32_t>(across), layers_of(sorted.slot_count)},
               {static_cast<std::uint32_t>(threads)}, std::max(threads, kSlotThreads), rare);

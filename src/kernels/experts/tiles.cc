@@ -6,16 +6,13 @@
 #include <vector>
 
 #include "codegen/dialect_types.h"
-#include "kernels/experts/experts.h"
+#include "kernels/experts/operands.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/packed/format_struct.h"
 #include "ops/packed/blocks.h"
 
 namespace hearth::gpu {
-
-#include "kernels/experts/params.h"
-
 namespace {
 
 constexpr std::int64_t kOrderThreads = 128;
@@ -51,46 +48,27 @@ Prepared prepare_tiles_of_experts(const Signature& signature, const std::string&
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const ExpertPairs of(signature, signature.inputs[1].shape[0]);
-  const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1],
-                   &chosen = signature.inputs[2];
-  const StridedOperand from = strided_operand(x, 0), weights = strided_operand(weight, 1);
-  StridedOperand bias = from;
-  if (of.has_bias) bias = strided_operand(signature.inputs[3], 3);
-  const ExpertOrder sorted = add_expert_order(*plan, chosen, of);
+  const ExpertOperands operands(signature);
+  const ExpertOrder sorted = add_expert_order(*plan, signature.inputs[2], of);
 
-  const char* const type = dialect_type(x.dtype);
-  const char* const sum = sum_type(x.dtype);
+  const DType dtype = signature.inputs[0].dtype;
+  const char* const type = dialect_type(dtype);
+  const char* const sum = sum_type(dtype);
   std::vector<std::string> arguments;
   if (!format.empty()) arguments.push_back(format);
-  arguments.emplace_back(dtype_struct(x.dtype));
+  arguments.emplace_back(dtype_struct(dtype));
   arguments.emplace_back(truth(of.has_bias));
-  const ExpertTileParams params{.used = of.used,
-                                .experts = of.experts,
-                                .slots = sorted.slot_count,
-                                .in = of.in,
-                                .out = of.out,
-                                .x_base = from.base,
-                                .x_row = of.x_row,
-                                .x_step = of.x_step,
-                                .x_column = of.x_column,
-                                .w_base = weights.base,
-                                .w_expert = weight.strides[0],
-                                .w_row = weight.strides[1],
-                                .w_column = weight.strides[2],
-                                .b_base = bias.base,
-                                .b_expert = of.has_bias ? signature.inputs[3].strides[0] : 0,
-                                .b_column = of.has_bias ? signature.inputs[3].strides[1] : 0};
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(of.out, kExpertTileColumns)),
                         static_cast<std::uint32_t>(std::min(sorted.slot_count, kMaxLayers))};
   plan->add_step(KernelCall(format.empty() ? "experts/tiles.metal" : "experts/packed_tiles.metal",
                             format.empty() ? "expert_tiles" : "expert_tiles_packed", arguments)
-                     .read(type, "x", from.argument)
-                     .read(format.empty() ? type : "uchar", "weight", weights.argument)
+                     .read(type, "x", operands.x.argument)
+                     .read(format.empty() ? type : "uchar", "weight", operands.weight.argument)
                      .read("int", "pairs", sorted.pairs)
                      .read("int", "slots", sorted.slots)
-                     .read(type, "bias", bias.argument)
+                     .read(type, "bias", operands.bias.argument)
                      .write(type, "y", output_argument(signature))
-                     .constants(params)
+                     .constants(expert_tile_params(of, operands, sorted.slot_count))
                      .threadgroup(sum, "x_slice", kExpertTileDepth * (kExpertTileRows + 1))
                      .threadgroup(sum, "weight_slice", kExpertTileDepth * (kExpertTileColumns + 1))
                      .work(product_work(1, of.pairs, of.out, of.in))

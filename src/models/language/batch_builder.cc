@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "hearth/ops.h"
 
@@ -11,7 +14,55 @@ namespace {
 
 std::size_t unsigned_size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-}  // namespace
+// The next power of two.
+std::int64_t bucket(std::int64_t count) {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1))));
+}
+
+// Of many rows, which are computed whether wanted or not, the next of 2^k and 3 * 2^k.
+std::int64_t row_bucket(std::int64_t count) {
+  constexpr std::int64_t kManyRows = 32;
+  const std::int64_t most = bucket(count);
+  return most > kManyRows && count <= most / 4 * 3 ? most / 4 * 3 : most;
+}
+
+class BatchBuilder {
+ public:
+  // Shapes, into which what is added must fit, and where padding writes.
+  struct Sizes {
+    std::int64_t rows = 0;
+    std::int64_t sequences = 0;
+    std::int64_t pages = 0;  // of a sequence
+    std::int64_t page_size = 0;
+    std::int32_t spare_page = 0;
+    std::int32_t spare_window_page = -1;  // -1: no layer has a window
+    std::int32_t spare_state = 0;
+  };
+  explicit BatchBuilder(const Sizes& sizes);
+
+  void add(const SequenceRows& rows);
+  Batch batch(Device device);
+
+ private:
+  using Numbers = std::vector<std::int32_t>;
+
+  // Where the rows of all sequences are in caches, and where new ones go.
+  struct Places {
+    Numbers table, slots;
+
+    Places() = default;
+    Places(const Sizes& sizes, std::int32_t spare_page);
+    void add(const Numbers& pages, std::size_t sequence, std::size_t row, std::int64_t first,
+             std::int64_t count, const Sizes& sizes);
+  };
+
+  Sizes sizes_;
+  Numbers tokens_, positions_, starts_, lengths_, states_, outputs_;
+  Places rows_, windows_;
+  std::size_t row_ = 0;
+  std::size_t sequence_ = 0;
+};
 
 BatchBuilder::Places::Places(const Sizes& sizes, std::int32_t spare_page)
     : table(unsigned_size(sizes.sequences * sizes.pages), WindowPages::kNone),
@@ -92,6 +143,31 @@ Batch BatchBuilder::batch(Device device) {
   made.states = part(states);
   made.outputs = part(outputs);
   return made;
+}
+
+}  // namespace
+
+Batch batch_of(std::span<const SequenceRows> rows, const CacheOptions& caches, bool has_windows,
+               Device device) {
+  std::int64_t total = 0;
+  std::size_t pages = 1;
+  for (const SequenceRows& each : rows) {
+    total += static_cast<std::int64_t>(each.tokens.size());
+    pages = std::max(pages, each.sequence->pages.size());
+  }
+  BatchBuilder::Sizes sizes;
+  sizes.rows = row_bucket(total);
+  sizes.sequences = bucket(static_cast<std::int64_t>(rows.size()));
+  sizes.pages = bucket(static_cast<std::int64_t>(pages));
+  sizes.page_size = caches.page_size;
+  sizes.spare_page = static_cast<std::int32_t>(caches.pages - 1);
+  if (has_windows) {
+    sizes.spare_window_page = static_cast<std::int32_t>(caches.pages_of_windows() - 1);
+  }
+  sizes.spare_state = static_cast<std::int32_t>(caches.states + caches.saved_states - 1);
+  BatchBuilder builder(sizes);
+  for (const SequenceRows& each : rows) builder.add(each);
+  return builder.batch(device);
 }
 
 }  // namespace hearth::models

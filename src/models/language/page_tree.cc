@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "models/language/windows.h"
 
@@ -137,6 +138,7 @@ PageTree::Found PageTree::find(std::span<const std::int32_t> tokens, std::int64_
       std::clamp<std::int64_t>(most_rows, 0, static_cast<std::int64_t>(tokens.size()))));
   Found found;
   std::vector<std::int32_t> path;
+  std::size_t parents_of_best = 0;  // how much of the path
   std::int32_t last_of_best = kNone;
   std::int64_t first_kept = 0;  // the pages of the path from here on have their pages of windows
   // Whether a row behind `rows` rows, the last of them in `page`, finds what it sees.
@@ -154,7 +156,7 @@ PageTree::Found PageTree::find(std::span<const std::int32_t> tokens, std::int64_
     if (rows == 0 || all <= found.rows || !has_window(page, all)) return;
     found.rows = all;
     found.state = state;
-    found.pages = path;
+    parents_of_best = path.size();
     last_of_best = page;
   };
   std::int32_t parent = kNone;
@@ -174,7 +176,9 @@ PageTree::Found PageTree::find(std::span<const std::int32_t> tokens, std::int64_
     offer(child, common_length(at(child).tokens, tokens));
   }
   if (last_of_best == kNone) return found;
-  found.pages.push_back(last_of_best);
+  path.resize(parents_of_best);
+  path.push_back(last_of_best);
+  found.pages = std::move(path);
   for (const std::int32_t page : found.pages) hold(page);
   for (Saved& each : at(last_of_best).saved) {
     if (each.state == found.state) each.used = ++clock_;

@@ -16,64 +16,64 @@ namespace hearth::models {
 namespace {
 
 constexpr std::int64_t kLeastContext = 4;
-constexpr std::int64_t kWindowPiece = 512;  // rows of a pass
+constexpr std::int64_t kPieceRows = 512;  // rows of a pass
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
 std::int64_t scored_tokens(std::int64_t context) { return context - context / 2 - 1; }
 
-TokenWindows windows_of(std::span<const std::int32_t> tokens, std::int64_t context,
-                        std::int64_t most, std::int32_t bos) {
+TokenChunks chunks_of(std::span<const std::int32_t> tokens, std::int64_t context, std::int64_t most,
+                      std::int32_t bos) {
   if (context < kLeastContext) {
     throw Error(ErrorCode::invalid_argument,
-                "perplexity: windows are too short; got " + counted(context, "token") +
+                "perplexity: chunks are too short; got " + counted(context, "token") +
                     ", expected at least " + std::to_string(kLeastContext));
   }
   const auto length = static_cast<std::int64_t>(tokens.size());
   if (length < context) {
-    throw Error(ErrorCode::invalid_argument, "perplexity: a text shorter than a window; got " +
+    throw Error(ErrorCode::invalid_argument, "perplexity: a text shorter than a chunk; got " +
                                                  counted(length, "token") + ", expected at least " +
                                                  std::to_string(context));
   }
   std::int64_t count = length / context;
   if (most > 0) count = std::min(count, most);
-  TokenWindows windows;
+  TokenChunks chunks;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto window =
+    const auto chunk =
         tokens.subspan(static_cast<std::size_t>(i * context), static_cast<std::size_t>(context));
-    windows.emplace_back(window.begin(), window.end());
-    if (bos != -1) windows.back().front() = bos;
+    chunks.emplace_back(chunk.begin(), chunk.end());
+    if (bos != -1) chunks.back().front() = bos;
   }
-  return windows;
+  return chunks;
 }
 
-void score_windows(
-    const LanguageModel& model, const TokenWindows& windows, CacheType keys, CacheType values,
+void score_chunks(
+    const LanguageModel& model, const TokenChunks& chunks, CacheType keys, CacheType values,
     const std::function<void(const Array& scores, std::span<const std::int32_t> tokens)>& take) {
   const NoGrad no_grad;
-  if (windows.empty()) return;
-  const auto context = static_cast<std::int64_t>(windows.front().size());
+  if (chunks.empty()) return;
+  const auto context = static_cast<std::int64_t>(chunks.front().size());
   const std::int64_t pages = pages_of(context);
-  const std::int64_t of_windows = window_pages_of_text(model.config, kWindowPiece, kPageRows);
+  const std::int64_t of_windows = window_pages_of_text(model.config, kPieceRows, kPageRows);
   Sequences sequences(model, {.pages = pages,
                               .window_pages = std::min(pages, of_windows),
                               .states = 1,
                               .keys = keys,
                               .values = values});
-  for (const std::vector<std::int32_t>& window : windows) {
+  for (const std::vector<std::int32_t>& chunk : chunks) {
     Sequence sequence = sequences.begin();
     // Row i foresees token i + 1.
-    const auto size = static_cast<std::int64_t>(window.size());
+    const auto size = static_cast<std::int64_t>(chunk.size());
     const std::int64_t first = size - 1 - scored_tokens(size);
-    for (std::int64_t begin = 0; begin < size; begin += kWindowPiece) {
-      const std::int64_t end = std::min(begin + kWindowPiece, size);
+    for (std::int64_t begin = 0; begin < size; begin += kPieceRows) {
+      const std::int64_t end = std::min(begin + kPieceRows, size);
       const std::int64_t from = std::max(begin, first), to = std::min(end, size - 1);
-      const auto of_window = [&](std::int64_t a, std::int64_t b) {
-        return std::span(window).subspan(static_cast<std::size_t>(a),
-                                         static_cast<std::size_t>(b - a));
+      const auto of_chunk = [&](std::int64_t a, std::int64_t b) {
+        return std::span(chunk).subspan(static_cast<std::size_t>(a),
+                                        static_cast<std::size_t>(b - a));
       };
-      const SequenceRows rows{&sequence, of_window(begin, end),
+      const SequenceRows rows{&sequence, of_chunk(begin, end),
                               std::max<std::int64_t>(end - from, 0)};
       const Array scores = sequences.step({&rows, 1});
       if (from >= to) {
@@ -81,7 +81,7 @@ void score_windows(
         continue;
       }
       take(log_softmax(cast(narrow(scores, 0, 0, to - from), DType::f32), 1),
-           of_window(from + 1, to + 1));
+           of_chunk(from + 1, to + 1));
     }
     sequences.end(sequence);
   }

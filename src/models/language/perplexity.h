@@ -1,6 +1,6 @@
 // How well a language model foresees a text, and how far two models are apart.
 //
-// The text is cut into windows of `context` tokens, as llama.cpp does: a window is read on its own,
+// The text is cut into chunks of `context` tokens, as llama.cpp does: a chunk is read on its own,
 // and the second half of its tokens is scored, so that each has at least context / 2 before it.
 #pragma once
 
@@ -14,22 +14,22 @@
 
 namespace hearth::models {
 
-using TokenWindows = std::vector<std::vector<std::int32_t>>;
+using TokenChunks = std::vector<std::vector<std::int32_t>>;
 
-// The whole windows of `tokens`, at most `most` of them (0: all); what is left over is not scored.
+// The whole chunks of `tokens`, at most `most` of them (0: all); what is left over is not scored.
 // The first token of each is `bos` unless that is -1. Throws Error{invalid_argument} for a context
-// of less than 4 tokens and for a text shorter than one window.
-TokenWindows windows_of(std::span<const std::int32_t> tokens, std::int64_t context,
-                        std::int64_t most, std::int32_t bos);
+// of less than 4 tokens and for a text shorter than one chunk.
+TokenChunks chunks_of(std::span<const std::int32_t> tokens, std::int64_t context, std::int64_t most,
+                      std::int32_t bos);
 
-// Tokens of a window of `context` that are scored: its last ones.
+// Tokens of a chunk of `context` that are scored: its last ones.
 std::int64_t scored_tokens(std::int64_t context);
 
 // Calls `take` with log-probabilities [n, vocabulary], in f32, of what may stand at the next n
-// scored places, and with the n tokens that do: the windows' in order, a window's in several
+// scored places, and with the n tokens that do: the chunks' in order, a chunk's in several
 // pieces. `keys` and `values` are what caches hold them as. Throws as Sequences does.
-void score_windows(
-    const LanguageModel& model, const TokenWindows& windows, CacheType keys, CacheType values,
+void score_chunks(
+    const LanguageModel& model, const TokenChunks& chunks, CacheType keys, CacheType values,
     const std::function<void(const Array& scores, std::span<const std::int32_t> tokens)>& take);
 
 // Of the tokens that it was given.

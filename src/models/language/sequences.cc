@@ -1,7 +1,6 @@
 #include "models/language/sequences.h"
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,22 +14,6 @@
 #include "models/token_range.h"
 
 namespace hearth::models {
-namespace {
-
-// The next power of two.
-std::int64_t bucket(std::int64_t count) {
-  return static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 1))));
-}
-
-// Of many rows, which are computed whether wanted or not, the next of 2^k and 3 * 2^k.
-std::int64_t row_bucket(std::int64_t count) {
-  constexpr std::int64_t kManyRows = 32;
-  const std::int64_t most = bucket(count);
-  return most > kManyRows && count <= most / 4 * 3 ? most / 4 * 3 : most;
-}
-
-}  // namespace
 
 Sequences::Sequences(const LanguageModel& model, const CacheOptions& options)
     : model_(model),
@@ -371,29 +354,6 @@ void Sequences::name_pages(Sequence& sequence, bool all) {
   sequence.named = sequence.length / size;
 }
 
-Batch Sequences::batch_of(std::span<const SequenceRows> rows) const {
-  std::int64_t total = 0;
-  std::size_t pages = 1;
-  for (const SequenceRows& each : rows) {
-    total += static_cast<std::int64_t>(each.tokens.size());
-    pages = std::max(pages, each.sequence->pages.size());
-  }
-  const CacheOptions& all = cache_.options;
-  BatchBuilder::Sizes sizes;
-  sizes.rows = row_bucket(total);
-  sizes.sequences = bucket(static_cast<std::int64_t>(rows.size()));
-  sizes.pages = bucket(static_cast<std::int64_t>(pages));
-  sizes.page_size = page_size();
-  sizes.spare_page = static_cast<std::int32_t>(all.pages - 1);
-  if (has_windows()) {
-    sizes.spare_window_page = static_cast<std::int32_t>(all.pages_of_windows() - 1);
-  }
-  sizes.spare_state = static_cast<std::int32_t>(all.states + all.saved_states - 1);
-  BatchBuilder builder(sizes);
-  for (const SequenceRows& each : rows) builder.add(each);
-  return builder.batch(model_.device);
-}
-
 void Sequences::eval_caches() {
   std::vector<Array> all;
   for (const LayerCache& layer : cache_.layers) {
@@ -408,7 +368,7 @@ Array Sequences::step(std::span<const SequenceRows> rows) {
   const NoGrad no_grad;
   check(rows);
   reserve(rows);
-  const Batch batch = batch_of(rows);
+  const Batch batch = batch_of(rows, cache_.options, has_windows(), model_.device);
   std::int64_t outputs = 0;
   for (const SequenceRows& each : rows) outputs += each.outputs;
   Array scores;

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/language/batch.h"
 #include "models/language/cache.h"
 #include "models/language/language_model.h"
 #include "models/language/page_tree.h"
@@ -122,7 +121,6 @@ class Sequences {
   void release_mark(Sequence& sequence);
   // The kept states with the most rows, `most` at most: rows, slot; {0, kNone}.
   std::pair<std::int64_t, std::int32_t> last_state(const Sequence& sequence, std::int64_t most);
-  Batch batch_of(std::span<const SequenceRows> rows) const;
   // Says which tokens its pages hold; the last one, too, if it is not full and `all`.
   void name_pages(Sequence& sequence, bool all);
   void eval_caches();

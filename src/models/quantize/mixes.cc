@@ -2,13 +2,11 @@
 
 #include <initializer_list>
 
-#include "models/files/tensor_roles.h"
-
 namespace hearth::models {
 namespace {
 
 using Mix = QuantizeMix;
-using Role = MatrixRole;
+using Role = TensorRole;
 
 // A set of mixes, a bit each.
 constexpr std::uint32_t mixes(std::initializer_list<Mix> all) {
@@ -107,46 +105,44 @@ constexpr MixRule kMixRules[] = {
     {mixes({Mix::ternary}), Role::token_embedding, Where::all, When::always, DType::q4_k},
     {mixes({Mix::mxfp4_moe}), Role::token_embedding, Where::all, When::always, DType::q8_0},
 
-    {kLow, Role::values, Where::all, When::heads_or_experts_share, DType::q4_k},
-    {kIq2Large, Role::values, Where::all, When::always, DType::iq3_s},
-    {kLow, Role::values, Where::all, When::always, DType::q2_k},
-    {kLow, Role::keys, Where::all, When::eight_experts, DType::q4_k},
-    {kLow, Role::attention_output, Where::all, When::eight_experts, DType::q5_k},
-    {kIq1, Role::attention_output, Where::all, When::always, DType::iq2_xxs},
-    {kIq2Large, Role::attention_output, Where::all, When::always, DType::iq3_s},
+    {kLow, Role::value, Where::all, When::heads_or_experts_share, DType::q4_k},
+    {kIq2Large, Role::value, Where::all, When::always, DType::iq3_s},
+    {kLow, Role::value, Where::all, When::always, DType::q2_k},
+    {kLow, Role::key, Where::all, When::eight_experts, DType::q4_k},
+    {kLow, Role::mixed, Where::all, When::eight_experts, DType::q5_k},
+    {kIq1, Role::mixed, Where::all, When::always, DType::iq2_xxs},
+    {kIq2Large, Role::mixed, Where::all, When::always, DType::iq3_s},
     {kIq2Large, Role::down, Where::eighth, When::always, DType::iq3_s},
     {kLow, Role::down, Where::eighth, When::always, DType::q2_k},
 
-    {kAll & ~mixes({Mix::mxfp4_moe}), Role::values, Where::all, When::eight_experts, DType::q8_0},
-    {kAll & ~kLow & ~mixes({Mix::mxfp4_moe}), Role::keys, Where::all, When::eight_experts,
+    {kAll & ~mixes({Mix::mxfp4_moe}), Role::value, Where::all, When::eight_experts, DType::q8_0},
+    {kAll & ~kLow & ~mixes({Mix::mxfp4_moe}), Role::key, Where::all, When::eight_experts,
      DType::q8_0},
 
-    {mixes({Mix::q2_k, Mix::q2_k_s, Mix::iq3_xxs, Mix::iq3_xs, Mix::iq3_s}), Role::values,
+    {mixes({Mix::q2_k, Mix::q2_k_s, Mix::iq3_xxs, Mix::iq3_xs, Mix::iq3_s}), Role::value,
      Where::all, When::heads_share, DType::q4_k},
-    {mixes({Mix::q2_k}), Role::values, Where::all, When::always, DType::q3_k},
-    {mixes({Mix::iq3_xxs}), Role::values, Where::all, When::without_importance, DType::iq3_s},
-    {mixes({Mix::iq3_m}), Role::values, Where::all, When::always, DType::q4_k},
-    {mixes({Mix::q3_k_m}), Role::values, Where::first_two, When::always, DType::q5_k},
-    {mixes({Mix::q3_k_m}), Role::values, Where::all, When::always, DType::q4_k},
-    {mixes({Mix::q3_k_l}), Role::values, Where::all, When::always, DType::q5_k},
-    {mixes({Mix::q4_k_s}), Role::values, Where::first_four, When::always, DType::q5_k},
-    {mixes({Mix::q4_k_m, Mix::q5_k_m}), Role::values, Where::sensitive, When::always, DType::q6_k},
-    {mixes({Mix::iq4_nl, Mix::iq4_xs}), Role::values, Where::all, When::heads_share, DType::q5_k},
+    {mixes({Mix::q2_k}), Role::value, Where::all, When::always, DType::q3_k},
+    {mixes({Mix::iq3_xxs}), Role::value, Where::all, When::without_importance, DType::iq3_s},
+    {mixes({Mix::iq3_m}), Role::value, Where::all, When::always, DType::q4_k},
+    {mixes({Mix::q3_k_m}), Role::value, Where::first_two, When::always, DType::q5_k},
+    {mixes({Mix::q3_k_m}), Role::value, Where::all, When::always, DType::q4_k},
+    {mixes({Mix::q3_k_l}), Role::value, Where::all, When::always, DType::q5_k},
+    {mixes({Mix::q4_k_s}), Role::value, Where::first_four, When::always, DType::q5_k},
+    {mixes({Mix::q4_k_m, Mix::q5_k_m}), Role::value, Where::sensitive, When::always, DType::q6_k},
+    {mixes({Mix::iq4_nl, Mix::iq4_xs}), Role::value, Where::all, When::heads_share, DType::q5_k},
 
-    {mixes({Mix::iq3_xs}), Role::keys, Where::all, When::always, DType::iq3_xxs},
-    {mixes({Mix::iq3_xs}), Role::queries, Where::all, When::always, DType::iq3_xxs},
-    {mixes({Mix::iq3_xxs}), Role::keys, Where::all, When::always, DType::iq2_s},
-    {mixes({Mix::iq3_xxs}), Role::queries, Where::all, When::always, DType::iq2_s},
+    {mixes({Mix::iq3_xs}), Role::key, Where::all, When::always, DType::iq3_xxs},
+    {mixes({Mix::iq3_xs}), Role::query, Where::all, When::always, DType::iq3_xxs},
+    {mixes({Mix::iq3_xxs}), Role::key, Where::all, When::always, DType::iq2_s},
+    {mixes({Mix::iq3_xxs}), Role::query, Where::all, When::always, DType::iq2_s},
 
     {mixes({Mix::q2_k, Mix::iq3_xs, Mix::iq3_xxs, Mix::q3_k_s, Mix::q3_k_m, Mix::iq4_nl,
             Mix::q4_k_s, Mix::q4_k_m, Mix::iq3_s, Mix::iq3_m, Mix::iq4_xs}),
-     Role::attention_output, Where::all, When::eight_experts, DType::q5_k},
-    {mixes({Mix::q2_k}), Role::attention_output, Where::all, When::always, DType::q3_k},
-    {mixes({Mix::iq3_xxs}), Role::attention_output, Where::all, When::always, DType::iq3_s},
-    {mixes({Mix::q3_k_m, Mix::iq3_m}), Role::attention_output, Where::all, When::always,
-     DType::q4_k},
-    {mixes({Mix::q3_k_l}), Role::attention_output, Where::all, When::other_than_eight_experts,
-     DType::q5_k},
+     Role::mixed, Where::all, When::eight_experts, DType::q5_k},
+    {mixes({Mix::q2_k}), Role::mixed, Where::all, When::always, DType::q3_k},
+    {mixes({Mix::iq3_xxs}), Role::mixed, Where::all, When::always, DType::iq3_s},
+    {mixes({Mix::q3_k_m, Mix::iq3_m}), Role::mixed, Where::all, When::always, DType::q4_k},
+    {mixes({Mix::q3_k_l}), Role::mixed, Where::all, When::other_than_eight_experts, DType::q5_k},
 
     {mixes({Mix::q2_k}), Role::down, Where::all, When::always, DType::q3_k},
     {mixes({Mix::q2_k_s}), Role::down, Where::eighth, When::always, DType::q4_k},
@@ -180,29 +176,12 @@ constexpr MixBase kMixBases[] = {
     {Mix::mxfp4_moe, When::always, DType::q8_0},
 };
 
-struct MatrixOf {
-  TensorRole tensor;
-  Role matrix;
-};
-constexpr MatrixOf kMatrices[] = {
-    {TensorRole::output, Role::output},
-    {TensorRole::query_key_value, Role::values},
-    {TensorRole::key_value, Role::values},
-    {TensorRole::value, Role::values},
-    {TensorRole::key, Role::keys},
-    {TensorRole::query, Role::queries},
-    {TensorRole::mixed, Role::attention_output},
-    {TensorRole::up, Role::up},
-    {TensorRole::gate, Role::gate},
-    {TensorRole::down, Role::down},
-};
-
 DType dtype_by_rules(Mix mix, DType base, const MixedMatrix& matrix, const MixedModel& model) {
   // The few bits count matrices, as does all where there are no experts; with experts it is layers.
   const bool counts = model.experts <= 1 || (mixes({mix}) & kLow) != 0;
-  const bool is_of_layer = matrix.role != Role::values && !counts;
+  const bool is_of_layer = matrix.role != Role::value && !counts;
   const std::int64_t at = is_of_layer ? matrix.layer : matrix.index;
-  const std::int64_t all = matrix.role == Role::values ? matrix.count : model.layers;
+  const std::int64_t all = matrix.role == Role::value ? matrix.count : model.layers;
   for (const MixRule& rule : kMixRules) {
     if ((rule.mixes & mixes({mix})) != 0 && rule.role == matrix.role &&
         is_in(rule.where, at, all) && holds(rule.when, matrix, model)) {
@@ -217,21 +196,18 @@ DType dtype_by_rules(Mix mix, DType base, const MixedMatrix& matrix, const Mixed
 
 }  // namespace
 
-MatrixRole matrix_role(std::string_view name, bool has_output) {
-  const TensorRole role = role_of(name);
-  if (role == TensorRole::token_embedding || name == "per_layer_token_embd.weight") {
+TensorRole role_in_mixes(std::string_view name, bool has_output) {
+  const Role role = role_of(name);
+  if (role == Role::token_embedding || name == "per_layer_token_embd.weight") {
     return has_output ? Role::token_embedding : Role::output;
   }
-  for (const MatrixOf& each : kMatrices) {
-    if (each.tensor == role) return each.matrix;
-  }
-  return Role::other;
+  return role == Role::query_key_value || role == Role::key_value ? Role::value : role;
 }
 
 DType mixed_dtype(QuantizeMix mix, DType base, const MixedMatrix& matrix, const MixedModel& model) {
   if (mix == Mix::none) return base;
   const DType dtype = dtype_by_rules(mix, base, matrix, model);
-  const bool is_small = model.has_few_values && matrix.role == Role::values &&
+  const bool is_small = model.has_few_values && matrix.role == Role::value &&
                         (mixes({mix}) & kLow) == 0 &&
                         (dtype == DType::q3_k || dtype == DType::q4_k);
   return is_small ? DType::q5_k : dtype;

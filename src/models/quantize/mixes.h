@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "hearth/dtype.h"
+#include "models/files/tensor_roles.h"
 
 namespace hearth::models {
 
@@ -40,20 +41,6 @@ enum class QuantizeMix : std::uint8_t {
   mxfp4_moe,
 };
 
-// What a matrix does.
-enum class MatrixRole : std::uint8_t {
-  other,
-  token_embedding,
-  output,  // the token embedding, too, where it takes the output's place
-  queries,
-  keys,
-  values,  // or those of a matrix of which they are part
-  attention_output,
-  gate,
-  up,
-  down,
-};
-
 // What mixes look at of a model.
 struct MixedModel {
   std::int64_t layers = 0;
@@ -65,15 +52,16 @@ struct MixedModel {
 };
 
 struct MixedMatrix {
-  MatrixRole role = MatrixRole::other;
-  bool is_of_experts = false;  // [experts, out, in]
-  std::int64_t layer = -1;     // N of "blk.N."
-  std::int64_t index = 0;      // among those of its role, in the order of layers and names
-  std::int64_t count = 0;      // of that role, in the model
+  TensorRole role = TensorRole::other;  // as role_in_mixes() gives it
+  bool is_of_experts = false;           // [experts, out, in]
+  std::int64_t layer = -1;              // N of "blk.N."
+  std::int64_t index = 0;               // among those of its role, in the order of layers and names
+  std::int64_t count = 0;               // of that role, in the model
 };
 
-// Of a tensor, by its name.
-MatrixRole matrix_role(std::string_view name, bool has_output);
+// What mixes take a tensor for, by its name: what values are part of is a value, and the token
+// embedding the output where it takes that one's place.
+TensorRole role_in_mixes(std::string_view name, bool has_output);
 
 // The dtype that the mix has for the matrix in place of `base`.
 DType mixed_dtype(QuantizeMix mix, DType base, const MixedMatrix& matrix, const MixedModel& model);

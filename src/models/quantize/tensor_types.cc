@@ -5,7 +5,6 @@
 #include <map>
 
 #include "hearth/error.h"
-#include "models/files/tensor_roles.h"
 
 namespace hearth::models {
 namespace {
@@ -144,7 +143,7 @@ DType dtype_of_matrix(const QuantizeType& type, const TypedTensor& tensor,
   if (is_packed(dtype) && !type.is_pure) {
     const bool has_blocks = in % block_of(dtype) == 0;
     dtype = mixed_dtype(type.mix, dtype, matrix, model);
-    if (matrix.role == MatrixRole::output) {
+    if (matrix.role == TensorRole::output) {
       if (type.mix == Mix::none && bits_of(dtype) < bits_of(DType::q6_k)) dtype = DType::q6_k;
       if (!has_blocks) dtype = DType::q8_0;
     }
@@ -188,31 +187,33 @@ std::vector<DType> quantized_dtypes(const QuantizeType& type,
                                     const std::vector<TypedTensor>& tensors,
                                     const MixedModel& model) {
   std::vector<DType> dtypes;
-  std::vector<std::size_t> order(tensors.size());
-  std::map<MatrixRole, std::int64_t> counts, seen;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    dtypes.push_back(tensors[i].dtype);
-    order[i] = i;
-    if (is_matrix(tensors[i].name, tensors[i].shape)) {
-      ++counts[matrix_role(tensors[i].name, model.has_output)];
-    }
-  }
+  for (const TypedTensor& each : tensors) dtypes.push_back(each.dtype);
   if (type.is_kept) return dtypes;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const std::int64_t first = layer_of(tensors[a].name), second = layer_of(tensors[b].name);
-    return first != second ? first < second : tensors[a].name < tensors[b].name;
-  });
-  for (const std::size_t i : order) {
+  struct Placed {
+    std::size_t place;
+    TensorRole role;
+    std::int64_t layer;
+  };
+  std::vector<Placed> matrices;
+  std::map<TensorRole, std::int64_t> counts, seen;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
     const TypedTensor& tensor = tensors[i];
     const bool is_real = is_float(tensor.dtype) || is_packed(tensor.dtype);
     if (!is_real || !is_matrix(tensor.name, tensor.shape)) continue;
-    const MatrixRole role = matrix_role(tensor.name, model.has_output);
+    matrices.push_back({i, role_in_mixes(tensor.name, model.has_output), layer_of(tensor.name)});
+    ++counts[matrices.back().role];
+  }
+  std::sort(matrices.begin(), matrices.end(), [&](const Placed& a, const Placed& b) {
+    return a.layer != b.layer ? a.layer < b.layer : tensors[a.place].name < tensors[b.place].name;
+  });
+  for (const auto& [place, role, layer] : matrices) {
+    const Shape& shape = tensors[place].shape;
     const MixedMatrix matrix = {.role = role,
-                                .is_of_experts = tensor.shape.rank() == 3 && tensor.shape[0] > 1,
-                                .layer = layer_of(tensor.name),
+                                .is_of_experts = shape.rank() == 3 && shape[0] > 1,
+                                .layer = layer,
                                 .index = seen[role]++,
                                 .count = counts[role]};
-    dtypes[i] = dtype_of_matrix(type, tensor, matrix, model);
+    dtypes[place] = dtype_of_matrix(type, tensors[place], matrix, model);
   }
   return dtypes;
 }

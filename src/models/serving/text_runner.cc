@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "hearth/error.h"
-#include "hearth/ops.h"
-#include "models/sampling/draw_tokens.h"
 #include "models/serving/cache_plan.h"
-#include "models/serving/step_rows.h"
+#include "models/serving/use_scores.h"
 
 namespace hearth::models {
 
@@ -230,74 +228,6 @@ void TextRunner::take(RunningText& text, std::span<const DrawnToken> drawn) {
   }
 }
 
-void TextRunner::draw(std::span<RunningText* const> texts, const Array& scores) {
-  if (texts.empty()) return;
-  std::vector<SamplingState*> states;
-  std::vector<std::int64_t> logprobs;
-  std::vector<std::size_t> firsts;  // rows of each text
-  for (RunningText* text : texts) {
-    firsts.push_back(states.size());
-    for (std::size_t i = 0; i <= text->guess().size(); ++i) {
-      states.push_back(&text->sampling_ahead(i));
-      logprobs.push_back(text->logprobs());
-    }
-  }
-  firsts.push_back(states.size());
-  std::vector<DrawnToken> drawn;
-  try {
-    drawn = draw_tokens(scores, states, logprobs);
-  } catch (const Error& error) {
-    if (texts.size() == 1) {
-      texts.front()->fail(error);
-      return;
-    }
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      const auto first = static_cast<std::int64_t>(firsts[i]);
-      const auto count = static_cast<std::int64_t>(firsts[i + 1]) - first;
-      draw(texts.subspan(i, 1), narrow(scores, 0, first, count));
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    try {
-      take(*texts[i], std::span(drawn).subspan(firsts[i], firsts[i + 1] - firsts[i]));
-    } catch (const Error& error) {
-      texts[i]->fail(error);
-    }
-  }
-}
-
-void TextRunner::score_prompt(const ScoreRows& part, const Array& scores) {
-  RunningText& text = *part.text;
-  try {
-    const std::vector<std::int64_t> best(static_cast<std::size_t>(part.prompt),
-                                         text.prompt_logprobs());
-    text.take_prompt(score_tokens(narrow(scores, 0, part.first, part.prompt),
-                                  text.prompt_targets(part.prompt), best));
-  } catch (const Error& error) {
-    text.fail(error);
-  }
-}
-
-void TextRunner::use_scores(std::span<const ScoreRows> parts, const Array& scores) {
-  std::vector<RunningText*> drawing;
-  std::vector<std::int64_t> rows;
-  for (const ScoreRows& part : parts) {
-    if (part.prompt > 0) score_prompt(part, scores);
-    if (part.drawing == 0 || part.text->has_ended()) continue;
-    drawing.push_back(part.text);
-    for (std::int64_t i = 0; i < part.drawing; ++i) {
-      rows.push_back(part.first + part.prompt + i);
-    }
-  }
-  const auto count = static_cast<std::int64_t>(rows.size());
-  if (count == 0 || count == scores.shape(0)) {
-    draw(drawing, scores);
-  } else {
-    draw(drawing, select(scores, Array::from_data(rows, {count}, scores.device()), 0));
-  }
-}
-
 std::int64_t TextRunner::most_prompt_scores() const {
   constexpr std::int64_t kMostScores = std::int64_t{1} << 24;  // 64 MiB in f32
   return std::max<std::int64_t>(kMostScores / model_.vocabulary(), 1);
@@ -346,7 +276,8 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
       sequences_->save(texts[i]->sequence);
     }
   }
-  use_scores(parts, scores);
+  use_scores(parts, scores,
+             [&](RunningText& text, std::span<const DrawnToken> drawn) { take(text, drawn); });
 }
 
 void TextRunner::forget_caches(const Error& error) {

@@ -45,12 +45,6 @@ class TextRunner {
     std::vector<RunningText*> texts;
     std::vector<SequenceRows> rows;
   };
-  // Of the rows of scores that a step gave, those of one text: first those that its prompt is
-  // scored with, then those that draw.
-  struct ScoreRows {
-    RunningText* text;
-    std::int64_t first, prompt, drawing;
-  };
 
   void run_step();
   void drop_ended();
@@ -76,11 +70,6 @@ class TextRunner {
   // Ends all that run, with their caches.
   void fail_all(const Error& error);
   bool has_caches();  // makes them again where they are gone; else what waits has failed
-  // The rows of `scores` in the order of the texts.
-  void use_scores(std::span<const ScoreRows> parts, const Array& scores);
-  void score_prompt(const ScoreRows& part, const Array& scores);
-  // `scores` has a row for each of the texts, and one for each token of its guess.
-  void draw(std::span<RunningText* const> texts, const Array& scores);
   void take(RunningText& text, std::span<const DrawnToken> drawn);
   // Rows of scores that a step may have for prompts.
   std::int64_t most_prompt_scores() const;

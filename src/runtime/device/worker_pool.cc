@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "runtime/device/environment.h"
-#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/system_memory.h"
 
 namespace hearth {
 namespace {

@@ -1,245 +1,199 @@
-#include "runtime/memory/buffer_pool.h"
-
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
+// BufferPool: blocks of a device, lent to buffers and kept for the next ones.
 #include <algorithm>
 #include <bit>
-#include <fstream>
-#include <limits>
-#include <new>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "core/integer_math.h"
+#include "hearth/buffer_pool.h"
+#include "runtime/commands/driver.h"
+#include "runtime/memory/buffer_storage.h"
 
 namespace hearth {
+inline namespace v0 {
+namespace runtime {
 namespace {
 
-constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
-constexpr std::int64_t kPage = 4096;
-constexpr std::int64_t kSlabBytes = std::int64_t{256} << 10;
+constexpr std::int64_t kLeastBlock = 256;
+constexpr std::int64_t kBlockGrain = std::int64_t{1} << 16;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;  // more than any device has
+
+void require_count(const char* what, std::int64_t got) {
+  if (got >= 0) return;
+  throw Error(ErrorCode::invalid_argument, std::string("BufferPool: ") + what +
+                                               " out of range; got " + std::to_string(got) +
+                                               ", expected 0 or more");
+}
 
 }  // namespace
 
-std::byte* map_pages(std::int64_t bytes) noexcept {
-  const bool huge = bytes >= 2 * kHugePage;
-  const auto map = [](std::int64_t size) {
-    return mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  };
-  void* raw = map(huge ? bytes + kHugePage : bytes);
-  if (raw == MAP_FAILED && huge) {
-    // The last of the addresses: not aligned to huge pages.
-    raw = map(bytes);
-    return raw == MAP_FAILED ? nullptr : static_cast<std::byte*>(raw);
+struct BufferPool::State final : BlockLender {
+  State(Device owner, const BufferPoolOptions& wanted) : device(owner), options(wanted) {}
+  ~State() override { drop_kept(); }
+
+  std::int64_t block_bytes(std::int64_t bytes) const {
+    const std::int64_t least = std::max(bytes, kLeastBlock);
+    if (least > options.largest_rounded) return round_up(least, kBlockGrain);
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
   }
-  if (raw == MAP_FAILED) return nullptr;
-  auto* address = static_cast<std::byte*>(raw);
-  if (!huge) return address;
-  // Aligned to a huge page; the ends that are not used go back.
-  const auto start = reinterpret_cast<std::uintptr_t>(address);
-  const std::int64_t skip = static_cast<std::int64_t>(
-      (kHugePage - static_cast<std::int64_t>(start % kHugePage)) % kHugePage);
-  if (skip > 0) munmap(address, static_cast<std::size_t>(skip));
-  munmap(address + skip + bytes, static_cast<std::size_t>(kHugePage - skip));
-  address += skip;
-#ifdef MADV_HUGEPAGE
-  madvise(address, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-#endif
-  return address;
-}
 
-void unmap_pages(std::byte* address, std::int64_t bytes) noexcept {
-  munmap(address, static_cast<std::size_t>(bytes));
-}
-
-std::int64_t physical_memory() noexcept {
-  std::int64_t bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  std::ifstream group("/sys/fs/cgroup/memory.max");
-  std::int64_t group_bytes = 0;
-  if (group >> group_bytes && group_bytes > 0) bytes = std::min(bytes, group_bytes);
-  return bytes;
-}
-
-std::int64_t address_space_limit() noexcept {
-  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kNone;
-  return static_cast<std::int64_t>(
-      std::min<std::uint64_t>(limit.rlim_cur, static_cast<std::uint64_t>(kNone)));
-}
-
-std::string what_system_gives() {
-  const std::int64_t addresses = address_space_limit();
-  if (addresses == std::numeric_limits<std::int64_t>::max()) {
-    return "what the system gives: it refuses more";
-  }
-  return "what the system gives: the process may use " + std::to_string(addresses) +
-         " bytes of addresses in all (ulimit -v)";
-}
-
-BufferPool::BufferPool(std::int64_t limit_bytes) : limit_(limit_bytes) {}
-
-// Class c holds blocks of kSmallest * 2^(c / 4) * (1 + (c % 4) / 4), rounded up to 64 bytes.
-int BufferPool::class_of(std::int64_t bytes) {
-  if (bytes <= kSmallest) return 0;
-  const int octave = std::bit_width(static_cast<std::uint64_t>(bytes - 1)) - 7;  // bytes > 64
-  const std::int64_t base = kSmallest << octave;
-  const std::int64_t quarter = base / 4;
-  return octave * 4 + static_cast<int>((bytes - base + quarter - 1) / quarter);
-}
-
-std::int64_t BufferPool::class_bytes(int size_class) {
-  const std::int64_t base = kSmallest << (size_class / 4);
-  return base + base / 4 * (size_class % 4);
-}
-
-void BufferPool::fail(std::int64_t bytes, const std::string& expected) const {
-  throw Error(ErrorCode::out_of_memory,
-              "allocate: out of memory; got a request of " + std::to_string(bytes) +
-                  " bytes with " + std::to_string(stats_.in_use) + " in use and " +
-                  std::to_string(arena_) + " of arena, expected " + expected);
-}
-
-void BufferPool::fail_limit(std::int64_t bytes) const {
-  fail(bytes, "at most " + std::to_string(limit_) + " in all");
-}
-
-void BufferPool::check_limit(std::int64_t bytes) {
-  if (bytes > limit_ - stats_.in_use - arena_) fail_limit(bytes);
-  if (stats_.in_use + stats_.cached + arena_ + bytes > limit_) trim_locked();
-}
-
-std::byte* BufferPool::allocate_small(int size_class) {
-  std::vector<std::byte*>& list = small_[static_cast<std::size_t>(size_class)];
-  if (list.empty()) {
-    const std::int64_t block = round_up(class_bytes(size_class) + kPadding, kAlignment);
-    const std::int64_t count = std::max<std::int64_t>(1, kSlabBytes / block);
-    void* slab =
-        ::operator new(static_cast<std::size_t>(count * block),
-                       std::align_val_t{static_cast<std::size_t>(kAlignment)}, std::nothrow);
-    if (slab == nullptr) fail(block, what_system_gives());
-    slabs_.push_back(slab);
-    ++stats_.fresh;
-    for (std::int64_t i = count; i > 0; --i) {
-      list.push_back(static_cast<std::byte*>(slab) + (i - 1) * block);
+  void take_back(Address address, std::int64_t bytes) noexcept override {
+    const std::lock_guard lock(mutex);
+    --count.buffers;
+    count.in_use -= bytes;
+    try {
+      kept.emplace(bytes, address);
+      count.kept += bytes;
+    } catch (...) {
+      device.impl().free(address, bytes);
     }
-    stats_.cached += count * class_bytes(size_class);
   }
-  std::byte* address = list.back();
-  list.pop_back();
-  stats_.cached -= class_bytes(size_class);
-  return address;
-}
 
-std::byte* BufferPool::allocate_large(std::int64_t bytes) {
-  const std::int64_t needed = round_up(bytes + kPadding, kPage);
-  const auto fit = large_.lower_bound(needed);
-  if (fit != large_.end() && fit->first - needed <= needed / 8) {
-    std::byte* address = fit->second;
-    stats_.cached -= fit->first;
-    large_.erase(fit);
-    return address;
+  // A block for `bytes`, as one in use, and how long it is.
+  std::pair<Address, std::int64_t> lend(std::int64_t bytes) {
+    const std::lock_guard lock(mutex);
+    const std::int64_t size = block_bytes(bytes);
+    const auto found = kept.lower_bound(size);
+    std::pair<Address, std::int64_t> block;
+    if (found != kept.end() && found->first / 2 <= size) {
+      block = {found->second, found->first};
+      count.kept -= found->first;
+      kept.erase(found);
+      ++count.reused;
+    } else {
+      block = {fresh(size), size};
+      ++count.fresh;
+    }
+    ++count.buffers;
+    count.in_use += block.second;
+    count.peak = std::max(count.peak, count.in_use);
+    return block;
   }
-  std::byte* address = map_pages(needed);
-  if (address == nullptr) {
-    trim_locked();
-    address = map_pages(needed);
-    if (address == nullptr) fail(bytes, what_system_gives());
+
+  // Whether `blocks` more of `size` bytes are within the limit, what is kept dropped or not.
+  bool fits(std::int64_t blocks, std::int64_t size, bool drops) const {
+    const std::int64_t limit = options.limit_bytes, there = count.in_use + (drops ? 0 : count.kept);
+    return limit == 0 || blocks <= std::max<std::int64_t>(limit - there, 0) / size;
   }
-  ++stats_.fresh;
-  capacity_[address] = needed;
-  return address;
-}
 
-std::byte* BufferPool::allocate(std::int64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  check_limit(bytes);
-  std::byte* address =
-      bytes <= kSmallLimit ? allocate_small(class_of(bytes)) : allocate_large(bytes);
-  ++stats_.allocations;
-  stats_.in_use += bytes;
-  stats_.peak = std::max(stats_.peak, stats_.in_use);
-  return address;
-}
-
-void BufferPool::free(std::byte* address, std::int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
-  stats_.in_use -= bytes;
-  if (bytes <= kSmallLimit) {
-    const int size_class = class_of(bytes);
-    small_[static_cast<std::size_t>(size_class)].push_back(address);
-    stats_.cached += class_bytes(size_class);
-    return;
+  // Called with the mutex.
+  Address fresh(std::int64_t size) {
+    if (!fits(1, size, false)) drop_kept();
+    if (!fits(1, size, true)) {
+      throw Error(ErrorCode::out_of_memory,
+                  "BufferPool: over its limit; got " + std::to_string(size) + " bytes beside " +
+                      std::to_string(count.in_use) + " in use by " + std::to_string(count.buffers) +
+                      " buffers, expected at most " + std::to_string(options.limit_bytes) +
+                      " in all");
+    }
+    try {
+      return device.impl().allocate(size);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::out_of_memory || kept.empty()) throw;
+    }
+    drop_kept();
+    return device.impl().allocate(size);
   }
-  const std::int64_t capacity = capacity_[address];
-  stats_.cached += capacity;
-  large_.emplace(capacity, address);
-  // Keep about as much as is in use, and a little in any case.
-  const std::int64_t keep = std::max<std::int64_t>(std::int64_t{1} << 30, stats_.peak);
-  while (stats_.cached > keep && !large_.empty()) {
-    const auto largest = std::prev(large_.end());
-    stats_.cached -= largest->first;
-    capacity_.erase(largest->second);
-    unmap_pages(largest->second, largest->first);
-    large_.erase(largest);
+
+  // Called with the mutex.
+  void keep_fresh(std::int64_t size) {
+    const Address block = device.impl().allocate(size);
+    try {
+      kept.emplace(size, block);
+    } catch (...) {
+      device.impl().free(block, size);
+      throw;
+    }
+    count.kept += size;
+  }
+
+  void drop_kept() noexcept {
+    for (const auto& [bytes, address] : kept) device.impl().free(address, bytes);
+    kept.clear();
+    count.kept = 0;
+  }
+
+  const Device device;
+  const BufferPoolOptions options;
+  mutable std::mutex mutex;                   // of what follows
+  std::multimap<std::int64_t, Address> kept;  // by their bytes
+  BufferPoolStatistics count;
+};
+
+BufferPool::BufferPool(Device device, const BufferPoolOptions& options) {
+  properties(device);  // throws where it runs no kernels
+  require_count("limit_bytes", options.limit_bytes);
+  require_count("largest_rounded", options.largest_rounded);
+  state_ = std::make_shared<State>(device, options);
+}
+
+Buffer BufferPool::make(DType dtype, const Shape& shape) {
+  check_shape("BufferPool::make", shape);
+  Buffer made;
+  made.dtype_ = dtype;
+  made.shape_ = shape;
+  const auto [address, bytes] = state_->lend(made.bytes());
+  try {
+    made.storage_ = std::make_shared<Buffer::Storage>(state_->device, address, bytes, state_);
+  } catch (...) {
+    state_->take_back(address, bytes);
+    throw;
+  }
+  return made;
+}
+
+Buffer BufferPool::zeros(DType dtype, const Shape& shape) {
+  Buffer made = make(dtype, shape);
+  const std::lock_guard lock(state_->device.impl().queue_mutex());
+  state_->device.impl().driver()->fill(made.address(), 0, made.bytes());
+  return made;
+}
+
+void BufferPool::reserve(std::int64_t buffers, std::int64_t bytes) {
+  require_count("buffers", buffers);
+  require_count("bytes", bytes);
+  if (bytes > kMostBytes) {
+    throw Error(ErrorCode::out_of_memory, "BufferPool: too large; got " + std::to_string(bytes) +
+                                              " bytes, expected what the device has");
+  }
+  const std::lock_guard lock(state_->mutex);
+  const std::int64_t size = state_->block_bytes(bytes);
+  std::int64_t there = std::count_if(
+      state_->kept.begin(), state_->kept.end(),
+      [size](const auto& block) { return block.first >= size && block.first / 2 <= size; });
+  if (!state_->fits(buffers - there, size, false)) {
+    state_->drop_kept();
+    there = 0;
+    if (!state_->fits(buffers, size, true)) {
+      throw Error(ErrorCode::out_of_memory,
+                  "BufferPool: over its limit; got " + std::to_string(buffers) + " blocks of " +
+                      std::to_string(size) + " bytes to reserve beside " +
+                      std::to_string(state_->count.in_use) + " in use, expected at most " +
+                      std::to_string(state_->options.limit_bytes) + " in all");
+    }
+  }
+  try {
+    for (; there < buffers; ++there) state_->keep_fresh(size);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    state_->drop_kept();
+    for (there = 0; there < buffers; ++there) state_->keep_fresh(size);
   }
 }
 
-void BufferPool::trim_locked() noexcept {
-  for (const auto& [capacity, address] : large_) {
-    stats_.cached -= capacity;
-    capacity_.erase(address);
-    unmap_pages(address, capacity);
-  }
-  large_.clear();
+void BufferPool::trim() {
+  const std::lock_guard lock(state_->mutex);
+  state_->drop_kept();
 }
 
-void BufferPool::trim() noexcept {
-  const std::lock_guard lock(mutex_);
-  trim_locked();
+Device BufferPool::device() const noexcept { return state_->device; }
+
+BufferPoolStatistics BufferPool::statistics() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->count;
 }
 
-void BufferPool::set_limit(std::int64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  limit_ = bytes;
-}
-
-std::int64_t BufferPool::limit() const {
-  const std::lock_guard lock(mutex_);
-  return limit_;
-}
-
-std::int64_t BufferPool::room() const {
-  const std::lock_guard lock(mutex_);
-  return limit_ - stats_.in_use - arena_;
-}
-
-void BufferPool::note_arena(std::int64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  if (bytes > arena_) {
-    if (bytes > limit_ - stats_.in_use) fail_limit(bytes);
-    arena_ = bytes;
-    stats_.arena = bytes;
-  }
-  stats_.peak = std::max(stats_.peak, stats_.in_use + bytes);
-}
-
-void BufferPool::forget_arena() {
-  const std::lock_guard lock(mutex_);
-  arena_ = 0;
-  stats_.arena = 0;
-}
-
-MemoryStatistics BufferPool::statistics() const {
-  const std::lock_guard lock(mutex_);
-  return stats_;
-}
-
-void BufferPool::reset_peak() {
-  const std::lock_guard lock(mutex_);
-  stats_.peak = stats_.in_use;
-}
-
+}  // namespace runtime
+}  // namespace v0
 }  // namespace hearth

@@ -7,7 +7,7 @@
 
 #include "core/counted.h"
 #include "runtime/device/worker_pool.h"
-#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/system_memory.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>

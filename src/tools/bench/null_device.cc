@@ -10,7 +10,7 @@
 #include "devices/cpu/device.h"
 #include "devices/cpu/families.h"
 #include "graph/selector.h"
-#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/host_pool.h"
 
 namespace hearth::tools {
 namespace {
@@ -184,7 +184,7 @@ class IdleDevice final : public DeviceImpl {
     return most;
   }
 
-  BufferPool pool_;
+  HostPool pool_;
   const Selector selector_{
       {.families = cpu::families(),
        .region = {.prepare = prepare_region, .launch = cpu::selector().region().launch}}};

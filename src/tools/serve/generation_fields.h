@@ -28,8 +28,7 @@ struct GenerationFields {
   std::vector<models::GenerationRequest> requests(const models::TokenLists& prompts) const;
 };
 
-// Fields that are not there mean what OpenAI says: temperature 1, top_p 1 and no other step; but
-// without a limit, or with -1, an answer goes on until it ends or the context does. `least_tokens`
+// Without a limit, or with -1, an answer goes on until it ends or the context does. `least_tokens`
 // is the least limit that a request may name. Throws ApiError.
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);

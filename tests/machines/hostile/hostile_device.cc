@@ -15,7 +15,7 @@
 #include "graph/op_def.h"
 #include "machines/hostile/address_space.h"
 #include "runtime/commands/driver.h"
-#include "runtime/memory/buffer_pool.h"
+#include "runtime/memory/system_memory.h"
 
 namespace hearth::hostile {
 namespace {

@@ -19,9 +19,9 @@
 
 namespace hearth {
 
-class BufferPool {
+class HostPool {
  public:
-  explicit BufferPool(std::int64_t limit_bytes);
+  explicit HostPool(std::int64_t limit_bytes);
 
   // 64-byte aligned, kPadding readable bytes after it. Throws Error{out_of_memory}.
   std::byte* allocate(std::int64_t bytes);
@@ -61,17 +61,5 @@ class BufferPool {
   std::unordered_map<std::byte*, std::int64_t> capacity_;  // of every mapping
   MemoryStatistics stats_;
 };
-
-// Anonymous pages, huge where the size pays for it; null when the system has none left.
-std::byte* map_pages(std::int64_t bytes) noexcept;
-void unmap_pages(std::byte* address, std::int64_t bytes) noexcept;
-
-// Physical memory of the machine, or of the control group if that is less.
-std::int64_t physical_memory() noexcept;
-// How many bytes of addresses the process may use (ulimit -v); the largest number where there is no
-// limit.
-std::int64_t address_space_limit() noexcept;
-// For errors: "what the system gives", and which limit that is.
-std::string what_system_gives();
 
 }  // namespace hearth

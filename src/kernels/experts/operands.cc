@@ -1,0 +1,88 @@
+#include "kernels/experts/operands.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/packed/packed.h"
+#include "ops/packed/blocks.h"
+
+namespace hearth::gpu {
+
+#include "kernels/packed/params.h"
+
+namespace {
+
+constexpr std::int64_t kMostExpertSimdgroups = 8;
+
+}  // namespace
+
+ExpertOperands::ExpertOperands(const Signature& signature)
+    : x(strided_operand(signature.inputs[0], 0)),
+      weight(strided_operand(signature.inputs[1], 1)),
+      bias(x),
+      weight_expert(signature.inputs[1].strides[0]),
+      weight_row(signature.inputs[1].strides[1]),
+      weight_column(signature.inputs[1].strides[2]) {
+  if (signature.inputs.size() <= 3 || signature.inputs[3].absent) return;
+  bias = strided_operand(signature.inputs[3], 3);
+  bias_expert = signature.inputs[3].strides[0];
+  bias_column = signature.inputs[3].strides[1];
+}
+
+ExpertTileParams expert_tile_params(const ExpertPairs& of, const ExpertOperands& operands,
+                                    std::int64_t slots) {
+  return {.used = of.used,
+          .experts = of.experts,
+          .slots = slots,
+          .in = of.in,
+          .out = of.out,
+          .x_base = operands.x.base,
+          .x_row = of.x_row,
+          .x_step = of.x_step,
+          .x_column = of.x_column,
+          .w_base = operands.weight.base,
+          .w_expert = operands.weight_expert,
+          .w_row = operands.weight_row,
+          .w_column = operands.weight_column,
+          .b_base = operands.bias.base,
+          .b_expert = operands.bias_expert,
+          .b_column = operands.bias_column};
+}
+
+PackedExperts::PackedExperts(const Signature& signature, const ExpertPairs& of)
+    : operands(signature) {
+  ParamReader statics(signature.statics);
+  format = read_format(statics);
+  const std::int64_t staged = staged_vectors(format), book = book_vectors(format);
+  const std::int64_t left =
+      (runtime::common_traits().threadgroup_memory / kVectorBytes - book) / staged;
+  simdgroups = kMostExpertSimdgroups;
+  while (simdgroups > left) simdgroups /= 2;
+  vectors = staged * simdgroups + book;
+  // Strides of what has one element only may be anything.
+  const std::int64_t row_bytes = signature.inputs[1].shape.back();
+  const std::int64_t stride = of.out == 1 ? row_bytes : operands.weight_row;
+  const std::int64_t expert_stride = of.experts == 1 ? 0 : operands.weight_expert;
+  step = std::gcd(std::gcd(std::gcd(size_of(format), stride), expert_stride), kVectorBytes);
+  const std::int64_t last_row = std::max<std::int64_t>(0, (of.out - 1) * stride);
+  const std::int64_t last_expert = std::max<std::int64_t>(0, (of.experts - 1) * expert_stride);
+  params = {.pairs = of.pairs,
+            .used = of.used,
+            .experts = of.experts,
+            .first = 0,
+            .row = 0,
+            .step = 0,
+            .lines = 1,
+            .rows = 1,
+            .outputs = of.out,
+            .units = of.in / kUnit,
+            .base = operands.weight.base,
+            .w_expert = expert_stride,
+            .stride = stride,
+            .end = operands.weight.base + last_row + last_expert + row_bytes,
+            .b_base = operands.bias.base,
+            .b_expert = operands.bias_expert,
+            .slots = 0};
+}
+
+}  // namespace hearth::gpu
