@@ -61,7 +61,6 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"--ssl-key-file", "serve", "no TLS"},
       {"-ub", "bench-model", "--piece"},
       {"-ub", "serve", "--prefill"},
-      {"-pg", "bench-model", "-p and -n"},
       {"--no-bos", "tokenize", "--plain"},
       {"--ids", "tokenize", "--json"},
       {"--stdin", "tokenize", "standard input"},

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/plan/plan.h"
+#include "hearth/device.h"
 #include "hearth/error.h"
 #include "hearth/version.h"
 #include "tools/serve/answer_objects.h"
@@ -12,6 +14,7 @@
 #include "tools/serve/chat_job.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/fields.h"
+#include "tools/serve/text_limits.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -123,7 +126,7 @@ ApiResponse answer_slots(const Service& service) {
 
 ApiResponse answer_apply_template(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
-  const models::ChatPrompt prompt = read_chat_prompt(Fields(body), service);
+  const models::ChatPrompt prompt = read_chat_prompt(Fields(body), request, service);
   return {.body = json_text(JsonObject{{"prompt", service.model->tokenizer().decode(
                                                       prompt.tokens, {.show_special = true})}})};
 }
@@ -158,6 +161,13 @@ ApiResponse answer_metrics(const Service& service) {
              stats.tokens_guessed);
   add_metric(text, "held_guesses_total", "counter", "Guesses that were drawn, too.",
              stats.guesses_held);
+  const PlanCacheSize plans = plan_cache_size();
+  add_metric(text, "plans", "gauge", "Plans that are kept for steps of the same shapes.",
+             static_cast<std::int64_t>(plans.plans));
+  add_metric(text, "plan_bytes", "gauge", "Memory that they take, about.",
+             static_cast<std::int64_t>(plans.bytes));
+  add_metric(text, "plans_built_total", "counter", "Plans that were not there yet.",
+             statistics().plan_misses);
   return {.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
 }
 
@@ -170,8 +180,15 @@ ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
                                       .parse_special = fields.flag("parse_special", false)};
   const bool with_pieces = fields.flag("with_pieces", false);
   const models::Tokenizer& tokenizer = service.model->tokenizer();
+  std::vector<std::int32_t> ids;
+  try {
+    ids = tokenizer.encode(*content, options, text_limits(request, service, kMostIds));
+  } catch (const models::TooManyTokens& error) {
+    throw bad_field("content", "is too long; got at least " + std::to_string(error.least()) +
+                                   " tokens, expected at most " + std::to_string(kMostIds));
+  }
   JsonArray tokens;
-  for (const std::int32_t id : tokenizer.encode(*content, options)) {
+  for (const std::int32_t id : ids) {
     if (with_pieces) {
       tokens.push_back(JsonObject{{"id", std::int64_t{id}}, {"piece", token_piece(tokenizer, id)}});
     } else {
