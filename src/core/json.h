@@ -41,7 +41,8 @@ struct JsonFault {
   };
   Kind kind = Kind::syntax;
   std::size_t byte = 0;  // where it was seen; 0 of depth
-  std::string place = {};  // of the value around it, such as messages[1].content; empty: the outermost
+  std::string place =
+      {};  // of the value around it, such as messages[1].content; empty: the outermost
 };
 
 // Nothing for what is no JSON, or nests too deeply; `fault`, unless null, then has the reason.

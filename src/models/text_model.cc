@@ -90,11 +90,11 @@ GeneratedText TextModel::generate(std::string_view prompt, const GenerateOptions
   loaded_->require_causal("texts");
   models::Scheduler& scheduler = loaded_->scheduler();
   const auto stream = scheduler.submit(
-      {.tokens = models::within_prompt(
-           scheduler.longest_text(), options.tokens,
-           [&](const models::EncodeLimits& limits) {
-             return loaded_->tokenizer().encode_prompt(prompt, options.parse_special, limits);
-           }),
+      {.tokens = models::within_prompt(scheduler.longest_text(), options.tokens,
+                                       [&](const models::EncodeLimits& limits) {
+                                         return loaded_->tokenizer().encode_prompt(
+                                             prompt, options.parse_special, limits);
+                                       }),
        .most_tokens = options.tokens,
        .sampling = options.sampling,
        .stops = options.stops,

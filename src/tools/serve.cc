@@ -85,8 +85,7 @@ void check_context(const ServeArguments& arguments, std::int64_t wanted, std::in
   report_context("serve", is_asked ? arguments.writer.model.context : wanted, got, is_asked, why);
 }
 
-std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments,
-                                                 JsonObject told) {
+std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, JsonObject told) {
   LoadedWriter writer = load_writer(arguments.writer);
   models::SchedulerOptions options = arguments.scheduler;
   options.memory = arguments.memory << 20;
@@ -95,9 +94,9 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
   const DType compute = writer.loaded.model.compute;
   const std::int64_t context = config.context;
   const std::int64_t trained = writer.loaded.model.trained_context;
-  auto service = std::make_shared<serve::LoadedService>(
-      std::move(writer.loaded), name_of(arguments), options, std::move(writer.draft_model),
-      std::move(told));
+  auto service =
+      std::make_shared<serve::LoadedService>(std::move(writer.loaded), name_of(arguments), options,
+                                             std::move(writer.draft_model), std::move(told));
   check_context(arguments, context, trained, service->card().context, [&](std::int64_t tokens) {
     return models::memory_for_text(config, compute, options, tokens);
   });

@@ -32,8 +32,13 @@ Tokenizer merging_by_score() {
     types.push_back(6);
   }
   std::vector<float> scores(texts.size());
-  for (const auto& [text, score] : std::vector<std::pair<std::string, float>>{
-           {"a", -9}, {"b", -9}, {"ab", -1}, {kLimitMark, -9}, {kLimitMark + "a", -2}, {"bb", -1}}) {
+  for (const auto& [text, score] :
+       std::vector<std::pair<std::string, float>>{{"a", -9},
+                                                  {"b", -9},
+                                                  {"ab", -1},
+                                                  {kLimitMark, -9},
+                                                  {kLimitMark + "a", -2},
+                                                  {"bb", -1}}) {
     texts.push_back(text);
     types.push_back(1);
     scores.push_back(score);
@@ -80,8 +85,8 @@ std::vector<Tokenizer> all_kinds() {
 }
 
 std::string random_text(std::mt19937& engine) {
-  static const Texts kParts = {"a", "b", "ab", "bb", " ", "  ", "x", "e\xcc\x81", "\xf0\x9f\x99\x82",
-                               "\n", "\xff", "</s>"};
+  static const Texts kParts = {
+      "a", "b", "ab", "bb", " ", "  ", "x", "e\xcc\x81", "\xf0\x9f\x99\x82", "\n", "\xff", "</s>"};
   std::string text;
   for (std::size_t i = engine() % 40; i > 0; --i) text += kParts[engine() % kParts.size()];
   return text;

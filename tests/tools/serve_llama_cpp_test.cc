@@ -105,7 +105,8 @@ TEST_F(ServeLlamaCpp, TokensMayStandBetweenTexts) {
 }
 
 TEST_F(ServeLlamaCpp, ProbabilitiesHaveTheFormOfLlamaCpp) {
-  const JsonValue answer = document("/completion", R"({"prompt": "a", "n_predict": 2, "n_probs": 3})");
+  const JsonValue answer =
+      document("/completion", R"({"prompt": "a", "n_predict": 2, "n_probs": 3})");
   EXPECT_EQ(model_->requests().at(0).logprobs, 3);
   const auto& all = list(answer, "completion_probabilities");
   ASSERT_EQ(all.size(), 2u);

@@ -115,8 +115,8 @@ std::shared_ptr<const Plan> build_plan(DeviceImpl& device, const Recording& reco
                                        const std::vector<bool>& wanted,
                                        std::span<const ExternalFact> externals);
 
-// The memory that a plan takes, about: what implementations prepared counts by their operands, since
-// only they know what it is.
+// The memory that a plan takes, about: what implementations prepared counts by their operands,
+// since only they know what it is.
 std::size_t bytes_of(const Plan& plan);
 
 // The process-wide cache, bounded by the bytes that its plans hold: what was not used for longest

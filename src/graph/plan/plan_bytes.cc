@@ -3,8 +3,8 @@
 namespace hearth {
 namespace {
 
-constexpr std::size_t kOfAllocation = 16;     // what an allocation takes beside its bytes
-constexpr std::size_t kPreparedBytes = 512;   // of an implementation's state, and
+constexpr std::size_t kOfAllocation = 16;      // what an allocation takes beside its bytes
+constexpr std::size_t kPreparedBytes = 512;    // of an implementation's state, and
 constexpr std::size_t kPreparedOperand = 192;  // for each operand of it
 
 template <class T>

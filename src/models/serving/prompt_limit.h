@@ -17,7 +17,8 @@ std::int64_t longest_prompt(std::int64_t longest, std::int64_t most_tokens);
 Error prompt_too_long(const std::string& tokens, std::int64_t longest, std::int64_t most_tokens);
 
 // What `encode(limits)` gives of a prompt's text, which is not encoded further than it may be long.
-// Throws prompt_too_long(); a context without room for any prompt is Scheduler::submit()'s to refuse.
+// Throws prompt_too_long(); a context without room for any prompt is Scheduler::submit()'s to
+// refuse.
 template <class Encode>
 auto within_prompt(std::int64_t longest, std::int64_t most_tokens, const Encode& encode) {
   EncodeLimits limits;

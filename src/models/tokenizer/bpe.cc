@@ -147,7 +147,7 @@ void Bpe::append_unknown(std::string_view bytes, std::vector<std::int32_t>& out,
 }
 
 void Bpe::encode(std::string_view piece, EncodeBudget& budget,
-              std::vector<std::int32_t>& out) const {
+                 std::vector<std::int32_t>& out) const {
   if (options_.whole_first || piece.size() == 1) {
     const std::int32_t whole = pieces_.find(piece);
     if (whole >= 0 && whole < tokens_) {

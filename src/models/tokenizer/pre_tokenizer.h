@@ -44,8 +44,8 @@ struct PrefixSpaceStep {};
 
 using PreTokenizerStep = std::variant<SplitStep, MetaspaceStep, PrefixSpaceStep>;
 
-// Applies the steps in order, each to the pieces of the one before, and counts the work. `at_start`:
-// the text is the start of the whole one.
+// Applies the steps in order, each to the pieces of the one before, and counts the work.
+// `at_start`: the text is the start of the whole one.
 void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start,
                   EncodeBudget& budget);
 

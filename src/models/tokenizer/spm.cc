@@ -14,7 +14,7 @@ Spm::Spm(const StringTable& texts, std::vector<float> scores, std::vector<std::i
       unknown_(unknown) {}
 
 void Spm::encode(std::string_view piece, EncodeBudget& budget,
-              std::vector<std::int32_t>& out) const {
+                 std::vector<std::int32_t>& out) const {
   Scratch scratch;
   cuts_.split(piece, [&](std::string_view part) { encode_part(part, scratch, budget, out); });
 }

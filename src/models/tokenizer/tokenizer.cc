@@ -99,8 +99,8 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
   std::vector<std::int32_t> out;
   if (add_special) out = parts_->before;
   // Of most texts this is known at once.
-  static_cast<void>(tokens::EncodeBudget(limits, parts_->widest, behind)
-                        .is_full(out.size(), text.size()));
+  static_cast<void>(
+      tokens::EncodeBudget(limits, parts_->widest, behind).is_full(out.size(), text.size()));
   out.reserve(std::min(text.size() / 4, limits.most) + 4);
   append(text, controls, budget, out);
   if (add_special) out.insert(out.end(), parts_->after.begin(), parts_->after.end());

@@ -37,7 +37,7 @@ Unigram::Unigram(const Vocabulary& vocabulary, const std::vector<double>& scores
 }
 
 void Unigram::encode(std::string_view piece, EncodeBudget& budget,
-              std::vector<std::int32_t>& out) const {
+                     std::vector<std::int32_t>& out) const {
   std::vector<BestWay> ways(piece.size() + 1);
   ways[0] = {0, 0, -1};
   for (std::size_t at = 0; at < piece.size();) {

@@ -7,7 +7,7 @@
 namespace hearth::models::tokens {
 
 void Wpm::encode(std::string_view piece, EncodeBudget& budget,
-              std::vector<std::int32_t>& out) const {
+                 std::vector<std::int32_t>& out) const {
   const std::size_t first = out.size();
   const auto give_up = [&] {
     out.resize(first);

@@ -15,8 +15,8 @@ void add_chat_template_option(Command& command, std::string& value);
 // The same of --chat-template-kwargs.
 void add_template_arguments_option(Command& command, std::string& value);
 
-// Of its value, an object as JSON; none where it is empty. Throws Error{invalid_argument} for what is
-// no object.
+// Of its value, an object as JSON; none where it is empty. Throws Error{invalid_argument} for what
+// is no object.
 JsonObject template_arguments_of(const std::string& value);
 
 // Gives the model the template of the file that is named, or the value itself where it is a text

@@ -18,7 +18,8 @@ struct WriterArguments {
   DraftArguments drafts;
 };
 
-// Declares --lora, the options of chat templates where the command `talks`, drafts, caches and where it all runs.
+// Declares --lora, the options of chat templates where the command `talks`, drafts, caches and
+// where it all runs.
 void add_writer_options(Command& command, WriterArguments& arguments, bool talks);
 
 struct LoadedWriter {

@@ -65,11 +65,10 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
   options.tools = std::move(choice.tools);
   options.add_generation_prompt = true;  // what follows is the answer
   const auto messages = read_chat_messages(fields);
-  job.prompt = within_context(request, service, "messages", true,
-                              [&](models::EncodeLimits limits) {
-                                options.limits = std::move(limits);
-                                return service.model->chat().render(messages, options);
-                              });
+  job.prompt = within_context(request, service, "messages", true, [&](models::EncodeLimits limits) {
+    options.limits = std::move(limits);
+    return service.model->chat().render(messages, options);
+  });
   check_prompt(job.prompt.tokens, *service.model, "messages");
   if (generation.constraint != nullptr) {
     // What a grammar holds is the answer alone, without reasoning and marks.

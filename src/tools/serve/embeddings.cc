@@ -18,16 +18,14 @@ namespace {
 constexpr std::size_t kMostTexts = 2048;
 constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
 
-ApiError bad_length(const std::string& tokens, const std::string& place,
-                    const ServedModel& model) {
+ApiError bad_length(const std::string& tokens, const std::string& place, const ServedModel& model) {
   return bad_field(place, "a text of so many tokens; got " + tokens + ", expected 1 to " +
                               std::to_string(model.card().context));
 }
 
 // `place`: "input", or which of several.
 std::vector<std::int32_t> tokens_of(const JsonValue& input, const std::string& place,
-                                    const ServedModel& model,
-                                    const models::EncodeLimits& limits) {
+                                    const ServedModel& model, const models::EncodeLimits& limits) {
   if (const auto* text = std::get_if<std::string>(&input)) {
     limits.watch();
     try {

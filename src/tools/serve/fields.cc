@@ -33,8 +33,9 @@ ApiError bad_body(const JsonFault& fault) {
     case JsonFault::Kind::depth:
       return bad_field("", "the body nests too deeply");
     case JsonFault::Kind::surrogate:
-      return bad_field(place, "a string has half of a surrogate pair, which is no character; "
-                              "expected \\ud800 to \\udbff before \\udc00 to \\udfff, or none of these");
+      return bad_field(place,
+                       "a string has half of a surrogate pair, which is no character; "
+                       "expected \\ud800 to \\udbff before \\udc00 to \\udfff, or none of these");
     case JsonFault::Kind::utf8:
       return bad_field(place, "a string has bytes that are no UTF-8");
     case JsonFault::Kind::syntax:

@@ -37,12 +37,14 @@ LlamaJob read_llama_completion(const ApiRequest& request, const Service& service
   // Not even 0 asks for nothing, and whoever does would miss them.
   const JsonValue* logprobs = fields.find("logprobs");
   if (logprobs != nullptr && *logprobs != JsonValue(false)) {
-    throw bad_field("logprobs", "is not supported here; expected n_probs, or it in /v1/completions");
+    throw bad_field("logprobs",
+                    "is not supported here; expected n_probs, or it in /v1/completions");
   }
   const std::int64_t probabilities = fields.integer("n_probs", 0, kMostProbabilities).value_or(0);
   if (fields.flag("post_sampling_probs", false)) {
-    throw bad_field("post_sampling_probs",
-                    "is not supported; expected n_probs alone, which are of the model's own scores");
+    throw bad_field(
+        "post_sampling_probs",
+        "is not supported; expected n_probs alone, which are of the model's own scores");
   }
   job.has_probabilities = probabilities > 0;
   if (job.has_probabilities) job.fields.generation.logprobs = probabilities;

@@ -63,8 +63,8 @@ std::shared_ptr<models::GenerationStream> LoadedService::submit(models::Generati
   return scheduler_->submit(std::move(request));
 }
 
-std::vector<std::int32_t> LoadedService::tokens_to_embed(
-    std::string_view text, const models::EncodeLimits& limits) const {
+std::vector<std::int32_t> LoadedService::tokens_to_embed(std::string_view text,
+                                                         const models::EncodeLimits& limits) const {
   return models::tokens_of_text(loaded_.tokenizer, loaded_.model, text, limits);
 }
 

@@ -66,16 +66,17 @@ models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
   const models::Tokenizer& tokenizer = service.model->tokenizer();
   models::TokenLists prompts;
   const auto add = [&](const JsonValue& one, const std::string& place) {
-    prompts.push_back(within_context(
-        request, service, place, is_answered, [&](const models::EncodeLimits& limits) {
-          if (const auto* text = std::get_if<std::string>(&one)) {
-            limits.watch();
-            return tokenizer.encode_prompt(*text, false, limits);
-          }
-          const auto* list = std::get_if<JsonArray>(&one);
-          if (list == nullptr) fields.wrong_type("prompt", kExpectedPrompt);
-          return mixed_tokens(*list, fields, tokenizer, limits);
-        }));
+    prompts.push_back(within_context(request, service, place, is_answered,
+                                     [&](const models::EncodeLimits& limits) {
+                                       if (const auto* text = std::get_if<std::string>(&one)) {
+                                         limits.watch();
+                                         return tokenizer.encode_prompt(*text, false, limits);
+                                       }
+                                       const auto* list = std::get_if<JsonArray>(&one);
+                                       if (list == nullptr)
+                                         fields.wrong_type("prompt", kExpectedPrompt);
+                                       return mixed_tokens(*list, fields, tokenizer, limits);
+                                     }));
     check_prompt(prompts.back(), *service.model, place, is_answered);
   };
   const auto* list = std::get_if<JsonArray>(prompt);

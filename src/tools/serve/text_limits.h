@@ -24,14 +24,13 @@ std::size_t most_prompt_tokens(const ServedModel& model, bool is_answered);
 ApiError prompt_too_long(const std::string& param, const std::string& tokens,
                          const ServedModel& model, bool is_answered);
 
-// The tokens that `encode(limits)` gives of a prompt in the field `param`. A prompt that is too long
-// is an ApiError; what is left of checks is check_prompt()'s.
+// The tokens that `encode(limits)` gives of a prompt in the field `param`. A prompt that is too
+// long is an ApiError; what is left of checks is check_prompt()'s.
 template <class Encode>
 auto within_context(const ApiRequest& request, const Service& service, const std::string& param,
                     bool is_answered, const Encode& encode) {
   try {
-    return encode(
-        text_limits(request, service, most_prompt_tokens(*service.model, is_answered)));
+    return encode(text_limits(request, service, most_prompt_tokens(*service.model, is_answered)));
   } catch (const models::TooManyTokens& error) {
     throw prompt_too_long(param, "at least " + std::to_string(error.least()) + " tokens",
                           *service.model, is_answered);
