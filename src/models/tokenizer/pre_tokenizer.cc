@@ -124,6 +124,12 @@ void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bo
   for (const PreTokenizerStep& step : steps) std::visit(Apply{pieces, at_start, budget}, step);
 }
 
+void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start) {
+  const EncodeLimits none;
+  EncodeBudget budget(none, 0, 0);
+  pre_tokenize(steps, pieces, at_start, budget);
+}
+
 bool keeps_bytes(const PreTokenizerStep& step) {
   if (const auto* split = std::get_if<SplitStep>(&step)) {
     return split->behavior != Behavior::removed;

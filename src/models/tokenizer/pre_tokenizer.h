@@ -48,6 +48,8 @@ using PreTokenizerStep = std::variant<SplitStep, MetaspaceStep, PrefixSpaceStep>
 // `at_start`: the text is the start of the whole one.
 void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start,
                   EncodeBudget& budget);
+// The same of a text that nobody limits.
+void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start);
 
 // Whether all bytes of a text are in its pieces, which may have more.
 bool keeps_bytes(const PreTokenizerStep& step);
