@@ -84,7 +84,7 @@ models::ChatPrompt read_chat_prompt(const Fields& fields, const ApiRequest& requ
                                     const Service& service) {
   models::ChatOptions options = read_template_options(fields);
   options.tools = read_tool_choice(fields).tools;
-  options.limits = text_limits(request, service);
+  options.limits = text_limits(request, service, kMostListedTokens);
   return service.model->chat().render(read_chat_messages(fields), options);
 }
 

@@ -19,8 +19,6 @@
 namespace hearth::tools::serve {
 namespace {
 
-constexpr std::size_t kMostIds = std::size_t{1} << 20;
-
 void add_metric(std::string& text, const char* name, const char* kind, const char* help,
                 std::int64_t value) {
   text += std::string("# HELP hearth_") + name + " " + help + "\n# TYPE hearth_" + name + " " +
@@ -182,10 +180,10 @@ ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
   const models::Tokenizer& tokenizer = service.model->tokenizer();
   std::vector<std::int32_t> ids;
   try {
-    ids = tokenizer.encode(*content, options, text_limits(request, service, kMostIds));
+    ids = tokenizer.encode(*content, options, text_limits(request, service, kMostListedTokens));
   } catch (const models::TooManyTokens& error) {
     throw bad_field("content", "is too long; got at least " + std::to_string(error.least()) +
-                                   " tokens, expected at most " + std::to_string(kMostIds));
+                                   " tokens, expected at most " + std::to_string(kMostListedTokens));
   }
   JsonArray tokens;
   for (const std::int32_t id : ids) {
@@ -201,7 +199,7 @@ ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
 ApiResponse answer_detokenize(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
-  const JsonArray* tokens = fields.array("tokens", kMostIds);
+  const JsonArray* tokens = fields.array("tokens", kMostListedTokens);
   if (tokens == nullptr) throw bad_field("tokens", "is missing");
   const auto size = static_cast<std::int64_t>(service.model->tokenizer().size());
   std::vector<std::int32_t> ids;

@@ -37,7 +37,6 @@ std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const Fields& fiel
       tokens.push_back(token_of_prompt(each, fields, tokenizer));
       continue;
     }
-    limits.watch();
     if (&each == &list.front() && tokenizer.adds_bos() && tokenizer.special().bos >= 0) {
       tokens.push_back(tokenizer.special().bos);
     }
@@ -50,6 +49,18 @@ std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const Fields& fiel
     }
   }
   return tokens;
+}
+
+std::vector<std::int32_t> tokens_of_prompt(const JsonValue& prompt, const Fields& fields,
+                                           const models::Tokenizer& tokenizer,
+                                           const models::EncodeLimits& limits) {
+  limits.watch();  // it is called within a long text only, and there may be many short ones
+  if (const auto* text = std::get_if<std::string>(&prompt)) {
+    return tokenizer.encode_prompt(*text, false, limits);
+  }
+  const auto* list = std::get_if<JsonArray>(&prompt);
+  if (list == nullptr) fields.wrong_type("prompt", kExpectedPrompt);
+  return mixed_tokens(*list, fields, tokenizer, limits);
 }
 
 bool any_number_of(const JsonArray& list) {
@@ -68,14 +79,7 @@ models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
   const auto add = [&](const JsonValue& one, const std::string& place) {
     prompts.push_back(within_context(request, service, place, is_answered,
                                      [&](const models::EncodeLimits& limits) {
-                                       if (const auto* text = std::get_if<std::string>(&one)) {
-                                         limits.watch();
-                                         return tokenizer.encode_prompt(*text, false, limits);
-                                       }
-                                       const auto* list = std::get_if<JsonArray>(&one);
-                                       if (list == nullptr)
-                                         fields.wrong_type("prompt", kExpectedPrompt);
-                                       return mixed_tokens(*list, fields, tokenizer, limits);
+                                       return tokens_of_prompt(one, fields, tokenizer, limits);
                                      }));
     check_prompt(prompts.back(), *service.model, place, is_answered);
   };

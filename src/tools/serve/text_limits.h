@@ -12,6 +12,9 @@
 
 namespace hearth::tools::serve {
 
+// That answers list, or texts of answers are made of.
+inline constexpr std::size_t kMostListedTokens = std::size_t{1} << 20;
+
 // At most `most` tokens of a text, and none where nobody waits for the answer any more or the
 // service stops: their watch then throws ApiError (503). `request` must outlive them.
 models::EncodeLimits text_limits(const ApiRequest& request, const Service& service,
