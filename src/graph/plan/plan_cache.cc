@@ -28,7 +28,8 @@ class PlanCache {
   }
 
   void keep(std::uint64_t hash, std::shared_ptr<const Plan> plan) {
-    const std::size_t bytes = bytes_of(*plan);
+    constexpr std::size_t kOfEntry = 128;  // in the list and the index
+    const std::size_t bytes = bytes_of(*plan) + kOfEntry;
     const std::lock_guard lock(mutex_);
     size_.bytes += bytes;
     ++size_.plans;
