@@ -27,7 +27,6 @@ ApiError bad_length(const std::string& tokens, const std::string& place, const S
 std::vector<std::int32_t> tokens_of(const JsonValue& input, const std::string& place,
                                     const ServedModel& model, const models::EncodeLimits& limits) {
   if (const auto* text = std::get_if<std::string>(&input)) {
-    limits.watch();
     try {
       return model.tokens_to_embed(*text, limits);
     } catch (const models::TooManyTokens& error) {
@@ -76,6 +75,7 @@ models::TokenLists read_inputs(const Fields& fields, const std::string& name,
   models::TokenLists texts;
   std::size_t total = 0;
   for (const JsonValue& each : *fields.array(name, kMostTexts)) {
+    if (!texts.empty()) limits.watch();
     const std::string place = name + "[" + std::to_string(texts.size()) + "]";
     texts.push_back(tokens_of(each, place, model, limits));
     check_length(texts.back(), place, model);

@@ -183,7 +183,8 @@ ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
     ids = tokenizer.encode(*content, options, text_limits(request, service, kMostListedTokens));
   } catch (const models::TooManyTokens& error) {
     throw bad_field("content", "is too long; got at least " + std::to_string(error.least()) +
-                                   " tokens, expected at most " + std::to_string(kMostListedTokens));
+                                   " tokens, expected at most " +
+                                   std::to_string(kMostListedTokens));
   }
   JsonArray tokens;
   for (const std::int32_t id : ids) {

@@ -54,7 +54,6 @@ std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const Fields& fiel
 std::vector<std::int32_t> tokens_of_prompt(const JsonValue& prompt, const Fields& fields,
                                            const models::Tokenizer& tokenizer,
                                            const models::EncodeLimits& limits) {
-  limits.watch();  // it is called within a long text only, and there may be many short ones
   if (const auto* text = std::get_if<std::string>(&prompt)) {
     return tokenizer.encode_prompt(*text, false, limits);
   }
@@ -89,6 +88,8 @@ models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
     return prompts;
   }
   for (const JsonValue& each : *fields.array("prompt", kMostPrompts)) {
+    // Within a long text the tokenizer does it; these may be many short ones.
+    if (!prompts.empty()) text_limits(request, service).watch();
     const std::string place = "prompt[" + std::to_string(prompts.size()) + "]";
     add(each, list->size() == 1 ? "prompt" : place);
   }
