@@ -325,15 +325,15 @@ def test_texts_beyond_the_context_and_halves_of_characters(server):
 
 
 def test_what_the_template_is_told_for_all_requests(llama):
-    template = "{{ messages[0].content }} {{ mood }} {{ tone }}"
+    template = "{{ messages[0].content }}|{{ mood }}|{{ tone }}"
     told = json.dumps({"mood": "calm", "tone": "dry"})
     with serving(llama, "--chat-template", template, "--chat-template-kwargs", told) as server:
         def prompt(**fields):
             body = json.dumps({"messages": HI, **fields}).encode()
             return json.loads(server.request("POST", "/apply-template", body)[1])["prompt"]
 
-        assert prompt() == "hi calm dry"
-        assert prompt(chat_template_kwargs={"tone": "warm"}) == "hi calm warm"
+        assert prompt() == "hi|calm|dry"
+        assert prompt(chat_template_kwargs={"tone": "warm"}) == "hi|calm|warm"
 
 
 def test_probabilities_in_the_form_of_llama_cpp(server):
