@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -49,21 +50,35 @@ class DocumentBuilder : public nlohmann::json_sax<ordered_json> {
   bool start_object(std::size_t) override { return open(JsonObject{}); }
   bool key(string_t& value) override {
     std::get<JsonObject>(*open_.back()).emplace_back(std::move(value), nullptr);
+    has_name_ = true;
     return true;
   }
   bool end_object() override {
     keep_last(std::get<JsonObject>(*open_.back()));
     return close();
   }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    fault_.byte = position;
+    fault_.place = open_place();
+    // What the library says of the text itself stands behind these words.
+    const std::string what = error.what();
+    const std::string_view reason = std::string_view(what).substr(0, what.find("; last read"));
+    if (reason.find("surrogate U+") != std::string_view::npos) {
+      fault_.kind = JsonFault::Kind::surrogate;
+    } else if (reason.find("ill-formed UTF-8") != std::string_view::npos) {
+      fault_.kind = JsonFault::Kind::utf8;
+    }
     return false;
   }
 
   JsonValue take() { return std::move(root_); }
+  JsonFault take_fault() { return std::move(fault_); }
 
  private:
   // Where the next value goes.
   JsonValue& place() {
+    has_name_ = false;
     if (open_.empty()) return root_;
     if (auto* array = std::get_if<JsonArray>(open_.back())) return array->emplace_back(nullptr);
     return std::get<JsonObject>(*open_.back()).back().second;
@@ -77,6 +92,20 @@ class DocumentBuilder : public nlohmann::json_sax<ordered_json> {
     there = std::move(value);
     open_.push_back(&there);
     return true;
+  }
+  // Of the value that comes next, or of the object whose next name is no text.
+  std::string open_place() const {
+    std::string place;
+    for (const JsonValue* each : open_) {
+      if (const auto* array = std::get_if<JsonArray>(each)) {
+        // What is open within is an element already.
+        const std::size_t known = array->size() - (each == open_.back() ? 0 : 1);
+        place += "[" + std::to_string(known) + "]";
+      } else if (each != open_.back() || has_name_) {
+        place += (place.empty() ? "" : ".") + std::get<JsonObject>(*each).back().first;
+      }
+    }
+    return place;
   }
   bool close() {
     open_.pop_back();
@@ -111,6 +140,8 @@ class DocumentBuilder : public nlohmann::json_sax<ordered_json> {
   }
 
   JsonValue root_;
+  JsonFault fault_;
+  bool has_name_ = false;         // of the member that comes next
   std::vector<JsonValue*> open_;  // from the outermost; each grows only while it is the last
 };
 
@@ -139,10 +170,16 @@ std::string json_text(const JsonValue& value, int indent) {
   return to_library(value).dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-std::optional<JsonValue> parse_json(const std::string& text) {
-  if (nests_deeply(text)) return std::nullopt;
+std::optional<JsonValue> parse_json(const std::string& text, JsonFault* fault) {
+  if (nests_deeply(text)) {
+    if (fault != nullptr) *fault = {.kind = JsonFault::Kind::depth};
+    return std::nullopt;
+  }
   DocumentBuilder builder;
-  if (!ordered_json::sax_parse(text, &builder)) return std::nullopt;
+  if (!ordered_json::sax_parse(text, &builder)) {
+    if (fault != nullptr) *fault = builder.take_fault();
+    return std::nullopt;
+  }
   return builder.take();
 }
 

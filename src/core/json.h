@@ -31,8 +31,22 @@ struct JsonValue : std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_
 // In one line, or with `indent` spaces a level. Bytes of texts that are no UTF-8 become U+FFFD.
 std::string json_text(const JsonValue& value, int indent = -1);
 
-// Nothing for what is no JSON, or nests deeper than any configuration.
-std::optional<JsonValue> parse_json(const std::string& text);
+// Why a text is no JSON.
+struct JsonFault {
+  enum class Kind : std::uint8_t {
+    syntax,
+    surrogate,  // a string has half of a pair, \ud800 to \udfff alone
+    utf8,       // a string has bytes that are no UTF-8
+    depth,      // nests deeper than any configuration
+  };
+  Kind kind = Kind::syntax;
+  std::size_t byte = 0;  // where it was seen; 0 of depth
+  std::string place =
+      {};  // of the value around it, such as messages[1].content; empty: the outermost
+};
+
+// Nothing for what is no JSON, or nests too deeply; `fault`, unless null, then has the reason.
+std::optional<JsonValue> parse_json(const std::string& text, JsonFault* fault = nullptr);
 
 // The value of the first member of this name; null where there is none.
 const JsonValue* find_key(const JsonObject& object, std::string_view key) noexcept;

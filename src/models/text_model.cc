@@ -9,6 +9,7 @@
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
 #include "models/loaded_text_model.h"
+#include "models/serving/prompt_limit.h"
 #include "models/serving/read_text.h"
 
 namespace hearth {
@@ -87,8 +88,13 @@ std::string TextModel::detokenize(std::span<const std::int32_t> tokens) const {
 GeneratedText TextModel::generate(std::string_view prompt, const GenerateOptions& options,
                                   const std::function<bool(std::string_view)>& write) const {
   loaded_->require_causal("texts");
-  const auto stream = loaded_->scheduler().submit(
-      {.tokens = loaded_->tokenizer().encode_prompt(prompt, options.parse_special),
+  models::Scheduler& scheduler = loaded_->scheduler();
+  const auto stream = scheduler.submit(
+      {.tokens = models::within_prompt(scheduler.longest_text(), options.tokens,
+                                       [&](const models::EncodeLimits& limits) {
+                                         return loaded_->tokenizer().encode_prompt(
+                                             prompt, options.parse_special, limits);
+                                       }),
        .most_tokens = options.tokens,
        .sampling = options.sampling,
        .stops = options.stops,

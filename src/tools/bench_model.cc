@@ -30,7 +30,7 @@ struct BenchModelArguments {
   std::string type = "q4_k";
   std::string output = "md";
   bool has_json = false, shows_profile = false;
-  std::vector<std::string> prompts = {"512"}, tokens = {"128"}, depths = {"0"};
+  std::vector<std::string> prompts = {"512"}, tokens = {"128"}, pairs, depths = {"0"};
   std::vector<std::string> sequences = {"1"}, pieces = {"512"}, threads;
   std::int64_t repeat = ModelBenchOptions{}.repeat;
   DraftArguments drafts;
@@ -49,6 +49,7 @@ ModelBenchSweep sweep_of(const BenchModelArguments& arguments) {
   ModelBenchSweep sweep;
   sweep.prompts = counts_of_lists("--prompt", arguments.prompts, 0, kMost);
   sweep.tokens = counts_of_lists("--tokens", arguments.tokens, 0, kMost);
+  sweep.pairs = pairs_of_lists("--prompt-tokens", arguments.pairs, kMost);
   sweep.depths = counts_of_lists("--depth", arguments.depths, 0, kMost);
   sweep.sequences = counts_of_lists("--sequences", arguments.sequences, 1, std::int64_t{1} << 12);
   sweep.pieces = counts_of_lists("--piece", arguments.pieces, 1, kMost);
@@ -163,7 +164,7 @@ void run_bench_model(const BenchModelArguments& arguments) {
         arguments.drafts, {.device = device, .compute = compute, .context = sweep.most_rows()});
     const models::LoadedModel loaded{benched.model, models::read_tokenizer(benched.tokenizer)};
     const auto drafted = [&](const ModelBenchOptions& options) -> std::vector<ModelBenchRow> {
-      if (options.tokens == 0) return {};
+      if (options.tokens == 0 || options.together) return {};
       return {measure_drafts(loaded, options, arguments.drafts.count(), draft_model.get())};
     };
     std::ranges::move(measure_steps(steps, drafted), std::back_inserter(report.rows));
@@ -196,6 +197,11 @@ void add_bench_model(CommandLine& line) {
            "Tokens of prompts; 0: measure none; lists of all these numbers are such as 512,1024 or "
            "128-1024*2 [512]");
   add_list("-n,--tokens,--n-gen", arguments->tokens, "Tokens to write; 0: measure none [128]");
+  command
+      .option("-pg,--prompt-tokens", arguments->pairs,
+              "Tokens of a prompt and to write behind it, measured together; may be given again "
+              "[none]")
+      .value_name("N,N");
   add_list("-d,--depth,--n-depth", arguments->depths, "Tokens that are there before [0]");
   add_list("--sequences", arguments->sequences, "Sequences that write side by side [1]");
   add_list("-b,--piece,--batch-size", arguments->pieces, "Rows of a pass over the prompt [512]");

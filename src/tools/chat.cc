@@ -9,12 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/counted.h"
 #include "core/json.h"
-#include "core/quoted.h"
 #include "models/chat/chat_format.h"
 #include "models/chat/conversation.h"
 #include "models/language/cache.h"
@@ -22,6 +20,7 @@
 #include "models/language/require_causal.h"
 #include "models/serving/scheduler.h"
 #include "tools/commands.h"
+#include "tools/lm/chat_template_option.h"
 #include "tools/lm/context_note.h"
 #include "tools/lm/text_options.h"
 #include "tools/lm/writer_options.h"
@@ -42,9 +41,8 @@ struct ChatArguments {
   WriterArguments writer;
   TextArguments text;
   std::string system;
-  std::string template_arguments;  // an object as JSON
-  PromptArguments first;           // message
-  bool is_single_turn = false;     // it ends after the first answer
+  PromptArguments first;        // message
+  bool is_single_turn = false;  // it ends after the first answer
 };
 
 volatile std::sig_atomic_t is_interrupted = 0;
@@ -88,17 +86,6 @@ models::ChatFormat format_of(const models::LoadedModel& loaded) {
     throw Error(error.code(), error.what() + std::string("; --chat-template FILE gives it one, and "
                                                          "`hearth generate` goes on with texts"));
   }
-}
-
-// Of --chat-template-kwargs; empty: none.
-JsonObject template_arguments_of(const std::string& text) {
-  if (text.empty()) return {};
-  auto document = parse_json(text);
-  auto* object = document ? std::get_if<JsonObject>(&*document) : nullptr;
-  if (object != nullptr) return std::move(*object);
-  throw Error(ErrorCode::invalid_argument,
-              "--chat-template-kwargs: no object of JSON; got " + hearth::quoted(text, 40) +
-                  ", expected one such as {\"enable_thinking\": false}");
 }
 
 // What a line that begins with a slash asks for: nothing is said to the model then.
@@ -215,7 +202,7 @@ class SpokenLines {
 
 void run_chat(const ChatArguments& arguments) {
   const std::string first = read_prompt(arguments.first, arguments.text.sampling.escapes);
-  JsonObject template_arguments = template_arguments_of(arguments.template_arguments);
+  JsonObject told = template_arguments_of(arguments.writer.template_arguments);
   const LoadedWriter writer_model = load_writer(arguments.writer);
   const models::LoadedModel& loaded = writer_model.loaded;
   models::require_causal(loaded.model.config, "chat: conversations", kEncodersEmbed);
@@ -232,7 +219,7 @@ void run_chat(const ChatArguments& arguments) {
        .sampling = sampling.options,
        .stops = stop_texts(arguments.text),
        .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer),
-       .template_arguments = std::move(template_arguments)});
+        .template_arguments = std::move(told)});
   const bool is_asking = isatty(STDIN_FILENO) != 0;
   if (is_asking) greet(arguments, scheduler.longest_text());
   const std::string seed = seed_text(sampling);
@@ -272,10 +259,6 @@ void add_chat(CommandLine& line) {
       .required();
   command.option("-sys,--system,--system-prompt", arguments->system,
                  "What the model is told before all else");
-  command
-      .option("--chat-template-kwargs", arguments->template_arguments,
-              "What the chat template is told besides, such as '{\"enable_thinking\": false}'")
-      .value_name("JSON");
   add_prompt_options(command, arguments->first, "The first message, before those that are typed");
   command.flag("-st,--single-turn", arguments->is_single_turn, "End after the first answer");
   add_text_options(command, arguments->text, "Tokens of an answer at most");

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "core/counted.h"
+#include "core/json.h"
 #include "hearth/device.h"
 #include "io/text_file.h"
 #include "models/language/load_model.h"
 #include "models/serving/cache_plan.h"
 #include "tools/commands.h"
+#include "tools/lm/chat_template_option.h"
 #include "tools/lm/context_note.h"
 #include "tools/lm/option_file.h"
 #include "tools/lm/writer_options.h"
@@ -83,7 +85,7 @@ void check_context(const ServeArguments& arguments, std::int64_t wanted, std::in
   report_context("serve", is_asked ? arguments.writer.model.context : wanted, got, is_asked, why);
 }
 
-std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments) {
+std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, JsonObject told) {
   LoadedWriter writer = load_writer(arguments.writer);
   models::SchedulerOptions options = arguments.scheduler;
   options.memory = arguments.memory << 20;
@@ -92,8 +94,9 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
   const DType compute = writer.loaded.model.compute;
   const std::int64_t context = config.context;
   const std::int64_t trained = writer.loaded.model.trained_context;
-  auto service = std::make_shared<serve::LoadedService>(
-      std::move(writer.loaded), name_of(arguments), options, std::move(writer.draft_model));
+  auto service =
+      std::make_shared<serve::LoadedService>(std::move(writer.loaded), name_of(arguments), options,
+                                             std::move(writer.draft_model), std::move(told));
   check_context(arguments, context, trained, service->card().context, [&](std::int64_t tokens) {
     return models::memory_for_text(config, compute, options, tokens);
   });
@@ -102,6 +105,7 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
 }
 
 void run_serve(const ServeArguments& arguments) {
+  JsonObject told = template_arguments_of(arguments.writer.template_arguments);
   serve::Api api({.keys = keys_of(arguments), .origins = arguments.origins});
   serve::ShutdownSignal signal;
   const auto threads =
@@ -113,7 +117,7 @@ void run_serve(const ServeArguments& arguments) {
        .most_body_bytes = static_cast<std::size_t>(arguments.body) << 20},
       [&](const serve::ApiRequest& request) { return api.answer(request); });
   const int port = transport.start();
-  const auto model = load_service(arguments);
+  const auto model = load_service(arguments, std::move(told));
   api.set_model(model);
   const bool is_v6 = arguments.host.find(':') != std::string::npos;
   // Said now: who waits for it may ask at once.

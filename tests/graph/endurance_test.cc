@@ -96,17 +96,5 @@ TEST(Endurance, ManyLiveArrays) {
   }
 }
 
-TEST(Endurance, ManyDifferentPlansAreForgotten) {
-  const auto misses = [](int i) {
-    const Array x = iota({i % 70 + 1, i / 70 + 1});
-    return counted([&] { EXPECT_EQ(add(neg(x), 1.0).to_vector<float>()[0], 1); }).plan_misses;
-  };
-  constexpr int kPlans = 6000;
-  for (int i = 1; i <= kPlans; ++i) EXPECT_EQ(misses(i), 1);
-  // The cache has room for 4096: the oldest go first.
-  for (int i = kPlans; i > kPlans - 4096; i -= 50) EXPECT_EQ(misses(i), 0) << i;
-  for (int i = 1; i < kPlans - 4096; i += 50) EXPECT_EQ(misses(i), 1) << i;
-}
-
 }  // namespace
 }  // namespace hearth::testing

@@ -1,7 +1,10 @@
 // Which programs share a plan.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graph/counted.h"
+#include "graph/plan/plan.h"
 #include "graph/switches.h"
 #include "hearth/ops.h"
 
@@ -161,6 +164,67 @@ TEST(PlanCache, DeadCodeRunsNothing) {
     neg(a).eval();
   });
   EXPECT_EQ(count.dispatches, 1);
+}
+
+class PlanCacheLimit {
+ public:
+  explicit PlanCacheLimit(std::size_t bytes) : before_(set_plan_cache_limit(bytes)) {}
+  PlanCacheLimit(const PlanCacheLimit&) = delete;
+  PlanCacheLimit& operator=(const PlanCacheLimit&) = delete;
+  ~PlanCacheLimit() { set_plan_cache_limit(before_); }
+
+ private:
+  std::size_t before_;
+};
+
+TEST(PlanCache, AStreamOfDifferentGraphsTakesNoMoreThanItMay) {
+  constexpr std::size_t kMost = std::size_t{64} << 10;
+  constexpr std::int64_t kGraphs = 400;
+  const PlanCacheLimit limit(kMost);
+  const auto step = [](std::int64_t size) {
+    return sum(mul(tanh(full({size}, 0.5)), sum(full({size, 3}, 2.0), {1}))).item();
+  };
+  const auto misses_of = [&](std::int64_t size) {
+    return counted([&] { step(size); }).plan_misses;
+  };
+  std::size_t most_plans = 0;
+  for (std::int64_t size = 1; size <= kGraphs; ++size) {
+    EXPECT_GT(misses_of(size), 0) << size;
+    EXPECT_EQ(misses_of(size), 0) << size;  // the last one is always there
+    const PlanCacheSize now = plan_cache_size();
+    EXPECT_LE(now.bytes, kMost);
+    most_plans = std::max(most_plans, now.plans);
+  }
+  EXPECT_GT(most_plans, 2u);
+  EXPECT_LT(most_plans, static_cast<std::size_t>(kGraphs));
+  // Those used last are there, the oldest are not; each of these takes the place of another.
+  const auto plans = static_cast<std::int64_t>(plan_cache_size().plans);
+  for (std::int64_t i = 0; i < plans / 4; ++i) EXPECT_EQ(misses_of(kGraphs - i), 0) << i;
+  for (std::int64_t size = 1; size < 20; ++size) EXPECT_GT(misses_of(size), 0) << size;
+}
+
+TEST(PlanCache, TheLastPlanStaysWhateverItTakes) {
+  const PlanCacheLimit limit(1);
+  const Array a = iota({5});
+  const auto step = [&] { return sum(tanh(a)).item(); };
+  step();
+  EXPECT_EQ(plan_cache_size().plans, 1u);
+  EXPECT_GT(plan_cache_size().bytes, 1u);
+  EXPECT_EQ(counted([&] { step(); }).plan_misses, 0);
+}
+
+TEST(PlanCache, APlanCountsByItsSteps) {
+  const auto bytes_of_products = [](int count) {
+    set_plan_cache_limit(set_plan_cache_limit(0));  // empties it but for one
+    Array a = iota({4, 4});
+    const std::size_t before = plan_cache_size().bytes;
+    for (int i = 0; i < count; ++i) a = matmul(a, a);
+    a.eval();
+    return static_cast<double>(plan_cache_size().bytes) - static_cast<double>(before);
+  };
+  const double few = bytes_of_products(4), many = bytes_of_products(40);
+  EXPECT_GT(many, 5 * few);
+  EXPECT_GT(many, 40 * 1000.0);
 }
 
 }  // namespace

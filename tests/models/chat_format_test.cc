@@ -77,6 +77,30 @@ TEST(ChatFormat, ATextBeginsOnce) {
   EXPECT_EQ(none.render(messages).tokens, Tokens{tokenizer.find("a")});
 }
 
+TEST(ChatFormat, ArgumentsOfAChatStandAboveItsOwn) {
+  const Tokenizer tokenizer = bytes_and({});
+  const ChatFormat format(tokenizer, "{{ one }}{{ two }}{{ three }}",
+                          {{"one", "a"}, {"two", "b"}, {"bos_token", "no"}});
+  const std::vector<ChatMessage> messages = {{"user", "x"}};
+  const auto rendered = [&](const JsonObject& arguments) {
+    return tokenizer.decode(format.render(messages, {.arguments = arguments}).tokens);
+  };
+  EXPECT_EQ(rendered({}), "ab");
+  EXPECT_EQ(rendered({{"two", "ba"}, {"three", "im"}}), "abaim");
+  EXPECT_EQ(rendered({{"one", nullptr}}), "Noneb");
+}
+
+TEST(ChatFormat, APromptHasNoMoreTokensThanItMay) {
+  const ChatFormat format(bytes_and({}, true), "{{ messages[0].content }}");
+  const std::vector<ChatMessage> messages = {{"user", std::string(1 << 20, 'a')}};
+  try {
+    static_cast<void>(format.render(messages, {.limits = {.most = 100}}));
+    ADD_FAILURE() << "a prompt without end";
+  } catch (const TooManyTokens& error) {
+    EXPECT_GT(error.least(), 1000u);
+  }
+}
+
 // Parts of one text, cut anywhere.
 TEST(ChatFormat, PartsAreEncodedAsOneText) {
   const Tokenizer tokenizer = bytes_and({"<|im_start|>"});

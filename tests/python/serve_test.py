@@ -306,6 +306,50 @@ def test_errors(server, client):
     assert server.request("POST", "/v1/completions", b"[" * 100_000)[0] == 400
 
 
+def test_texts_beyond_the_context_and_halves_of_characters(server):
+    def error(path, body):
+        status, text = server.request("POST", path, body)
+        assert status == 400
+        return json.loads(text)["error"]
+
+    large = "x" * (4 << 20)
+    for path, body in [
+        ("/v1/completions", {"prompt": large}),
+        ("/completion", {"prompt": [5, large]}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": large}]}),
+    ]:
+        refused = error(path, json.dumps(body).encode())
+        assert refused["code"] == "context_length_exceeded"
+        assert re.search(r"at least \d{5,7} tokens", refused["message"])
+    assert error("/v1/completions", b'{"prompt": "a\\ud800b"}')["param"] == "prompt"
+
+
+def test_what_the_template_is_told_for_all_requests(llama):
+    template = "{{ messages[0].content }}|{{ mood }}|{{ tone }}"
+    told = json.dumps({"mood": "calm", "tone": "dry"})
+    with serving(llama, "--chat-template", template, "--chat-template-kwargs", told) as server:
+        def prompt(**fields):
+            body = json.dumps({"messages": HI, **fields}).encode()
+            return json.loads(server.request("POST", "/apply-template", body)[1])["prompt"]
+
+        assert prompt() == "hi|calm|dry"
+        assert prompt(chat_template_kwargs={"tone": "warm"}) == "hi|calm|warm"
+
+
+def test_probabilities_in_the_form_of_llama_cpp(server):
+    body = {"prompt": ["hi", 70], "n_predict": 4, "n_probs": 3, "temperature": 0, "logit_bias": ENDLESS}
+    status, text = server.request("POST", "/completion", json.dumps(body).encode())
+    assert status == 200
+    answer = json.loads(text)
+    assert len(answer["completion_probabilities"]) == answer["tokens_predicted"] == 4
+    for each in answer["completion_probabilities"]:
+        best = each["top_logprobs"]
+        assert len(best) == 3
+        assert [one["logprob"] for one in best] == sorted((one["logprob"] for one in best), reverse=True)
+        assert all(set(one) == {"id", "token", "bytes", "logprob"} for one in best)
+        assert each["logprob"] <= best[0]["logprob"]
+
+
 def test_keys(llama):
     with serving(llama, "--api-key", "secret", "--cors", "*") as server:
         with pytest.raises(openai.AuthenticationError):

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
@@ -135,6 +137,35 @@ TEST(ModelBench, MeasuresEveryCombination) {
   expect_step(23, {0, 4, 32, 8, 2, 3});
   sweep.sequences.assign(256, 1);
   EXPECT_TRUE(contains(error_of([&] { steps_of(sweep, {}, true); }), "too many combinations"));
+}
+
+TEST(ModelBench, PromptsAndWhatFollowsThemAreMeasuredTogether) {
+  using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  const auto read = [](const std::vector<std::string>& lists) {
+    return pairs_of_lists("--prompt-tokens", lists, 5000);
+  };
+  EXPECT_EQ(read({}), Pairs{});
+  EXPECT_EQ(read({"512,128", "16,1"}), (Pairs{{512, 128}, {16, 1}}));
+  for (const std::string bad : {"", "512", "0,5", "5,0", "1,2,3", "5001,1", "a,b"}) {
+    EXPECT_TRUE(contains(error_of([&] { read({bad}); }), "bench-model: --prompt-tokens: no "))
+        << bad;
+  }
+  ModelBenchSweep sweep;
+  sweep.pairs = {{500, 100}, {16, 8}};
+  sweep.depths = {0, 32};
+  EXPECT_EQ(sweep.most_rows(), 632);
+  const auto steps = steps_of(sweep, {}, true);
+  ASSERT_EQ(steps.size(), 8u);
+  for (const std::size_t at : {0u, 1u, 4u, 5u}) EXPECT_FALSE(steps[at].options.together);
+  for (const auto& [at, prompt, tokens, depth] :
+       std::vector<std::array<std::size_t, 4>>{{2, 500, 100, 0}, {3, 16, 8, 0}, {7, 16, 8, 32}}) {
+    const ModelBenchOptions& one = steps[at].options;
+    EXPECT_TRUE(one.together);
+    EXPECT_EQ(one.prompt, static_cast<std::int64_t>(prompt));
+    EXPECT_EQ(one.tokens, static_cast<std::int64_t>(tokens));
+    EXPECT_EQ(one.depth, static_cast<std::int64_t>(depth));
+  }
+  EXPECT_TRUE(contains(error_of([&] { steps_of(sweep, {}, false); }), "writes no texts"));
 }
 
 TEST(ModelBench, PiecesAreAColumnWhereTheyDiffer) {

@@ -74,7 +74,6 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"--ssl-key-file", "serve", "no TLS"},
       {"-ub", "bench-model", "--piece"},
       {"-ub", "serve", "--prefill"},
-      {"-pg", "bench-model", "-p and -n"},
       {"--no-bos", "tokenize", "--plain"},
       {"--ids", "tokenize", "--json"},
       {"--stdin", "tokenize", "standard input"},
@@ -227,8 +226,10 @@ TEST_F(OtherPrograms, ATemplateMayBeATextWithArguments) {
   std::ofstream(path("t.jinja")) << said << sign(7);
   EXPECT_EQ(written(base, {"--chat-template-file", path("t.jinja")}), longer);
   for (const char* bad : {"{", "[]", "x"}) {
-    expect_refused_with({"chat", path("m.gguf"), "--chat-template-kwargs", bad},
-                        "--chat-template-kwargs: no object of JSON; got ");
+    for (const char* command : {"chat", "serve"}) {
+      expect_refused_with({command, path("m.gguf"), "--chat-template-kwargs", bad},
+                          "--chat-template-kwargs: no object of JSON; got ");
+    }
   }
   expect_refused_with({"chat", path("m.gguf"), "--chat-template", "chatml"},
                       "no names of templates are built in");

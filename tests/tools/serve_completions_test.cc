@@ -25,6 +25,7 @@ TEST_F(ServeCompletions, AnEmptyPromptIsTheTokenThatTextsBeginWith) {
 TEST_F(ServeCompletions, PromptsThatDoNotFit) {
   const JsonValue error = refusal("/v1/chat/completions", chat("", std::string(1000, 'x')));
   EXPECT_EQ(text(error, "code"), "context_length_exceeded");
+  EXPECT_EQ(text(error, "param"), "messages");
   // Without an answer all of the context is the prompt's.
   const std::string scored = R"(", "max_tokens": 0, "echo": true, "logprobs": 0})";
   const JsonValue whole =
@@ -35,9 +36,42 @@ TEST_F(ServeCompletions, PromptsThatDoNotFit) {
   refusal("/v1/completions", R"({"prompt": [262]})");
   refusal("/v1/completions", R"({"prompt": [-1]})");
   refusal("/v1/completions", R"({"prompt": []})");
-  refusal("/v1/completions", R"({"prompt": ["a", 5]})");
+  refusal("/v1/completions", R"({"prompt": ["a", true, 5]})");
   EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": ["a", []]})"), "param"), "prompt[1]");
   refusal("/v1/completions", R"({})");
+}
+
+// Nobody waits for all tokens of a text of megabytes.
+TEST_F(ServeCompletions, TextsThatCannotFitAreNotEncodedToTheirEnd) {
+  const std::string large(std::size_t{4} << 20, 'x');
+  const JsonValue error = refusal("/v1/completions", R"({"prompt": ["a", ")" + large + "\"]}");
+  EXPECT_EQ(text(error, "code"), "context_length_exceeded");
+  EXPECT_EQ(text(error, "param"), "prompt[1]");
+  // No token has more than twelve bytes.
+  EXPECT_EQ(text(error, "message"),
+            "prompt[1]: has at least " + std::to_string(((4 << 20) + 11) / 12) +
+                " tokens and needs room for an answer; the model's context holds 1000");
+  for (const auto& [path, body] : std::vector<std::pair<std::string, std::string>>{
+           {"/v1/chat/completions", chat("", large)},
+           {"/v1/responses", R"({"input": ")" + large + "\"}"},
+           {"/completion", R"({"prompt": [5, ")" + large + "\"]}"},
+           {"/v1/embeddings", R"({"input": ")" + large + "\"}"}}) {
+    EXPECT_NE(text(refusal(path, body), "message").find("at least 349"), std::string::npos) << path;
+  }
+}
+
+TEST_F(ServeCompletions, EncodingEndsWhereNobodyWaits) {
+  begin();
+  const std::string large(std::size_t{3} << 20, 'x');
+  int looks = 0;
+  const ApiResponse response = api_->answer({.method = "POST",
+                                             .path = "/tokenize",
+                                             .body = R"({"content": ")" + large + "\"}",
+                                             .authorization = {},
+                                             .origin = {},
+                                             .is_open = [&] { return ++looks < 2; }});
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(looks, 2);
 }
 
 TEST_F(ServeCompletions, PlainCompletions) {

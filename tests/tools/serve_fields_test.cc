@@ -271,6 +271,26 @@ TEST_F(ServeFields, BodiesThatNobodyVouchesFor) {
   }
 }
 
+TEST_F(ServeFields, HalvesOfSurrogatePairsAreNamed) {
+  for (const auto& [body, param] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"messages": [{"role": "user", "content": "a"}, {"content": "x\ud800y"}]})",
+            "messages[1].content"},
+           {R"({"messages": [{"role": "user", "content": "a\udc00"}]})", "messages[0].content"},
+           {R"({"a": null, "stop": ["b", "\ud83d\ud83d"]})", "stop[1]"},
+           {R"({"a": {"b": [[], {}, [1, "\ud800"]]}})", "a.b[2][1]"},
+           {R"({"a": {"b": 1, "\udfff": 2}})", "a"}}) {
+    const JsonValue error = refusal("/v1/chat/completions", body);
+    EXPECT_EQ(text(error, "param"), param) << body;
+    EXPECT_NE(text(error, "message").find("half of a surrogate pair"), std::string::npos) << body;
+  }
+  const JsonValue bytes = refusal("/v1/completions", "{\"prompt\": \"surrogate U+\xff\"}");
+  EXPECT_EQ(text(bytes, "message"), "prompt: a string has bytes that are no UTF-8");
+  EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": "a",})"), "message"),
+            "the body is no JSON, as byte 16 shows");
+  EXPECT_EQ(json_text(document("/tokenize", R"({"content": "\ud83d\ude42"})")),
+            R"({"tokens":[245,164,158,135]})");
+}
+
 // Bytes count by --max-body alone; of what they hold, only values do.
 TEST_F(ServeFields, LargeBodiesThatAreLegalPass) {
   const std::string spaces(std::size_t{6} << 20, ' ');

@@ -93,6 +93,42 @@ TEST_F(ServeLlamaCpp, SeveralPromptsAreAnArray) {
   EXPECT_EQ(integer(answers[1], "tokens_evaluated"), 2);
 }
 
+TEST_F(ServeLlamaCpp, TokensMayStandBetweenTexts) {
+  document("/completion", R"({"prompt": ["ab", 3, 12, "c", 261], "n_predict": 1})");
+  ASSERT_EQ(model_->requests().size(), 1u);
+  EXPECT_EQ(model_->requests()[0].tokens, (std::vector<std::int32_t>{102, 103, 3, 12, 104, 261}));
+  ask("POST", "/completion", R"({"prompt": ["ab", [5, "c"], [6]], "n_predict": 1})");
+  ASSERT_EQ(model_->requests().size(), 4u);
+  EXPECT_EQ(model_->requests()[1].tokens, (std::vector<std::int32_t>{102, 103}));
+  EXPECT_EQ(model_->requests()[2].tokens, (std::vector<std::int32_t>{5, 104}));
+  EXPECT_EQ(model_->requests()[3].tokens, (std::vector<std::int32_t>{6}));
+}
+
+TEST_F(ServeLlamaCpp, ProbabilitiesHaveTheFormOfLlamaCpp) {
+  const JsonValue answer =
+      document("/completion", R"({"prompt": "a", "n_predict": 2, "n_probs": 3})");
+  EXPECT_EQ(model_->requests().at(0).logprobs, 3);
+  const auto& all = list(answer, "completion_probabilities");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(json_text(*member(all[0], "bytes")), "[72]");
+  EXPECT_EQ(text(all[0], "token"), "H");
+  EXPECT_EQ(integer(all[0], "id"), 77);
+  EXPECT_EQ(number(all[0], "logprob"), -0.5);
+  const auto& best = list(all[1], "top_logprobs");
+  ASSERT_EQ(best.size(), 3u);
+  EXPECT_EQ(json_text(best[2]), R"({"id":106,"token":"e","bytes":[101],"logprob":-2.5})");
+  EXPECT_EQ(member(document("/completion", R"({"prompt": "a", "n_probs": 0})"),
+                   "completion_probabilities"),
+            nullptr);
+  const auto stream = events(R"({"prompt": "a", "stream": true, "n_probs": 1})");
+  std::size_t tokens = 0;
+  for (std::size_t i = 0; i + 1 < stream.size(); ++i) {
+    tokens += list(stream[i], "completion_probabilities").size();
+  }
+  EXPECT_EQ(tokens, 6u);
+  EXPECT_EQ(member(stream.back(), "completion_probabilities"), nullptr);
+}
+
 TEST_F(ServeLlamaCpp, AStreamEndsWithTheWholeAnswerButItsText) {
   const auto all = events(
       R"({"prompt": "a", "stream": true, "return_tokens": true, "timings_per_token": true})");
@@ -119,9 +155,11 @@ TEST_F(ServeLlamaCpp, AStreamEndsWithTheWholeAnswerButItsText) {
 TEST_F(ServeLlamaCpp, WrongFieldsOfCompletionsAreNamed) {
   for (const auto& [body, param] : std::vector<std::pair<std::string, std::string>>{
            {"{}", "prompt"},
-           {R"({"prompt": ["a", 5]})", "prompt"},
+           {R"({"prompt": ["a", 5, []]})", "prompt"},
+           {R"({"prompt": ["a", 5, 999]})", "prompt"},
            {R"({"prompt": "a", "n": 2})", "n"},
-           {R"({"prompt": "a", "n_probs": 3})", "n_probs"},
+           {R"({"prompt": "a", "n_probs": 101})", "n_probs"},
+           {R"({"prompt": "a", "n_probs": 2, "post_sampling_probs": true})", "post_sampling_probs"},
            {R"({"prompt": "a", "logprobs": 3})", "logprobs"},
            {R"({"prompt": "a", "logprobs": true})", "logprobs"},
            {R"({"prompt": "a", "return_tokens": 1})", "return_tokens"},

@@ -5,6 +5,7 @@
 // per output storage.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -114,8 +115,20 @@ std::shared_ptr<const Plan> build_plan(DeviceImpl& device, const Recording& reco
                                        const std::vector<bool>& wanted,
                                        std::span<const ExternalFact> externals);
 
-// The bounded, process-wide cache. Thread-safe.
+// The memory that a plan takes, about: what implementations prepared counts by their operands,
+// since only they know what it is.
+std::size_t bytes_of(const Plan& plan);
+
+// The process-wide cache, bounded by the bytes that its plans hold: what was not used for longest
+// goes first. Thread-safe.
 std::shared_ptr<const Plan> find_plan(std::uint64_t hash, std::span<const std::uint64_t> key);
 void keep_plan(std::uint64_t hash, std::shared_ptr<const Plan> plan);
+
+struct PlanCacheSize {
+  std::size_t plans = 0, bytes = 0;
+};
+PlanCacheSize plan_cache_size();
+// Bytes from now on; the plan that was used last stays, whatever it takes. Gives the limit so far.
+std::size_t set_plan_cache_limit(std::size_t bytes);
 
 }  // namespace hearth

@@ -51,7 +51,8 @@ JsonValue json_of(const ChatMessage& message) {
 }
 
 RenderedPrompt rendered(const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                        std::span<const ChatMessage> messages, const ChatOptions& options) {
+                        std::span<const ChatMessage> messages, const ChatOptions& options,
+                        const JsonObject& defaults) {
   ChatTemplateInput input;
   JsonArray all;
   for (const ChatMessage& message : messages) all.push_back(json_of(message));
@@ -64,15 +65,19 @@ RenderedPrompt rendered(const Tokenizer& tokenizer, const ChatTemplate& chat_tem
   input.bos_token = text_of(tokenizer.special().bos);
   input.eos_token = text_of(tokenizer.special().eos);
   input.arguments = options.arguments;
+  for (const auto& [name, value] : defaults) {
+    if (find_key(input.arguments, name) == nullptr) input.arguments.emplace_back(name, value);
+  }
   input.now = options.now;
   return chat_template.render(input);
 }
 
-std::vector<std::int32_t> tokens_of(const Tokenizer& tokenizer, const RenderedPrompt& prompt) {
+std::vector<std::int32_t> tokens_of(const Tokenizer& tokenizer, const RenderedPrompt& prompt,
+                                    const EncodeLimits& limits) {
   std::vector<TextPart> parts;
   for (const RenderedPrompt::Part& part : prompt.parts)
     parts.push_back({part.text, !part.is_input});
-  std::vector<std::int32_t> tokens = tokenizer.encode(parts, false);
+  std::vector<std::int32_t> tokens = tokenizer.encode(parts, false, limits);
   const std::int32_t bos = tokenizer.special().bos;
   if (bos >= 0 && tokenizer.adds_bos() && (tokens.empty() || tokens.front() != bos)) {
     tokens.insert(tokens.begin(), bos);
@@ -94,13 +99,14 @@ bool any_tools(const JsonValue& tools) {
 
 }  // namespace
 
-ChatFormat::ChatFormat(const LoadedModel& loaded)
-    : ChatFormat(loaded.tokenizer, source_of(loaded)) {}
+ChatFormat::ChatFormat(const LoadedModel& loaded, JsonObject arguments)
+    : ChatFormat(loaded.tokenizer, source_of(loaded), std::move(arguments)) {}
 
-ChatFormat::ChatFormat(Tokenizer tokenizer, const std::string& source)
+ChatFormat::ChatFormat(Tokenizer tokenizer, const std::string& source, JsonObject arguments)
     : tokenizer_(std::move(tokenizer)),
       source_(source),
       template_(source),
+      arguments_(std::move(arguments)),
       answers_(&answer_format_of(source)),
       reasoning_(&reasoning_marks_of(source)),
       knows_tools_(mentions_tools(source)) {}
@@ -113,9 +119,9 @@ ChatPrompt ChatFormat::render(std::span<const ChatMessage> messages,
                     std::to_string(std::get<JsonArray>(options.tools).size()) +
                     ", expected none, or another template");
   }
-  const RenderedPrompt prompt = rendered(tokenizer_, template_, messages, options);
+  const RenderedPrompt prompt = rendered(tokenizer_, template_, messages, options, arguments_);
   ChatPrompt made;
-  made.tokens = tokens_of(tokenizer_, prompt);
+  made.tokens = tokens_of(tokenizer_, prompt, options.limits);
   made.has_tools = any_tools(options.tools);
   if (!prompt.parts.empty() && !prompt.parts.back().is_input) {
     std::string_view end = prompt.parts.back().text;

@@ -22,6 +22,7 @@ struct ChatOptions {
   bool add_generation_prompt = true;
   JsonObject arguments = {};  // of the template, such as enable_thinking
   std::optional<chat_template::LocalTime> now = std::nullopt;  // the clock's where not given
+  EncodeLimits limits = {};                                    // of the prompt's tokens
 };
 
 struct ChatPrompt {
@@ -35,14 +36,15 @@ class ChatFormat {
  public:
   // The template of the model's file; of a model without one ChatML, where its vocabulary has the
   // tokens of that. Throws Error{unsupported} where it has not, Error{invalid_argument} for what is
-  // no template.
-  explicit ChatFormat(const LoadedModel& loaded);
-  ChatFormat(Tokenizer tokenizer, const std::string& source);
+  // no template. `arguments` are the template's, where ChatOptions::arguments has no others.
+  explicit ChatFormat(const LoadedModel& loaded, JsonObject arguments = {});
+  ChatFormat(Tokenizer tokenizer, const std::string& source, JsonObject arguments = {});
 
   // What the template makes of messages. What comes from messages and tools can never be a control
   // token; the rest is one text with it. A token of the text's beginning, where the tokenizer wants
   // one, is there once. Throws Error{invalid_argument} as ChatTemplate::render() does, and for
-  // tools where the template does not look at any: the model would never hear of them.
+  // tools where the template does not look at any: the model would never hear of them. Limits are
+  // those of Tokenizer::encode().
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
 
   // Of the answer to a prompt, whose text has those of control tokens where shows_special().
@@ -56,6 +58,7 @@ class ChatFormat {
   Tokenizer tokenizer_;
   std::string source_;
   ChatTemplate template_;
+  JsonObject arguments_;
   const AnswerFormat* answers_;
   const ReasoningMarks* reasoning_;
   bool knows_tools_;

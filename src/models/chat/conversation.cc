@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hearth/error.h"
+#include "models/serving/prompt_limit.h"
 
 namespace hearth::models {
 namespace {
@@ -39,8 +40,12 @@ GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const Answer
                    std::make_move_iterator(said.end()));
   try {
     ChatMessage message{"assistant", ""};
-    const ChatPrompt prompt = format_.render(
-        messages_, {.tools = options_.tools, .arguments = options_.template_arguments});
+    const ChatPrompt prompt = within_prompt(
+        scheduler_.longest_text(), options_.most_tokens, [&](const EncodeLimits& limits) {
+          return format_.render(messages_, {.tools = options_.tools,
+                                            .arguments = options_.template_arguments,
+                                            .limits = limits});
+        });
     const GenerationPiece last = write(prompt, writer, &message);
     messages_.push_back(std::move(message));
     return last;

@@ -288,10 +288,14 @@ void Sequences::copy_next_page(Sequence& sequence) {
   const std::int32_t own = tree_.take_page();
   copy_page(cache_, sequence.pages[at], own, model_.device);
   tree_.release(std::exchange(sequence.pages[at], own));
-  if (!has_windows()) return;
-  const std::int32_t of_windows = tree_.windows().take();
-  copy_window_page(cache_, sequence.window_pages[at], of_windows, model_.device);
-  tree_.windows().release(std::exchange(sequence.window_pages[at], of_windows));
+  if (has_windows()) {
+    const std::int32_t of_windows = tree_.windows().take();
+    copy_window_page(cache_, sequence.window_pages[at], of_windows, model_.device);
+    tree_.windows().release(std::exchange(sequence.window_pages[at], of_windows));
+  }
+  // Alone a copy is one small plan; as part of a step it would make plans of the whole model for
+  // each number of copies.
+  eval_caches();
 }
 
 void Sequences::add_page(Sequence& sequence) {

@@ -111,21 +111,14 @@ std::int64_t longest_vector_text(const LanguageModel& model) {
 }
 
 std::vector<std::int32_t> tokens_of_text(const Tokenizer& tokenizer, const LanguageModel& model,
-                                         std::string_view text) {
+                                         std::string_view text, EncodeLimits limits) {
   const TextVectorConfig& config = model.config.vectors;
-  const std::string whole = config.prompt + std::string(text);
-  std::vector<std::int32_t> tokens = tokenizer.encode(whole);
-  if (config.longest == 0) return tokens;
-  const std::int64_t longest = std::min(config.longest, longest_vector_text(model));
-  if (tokens_in(tokens) <= longest) return tokens;
-  const std::vector<std::int32_t> own = tokenizer.encode(whole, {.add_special = false});
-  const auto at = std::search(tokens.begin(), tokens.end(), own.begin(), own.end());
-  const auto behind = tokens.end() - std::min(at + std::ssize(own), tokens.end());
-  if (behind < longest) {
-    std::copy(tokens.end() - behind, tokens.end(), tokens.begin() + longest - behind);
+  if (config.longest > 0) {
+    const std::int64_t longest = std::min(config.longest, longest_vector_text(model));
+    limits.most = static_cast<std::size_t>(longest);
+    limits.cuts = true;
   }
-  tokens.resize(static_cast<std::size_t>(longest));
-  return tokens;
+  return tokenizer.encode(config.prompt + std::string(text), {}, limits);
 }
 
 void require_vector_text(const LanguageModel& model, std::span<const std::int32_t> text) {

@@ -28,9 +28,9 @@ std::int64_t longest_vector_text(const LanguageModel& model);
 
 // The tokens of a text, behind the prompt of the model's files. Where these say how long a text may
 // be it is cut there, as sentence-transformers cuts it: what the tokenizer puts behind a text
-// stays.
+// stays. Else limits.most holds; their watch always does.
 std::vector<std::int32_t> tokens_of_text(const Tokenizer& tokenizer, const LanguageModel& model,
-                                         std::string_view text);
+                                         std::string_view text, EncodeLimits limits = {});
 
 // Throws Error{invalid_argument} for a text that cannot become a vector: an empty one, one longer
 // than longest_vector_text(), and tokens outside the vocabulary.

@@ -5,6 +5,7 @@
 
 #include "core/counted.h"
 #include "hearth/error.h"
+#include "models/serving/prompt_limit.h"
 #include "models/token_range.h"
 
 namespace hearth::models {
@@ -19,14 +20,13 @@ GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
                           std::int64_t longest) {
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   if (length == 0) fail_request("an empty prompt; got no tokens, expected at least one");
-  const std::int64_t most = request.most_tokens == 0 ? longest : longest - 1;
+  const std::int64_t most = longest_prompt(longest, request.most_tokens);
   if (most < 1) {
     fail_request("a context without room for an answer; got " + counted(longest, "token") +
                  " in all, expected more");
   }
   if (length > most) {
-    fail_request("a prompt too long; got " + counted(length, "token") + ", expected 1 to " +
-                 std::to_string(most) + " of a context of " + std::to_string(longest));
+    throw prompt_too_long(counted(length, "token"), longest, request.most_tokens);
   }
   if (request.most_tokens < 0) {
     fail_request("most_tokens out of range; got " + std::to_string(request.most_tokens) +

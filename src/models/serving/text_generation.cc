@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/language/cache.h"
+#include "models/serving/prompt_limit.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
 
@@ -14,7 +15,10 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
                         const TextGenerationOptions& options,
                         const std::function<bool(std::string_view)>& write) {
   GenerationRequest request;
-  request.tokens = loaded.tokenizer.encode_prompt(prompt, options.parse_special);
+  const std::int64_t context = loaded.model.config.context;
+  request.tokens = within_prompt(context, options.tokens, [&](const EncodeLimits& limits) {
+    return loaded.tokenizer.encode_prompt(prompt, options.parse_special, limits);
+  });
   request.most_tokens = options.tokens;
   request.sampling = options.sampling;
   request.stops = options.stops;
@@ -27,7 +31,6 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
                        .shares_prefixes = false,
                        .drafts = options.drafts,
                        .draft_model = options.draft_model};
-  const std::int64_t context = loaded.model.config.context;
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   const std::int64_t rows = std::min(context, length + std::min(options.tokens, context) + 1);
   one.pages = pages_of(rows, one.page_size);

@@ -86,7 +86,7 @@ std::size_t Bpe::merge_few(std::span<Symbol> symbols) const {
   return count;
 }
 
-void Bpe::merge_many(std::span<Symbol> symbols) const {
+void Bpe::merge_many(std::span<Symbol> symbols, EncodeBudget& budget) const {
   struct Candidate {
     std::int32_t rank, left, right;  // places
     std::int32_t left_id, right_id;  // as they were
@@ -106,8 +106,12 @@ void Bpe::merge_many(std::span<Symbol> symbols) const {
     const Joined* found = joined(left_id, right_id);
     if (found != nullptr) queue.push({found->rank, left, right, left_id, right_id, found->symbol});
   };
-  for (std::int32_t i = 0; i + 1 < static_cast<std::int32_t>(symbols.size()); ++i) look(i, i + 1);
+  for (std::int32_t i = 0; i + 1 < static_cast<std::int32_t>(symbols.size()); ++i) {
+    budget.work(1);
+    look(i, i + 1);
+  }
   while (!queue.empty()) {
+    budget.work(1);
     const Candidate best = queue.top();
     queue.pop();
     Symbol& left = symbols[static_cast<std::size_t>(best.left)];
@@ -142,7 +146,8 @@ void Bpe::append_unknown(std::string_view bytes, std::vector<std::int32_t>& out,
   if (!fuses) out.push_back(options_.unknown);
 }
 
-void Bpe::encode(std::string_view piece, std::vector<std::int32_t>& out) const {
+void Bpe::encode(std::string_view piece, EncodeBudget& budget,
+                 std::vector<std::int32_t>& out) const {
   if (options_.whole_first || piece.size() == 1) {
     const std::int32_t whole = pieces_.find(piece);
     if (whole >= 0 && whole < tokens_) {
@@ -151,21 +156,32 @@ void Bpe::encode(std::string_view piece, std::vector<std::int32_t>& out) const {
     }
   }
   const std::size_t first = out.size();
-  if (options_.by_bytes) return encode_part(piece, first, out);
-  cuts_.split(piece, [&](std::string_view part) { encode_part(part, first, out); });
+  if (options_.by_bytes) return encode_part(piece, first, budget, out);
+  cuts_.split(piece, [&](std::string_view part) { encode_part(part, first, budget, out); });
+}
+
+std::size_t Bpe::widest() const {
+  const bool has_bytes =
+      options_.by_bytes &&
+      std::all_of(symbol_of_byte_.begin(), symbol_of_byte_.end(),
+                  [&](std::int32_t symbol) { return symbol >= 0 && symbol < tokens_; });
+  const bool keeps_unknown = (options_.byte_fallback && has_all_bytes(of_bytes_)) ||
+                             (options_.unknown >= 0 && !options_.fuse_unknown);
+  return has_bytes || keeps_unknown ? widest_of(pieces_.longest()) : 0;
 }
 
 // `first`: where the tokens of the whole piece begin.
-void Bpe::encode_part(std::string_view piece, std::size_t first,
+void Bpe::encode_part(std::string_view piece, std::size_t first, EncodeBudget& budget,
                       std::vector<std::int32_t>& out) const {
   if (piece.size() <= kFew) {
+    budget.work(piece.size());
     std::array<Symbol, kFew> symbols;
     const std::size_t count = merge_few({symbols.data(), first_symbols(piece, symbols)});
     return append_tokens(piece, {symbols.data(), count}, first, out);
   }
   std::vector<Symbol> symbols(piece.size());
   symbols.resize(first_symbols(piece, symbols));
-  merge_many(symbols);
+  merge_many(symbols, budget);
   append_tokens(piece, symbols, first, out);
 }
 

@@ -33,7 +33,9 @@ class Bpe final : public Model {
   Bpe(StringTable pieces, const std::vector<Merge>& merges, std::vector<std::int32_t> of_bytes,
       const BpeOptions& options);
 
-  void encode(std::string_view piece, std::vector<std::int32_t>& out) const override;
+  void encode(std::string_view piece, EncodeBudget& budget,
+              std::vector<std::int32_t>& out) const override;
+  std::size_t widest() const override;
 
  private:
   struct Joined {
@@ -52,13 +54,14 @@ class Bpe final : public Model {
     if (left < 0 || right < 0) return nullptr;
     return merges_.find(static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right));
   }
-  void encode_part(std::string_view piece, std::size_t first, std::vector<std::int32_t>& out) const;
+  void encode_part(std::string_view piece, std::size_t first, EncodeBudget& budget,
+                   std::vector<std::int32_t>& out) const;
   // How many symbols the piece is, which has no more bytes than there is room.
   std::size_t first_symbols(std::string_view piece, std::span<Symbol> symbols) const;
   // How many are left; the others leave the list.
   std::size_t merge_few(std::span<Symbol> symbols) const;
   // Those that were joined with the one before are empty.
-  void merge_many(std::span<Symbol> symbols) const;
+  void merge_many(std::span<Symbol> symbols, EncodeBudget& budget) const;
   void append_tokens(std::string_view piece, std::span<const Symbol> symbols, std::size_t first,
                      std::vector<std::int32_t>& out) const;
   void append_unknown(std::string_view bytes, std::vector<std::int32_t>& out,

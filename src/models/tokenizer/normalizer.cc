@@ -146,4 +146,12 @@ std::string normalize(const std::vector<NormalizerStep>& steps, std::string_view
   return out;
 }
 
+bool keeps_bytes(const NormalizerStep& step) {
+  if (const auto* replace = std::get_if<Replace>(&step)) {
+    return replace->pattern == nullptr && replace->content.size() >= replace->text.size();
+  }
+  if (const auto* spaces = std::get_if<MarkSpaces>(&step)) return !spaces->merge;
+  return std::holds_alternative<Prepend>(step);
+}
+
 }  // namespace hearth::models::tokens

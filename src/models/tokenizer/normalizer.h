@@ -46,4 +46,7 @@ using NormalizerStep = std::variant<NormalForm, LowerCase, StripMarks, Replace, 
 std::string normalize(const std::vector<NormalizerStep>& steps, std::string_view text,
                       bool at_start);
 
+// Whether what it makes of any part of a text has as many bytes at least.
+bool keeps_bytes(const NormalizerStep& step);
+
 }  // namespace hearth::models::tokens

@@ -28,9 +28,15 @@ struct Parts {
   std::vector<std::int32_t> before, after;  // what add_special puts around a text
   bool drops_first_space = false;           // of decoded texts
   std::vector<bool> ends_generation;        // by id
+
+  // The bytes of a text, as it is before all steps, that one token stands for at most. 0: any
+  // number, since some steps leave bytes out.
+  std::size_t widest = 0;
 };
 
 // Completes Parts::special by the texts of tokens, and sets Parts::ends_generation by both.
 void find_roles(Parts& parts);
+// Sets Parts::widest by all other members.
+void find_widest(Parts& parts);
 
 }  // namespace hearth::models::tokens

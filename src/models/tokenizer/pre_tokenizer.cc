@@ -6,11 +6,12 @@ namespace {
 using Behavior = SplitStep::Behavior;
 
 // Adds what a step makes of the piece `span`.
-void split_piece(const SplitStep& step, const std::string& text, Span span,
+void split_piece(const SplitStep& step, const std::string& text, Span span, EncodeBudget& budget,
                  std::vector<Span>& out) {
   const std::string_view piece = std::string_view(text).substr(span.begin, span.end - span.begin);
   bool was_match = false, is_first = true;
   step.pattern->split(piece, [&](std::size_t begin, std::size_t end, bool matched) {
+    budget.work(end - begin);
     const bool is_match = matched != step.invert;
     const Span part = {span.begin + begin, span.begin + end};
     switch (step.behavior) {
@@ -82,7 +83,7 @@ struct Apply {
   void operator()(const SplitStep& step) const {
     std::vector<Span> out;
     out.reserve(pieces.spans.size() == 1 ? pieces.text.size() / 4 : pieces.spans.size());
-    for (const Span span : pieces.spans) split_piece(step, pieces.text, span, out);
+    for (const Span span : pieces.spans) split_piece(step, pieces.text, span, budget, out);
     pieces.spans = std::move(out);
   }
 
@@ -113,12 +114,28 @@ struct Apply {
 
   Pieces& pieces;
   bool at_start;
+  EncodeBudget& budget;
 };
 
 }  // namespace
 
+void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start,
+                  EncodeBudget& budget) {
+  for (const PreTokenizerStep& step : steps) std::visit(Apply{pieces, at_start, budget}, step);
+}
+
 void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start) {
-  for (const PreTokenizerStep& step : steps) std::visit(Apply{pieces, at_start}, step);
+  const EncodeLimits none;
+  EncodeBudget budget(none, 0, 0);
+  pre_tokenize(steps, pieces, at_start, budget);
+}
+
+bool keeps_bytes(const PreTokenizerStep& step) {
+  if (const auto* split = std::get_if<SplitStep>(&step)) {
+    return split->behavior != Behavior::removed;
+  }
+  const auto* spaces = std::get_if<MetaspaceStep>(&step);
+  return spaces == nullptr || !spaces->replacement.empty();
 }
 
 }  // namespace hearth::models::tokens

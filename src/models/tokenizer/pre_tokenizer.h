@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/tokenizer/encode_budget.h"
 #include "models/tokenizer/pattern.h"
 
 namespace hearth::models::tokens {
@@ -43,9 +44,15 @@ struct PrefixSpaceStep {};
 
 using PreTokenizerStep = std::variant<SplitStep, MetaspaceStep, PrefixSpaceStep>;
 
-// Applies the steps in order, each to the pieces of the one before. `at_start`: the text is the
-// start of the whole one.
+// Applies the steps in order, each to the pieces of the one before, and counts the work.
+// `at_start`: the text is the start of the whole one.
+void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start,
+                  EncodeBudget& budget);
+// The same of a text that nobody limits.
 void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start);
+
+// Whether all bytes of a text are in its pieces, which may have more.
+bool keeps_bytes(const PreTokenizerStep& step);
 
 // What GGUF's "tokenizer.ggml.pre" names.
 struct NamedPreTokenizer {

@@ -37,6 +37,11 @@ void SpecialTexts::add(std::string_view text, const AddedToken& token) {
   if (text.empty()) return;
   trie_.insert(text, static_cast<std::int32_t>(tokens_.size()));
   tokens_.push_back(token);
+  if (token.left_strip || token.right_strip) {
+    widest_.reset();
+  } else if (widest_) {
+    widest_ = std::max(*widest_, text.size());
+  }
 }
 
 void SpecialTexts::split(std::string_view text, const ControlPlaces& controls,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -45,6 +46,9 @@ class SpecialTexts {
   // Of equal texts the last stands.
   void add(std::string_view text, const AddedToken& token);
   bool empty() const noexcept { return tokens_.empty(); }
+  // The bytes of a text that one of them stands for at most; nothing where white space beside it,
+  // of any length, is part of it.
+  std::optional<std::size_t> widest() const noexcept { return widest_; }
 
   // Appends the parts of `text`: at each place the longest token that begins there, of those that
   // are allowed.
@@ -52,6 +56,7 @@ class SpecialTexts {
 
  private:
   std::vector<AddedToken> tokens_;
+  std::optional<std::size_t> widest_ = 0;
   ByteTrie trie_;  // places in tokens_
 };
 

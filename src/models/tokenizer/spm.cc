@@ -13,12 +13,17 @@ Spm::Spm(const StringTable& texts, std::vector<float> scores, std::vector<std::i
       of_bytes_(std::move(of_bytes)),
       unknown_(unknown) {}
 
-void Spm::encode(std::string_view piece, std::vector<std::int32_t>& out) const {
+void Spm::encode(std::string_view piece, EncodeBudget& budget,
+                 std::vector<std::int32_t>& out) const {
   Scratch scratch;
-  cuts_.split(piece, [&](std::string_view part) { encode_part(part, scratch, out); });
+  cuts_.split(piece, [&](std::string_view part) { encode_part(part, scratch, budget, out); });
 }
 
-void Spm::encode_part(std::string_view piece, Scratch& scratch,
+std::size_t Spm::widest() const {
+  return unknown_ >= 0 || has_all_bytes(of_bytes_) ? widest_of(texts_.longest()) : 0;
+}
+
+void Spm::encode_part(std::string_view piece, Scratch& scratch, EncodeBudget& budget,
                       std::vector<std::int32_t>& out) const {
   auto& [parts, heap] = scratch;
   parts.clear();
@@ -42,8 +47,12 @@ void Spm::encode_part(std::string_view piece, Scratch& scratch,
     scratch.heap.push_back({scores_[static_cast<std::size_t>(token)], left, right, size});
     std::push_heap(scratch.heap.begin(), scratch.heap.end(), is_behind);
   };
-  for (std::int32_t i = 1; i < static_cast<std::int32_t>(parts.size()); ++i) look(i - 1, i);
+  for (std::int32_t i = 1; i < static_cast<std::int32_t>(parts.size()); ++i) {
+    budget.work(1);
+    look(i - 1, i);
+  }
   while (!heap.empty()) {
+    budget.work(1);
     std::pop_heap(heap.begin(), heap.end(), is_behind);
     const Pair best = heap.back();
     heap.pop_back();

@@ -19,7 +19,9 @@ class Spm final : public Model {
   Spm(const StringTable& texts, std::vector<float> scores, std::vector<std::int32_t> of_bytes,
       std::int32_t unknown);
 
-  void encode(std::string_view piece, std::vector<std::int32_t>& out) const override;
+  void encode(std::string_view piece, EncodeBudget& budget,
+              std::vector<std::int32_t>& out) const override;
+  std::size_t widest() const override;
 
  private:
   // A part of the piece in the list of those that are left; `size` 0: joined with the one before.
@@ -38,7 +40,8 @@ class Spm final : public Model {
     std::vector<Pair> heap;
   };
 
-  void encode_part(std::string_view piece, Scratch& scratch, std::vector<std::int32_t>& out) const;
+  void encode_part(std::string_view piece, Scratch& scratch, EncodeBudget& budget,
+                   std::vector<std::int32_t>& out) const;
 
   StringTable texts_;
   MarkCuts cuts_;

@@ -1,6 +1,7 @@
 #include "models/tokenizer/tokenizer.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "models/tokenizer/parts.h"
 #include "models/tokenizer/unicode.h"
@@ -19,16 +20,23 @@ void find_in_text(const SpecialTexts& splitter, std::string_view text,
   splitter.split(text, controls, out);
 }
 
-void encode_text(const Parts& parts, std::string_view text, bool at_start,
+// False where the tokens are enough of a text that is cut.
+bool encode_text(const Parts& parts, std::string_view text, bool at_start, EncodeBudget& budget,
                  std::vector<std::int32_t>& out) {
   Pieces pieces;
   pieces.text = text;
   pieces.spans = {{0, text.size()}};
-  pre_tokenize(parts.pre_tokenizer, pieces, at_start);
+  pre_tokenize(parts.pre_tokenizer, pieces, at_start, budget);
   const std::string_view all = pieces.text;
+  std::size_t left = 0;
+  for (const Span span : pieces.spans) left += span.end - span.begin;
   for (const Span span : pieces.spans) {
-    parts.model->encode(all.substr(span.begin, span.end - span.begin), out);
+    if (budget.is_full(out.size(), left)) return false;
+    const std::size_t size = span.end - span.begin;
+    parts.model->encode(all.substr(span.begin, size), budget, out);
+    left -= size;
   }
+  return !budget.is_full(out.size());
 }
 
 }  // namespace
@@ -48,24 +56,26 @@ std::size_t checked(const tokens::Parts& parts, std::int32_t id) {
 
 }  // namespace
 
-Tokenizer::Tokenizer(tokens::Parts parts)
-    : parts_(std::make_shared<const tokens::Parts>(std::move(parts))) {}
-
-std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
-                                            const EncodeOptions& options) const {
-  return encode(text, tokens::ControlPlaces(options.parse_special), options.add_special);
+Tokenizer::Tokenizer(tokens::Parts parts) {
+  tokens::find_widest(parts);
+  parts_ = std::make_shared<const tokens::Parts>(std::move(parts));
 }
 
-std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text,
-                                                   bool parse_special) const {
+std::vector<std::int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options,
+                                            const EncodeLimits& limits) const {
+  return encode(text, tokens::ControlPlaces(options.parse_special), options.add_special, limits);
+}
+
+std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text, bool parse_special,
+                                                   const EncodeLimits& limits) const {
   std::vector<std::int32_t> ids =
-      encode(text, {.add_special = true, .parse_special = parse_special});
+      encode(text, {.add_special = true, .parse_special = parse_special}, limits);
   if (ids.empty() && special().bos >= 0) ids.push_back(special().bos);
   return ids;
 }
 
-std::vector<std::int32_t> Tokenizer::encode(std::span<const TextPart> text,
-                                            bool add_special) const {
+std::vector<std::int32_t> Tokenizer::encode(std::span<const TextPart> text, bool add_special,
+                                            const EncodeLimits& limits) const {
   std::string all;
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (const TextPart& part : text) {
@@ -78,19 +88,38 @@ std::vector<std::int32_t> Tokenizer::encode(std::span<const TextPart> text,
       places.emplace_back(begin, all.size());
     }
   }
-  return encode(all, tokens::ControlPlaces(std::move(places)), add_special);
+  return encode(all, tokens::ControlPlaces(std::move(places)), add_special, limits);
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
-                                            const tokens::ControlPlaces& controls,
-                                            bool add_special) const {
+                                            const tokens::ControlPlaces& controls, bool add_special,
+                                            const EncodeLimits& limits) const {
+  const std::size_t behind = add_special ? parts_->after.size() : 0;
+  tokens::EncodeBudget budget(limits, parts_->model->widest(), behind);
   std::vector<std::int32_t> out;
-  out.reserve(text.size() / 4 + 4);
   if (add_special) out = parts_->before;
+  // Of most texts this is known at once.
+  static_cast<void>(
+      tokens::EncodeBudget(limits, parts_->widest, behind).is_full(out.size(), text.size()));
+  out.reserve(std::min(text.size() / 4, limits.most) + 4);
+  append(text, controls, budget, out);
+  if (add_special) out.insert(out.end(), parts_->after.begin(), parts_->after.end());
+  if (limits.cuts && out.size() > limits.most) {
+    const std::size_t kept = behind < limits.most ? limits.most - behind : limits.most;
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(kept),
+              out.end() - static_cast<std::ptrdiff_t>(limits.most - kept));
+  }
+  return out;
+}
+
+void Tokenizer::append(std::string_view text, const tokens::ControlPlaces& controls,
+                       tokens::EncodeBudget& budget, std::vector<std::int32_t>& out) const {
   std::vector<tokens::Segment> raw, normal;
   tokens::find_in_text(parts_->raw_texts, text, controls, raw);
   bool after_text = false;  // no special token in between
   for (const tokens::Segment& segment : raw) {
+    if (budget.is_full(out.size())) return;
+    budget.work(segment.text.size());
     if (segment.id >= 0) {
       out.push_back(segment.id);
       after_text = false;
@@ -113,14 +142,11 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
         continue;
       }
       const bool at_start = segment.text.data() == text.data() && part.text.data() == rest.data();
-      tokens::encode_text(*parts_, part.text, at_start, out);
+      if (!tokens::encode_text(*parts_, part.text, at_start, budget, out)) return;
     }
     after_text = true;
   }
-  if (add_special) {
-    out.insert(out.end(), parts_->after.begin(), parts_->after.end());
-  }
-  return out;
+  static_cast<void>(budget.is_full(out.size()));
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids,

@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "hearth/error.h"
+#include "models/tokenizer/encode_limits.h"
 
 namespace hearth::models {
 
 namespace tokens {
 class ControlPlaces;
+class EncodeBudget;
 struct Parts;
 }  // namespace tokens
 
@@ -59,14 +61,18 @@ class Tokenizer {
 
   // Any bytes are a text. What a vocabulary over bytes encodes is decoded to the same bytes; others
   // may have normal forms for texts, and one token for all that they do not know.
-  std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
+  // Throws TooManyTokens as `limits` say, and what their watch throws.
+  std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {},
+                                   const EncodeLimits& limits = {}) const;
   // The same of parts that are one text: what is no control token is encoded across their borders,
   // control tokens are found where they lie wholly in parts that may have them.
-  std::vector<std::int32_t> encode(std::span<const TextPart> text, bool add_special) const;
+  std::vector<std::int32_t> encode(std::span<const TextPart> text, bool add_special,
+                                   const EncodeLimits& limits = {}) const;
 
   // The tokens of a prompt, as encode() gives them; where these are none special().bos, the token
   // that texts begin with, if the vocabulary has one.
-  std::vector<std::int32_t> encode_prompt(std::string_view text, bool parse_special = false) const;
+  std::vector<std::int32_t> encode_prompt(std::string_view text, bool parse_special = false,
+                                          const EncodeLimits& limits = {}) const;
 
   // Bytes, which are UTF-8 where no token is cut off. Throws Error{invalid_argument} for ids
   // outside of the vocabulary, as all that take ids do.
@@ -95,7 +101,10 @@ class Tokenizer {
 
  private:
   std::vector<std::int32_t> encode(std::string_view text, const tokens::ControlPlaces& controls,
-                                   bool add_special) const;
+                                   bool add_special, const EncodeLimits& limits) const;
+  // Appends the tokens of the text itself, as many as the budget takes.
+  void append(std::string_view text, const tokens::ControlPlaces& controls,
+              tokens::EncodeBudget& budget, std::vector<std::int32_t>& out) const;
 
   std::shared_ptr<const tokens::Parts> parts_;
 };

@@ -32,14 +32,17 @@ Unigram::Unigram(const Vocabulary& vocabulary, const std::vector<double>& scores
     if (type == TokenType::user_defined) scores_[id] = 0;
     trie_.insert(vocabulary.texts[index], index);
   }
+  longest_ = vocabulary.texts.longest();
   unknown_score_ = (lowest < 1e300 ? lowest : 0) - kUnknownPenalty;
 }
 
-void Unigram::encode(std::string_view piece, std::vector<std::int32_t>& out) const {
+void Unigram::encode(std::string_view piece, EncodeBudget& budget,
+                     std::vector<std::int32_t>& out) const {
   std::vector<BestWay> ways(piece.size() + 1);
   ways[0] = {0, 0, -1};
   for (std::size_t at = 0; at < piece.size();) {
     const std::size_t size = decode_one(piece, at).size;
+    budget.work(size);
     bool has_one = false;
     const auto offer = [&](std::size_t length, double score, std::int32_t token) {
       BestWay& way = ways[at + length];
@@ -75,6 +78,10 @@ void Unigram::encode(std::string_view piece, std::vector<std::int32_t>& out) con
     }
   }
   std::reverse(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
+}
+
+std::size_t Unigram::widest() const {
+  return options_.byte_fallback && has_all_bytes(of_bytes_) ? widest_of(longest_) : 0;
 }
 
 }  // namespace hearth::models::tokens

@@ -25,7 +25,9 @@ class Unigram final : public Model {
   Unigram(const Vocabulary& vocabulary, const std::vector<double>& scores,
           const UnigramOptions& options);
 
-  void encode(std::string_view piece, std::vector<std::int32_t>& out) const override;
+  void encode(std::string_view piece, EncodeBudget& budget,
+              std::vector<std::int32_t>& out) const override;
+  std::size_t widest() const override;
 
  private:
   ByteTrie trie_;
@@ -33,6 +35,7 @@ class Unigram final : public Model {
   double unknown_score_ = 0;
   std::vector<std::int32_t> of_bytes_;
   UnigramOptions options_;
+  std::size_t longest_ = 0;  // bytes of a token
 };
 
 }  // namespace hearth::models::tokens

@@ -96,6 +96,11 @@ void Vocabulary::find_byte_tokens() {
   }
 }
 
+bool has_all_bytes(const std::vector<std::int32_t>& of_bytes) noexcept {
+  return std::all_of(of_bytes.begin(), of_bytes.end(),
+                     [](std::int32_t token) { return token >= 0; });
+}
+
 int byte_of_text(std::string_view text) noexcept {
   if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return -1;
   const int high = digit_of(text[3]), low = digit_of(text[4]);

@@ -60,6 +60,9 @@ struct Vocabulary {
   void find_byte_tokens();
 };
 
+// Whether Vocabulary::of_bytes has a token of each byte.
+bool has_all_bytes(const std::vector<std::int32_t>& of_bytes) noexcept;
+
 // The value of a text <0xXX>; -1 for all others.
 int byte_of_text(std::string_view text) noexcept;
 

@@ -6,7 +6,8 @@
 
 namespace hearth::models::tokens {
 
-void Wpm::encode(std::string_view piece, std::vector<std::int32_t>& out) const {
+void Wpm::encode(std::string_view piece, EncodeBudget& budget,
+                 std::vector<std::int32_t>& out) const {
   const std::size_t first = out.size();
   const auto give_up = [&] {
     out.resize(first);
@@ -19,6 +20,7 @@ void Wpm::encode(std::string_view piece, std::vector<std::int32_t>& out) const {
   }
   std::string candidate;
   for (std::size_t at = 0; at < piece.size();) {
+    budget.work(texts_.longest());
     const std::string& prefix = at == 0 ? options_.first_prefix : options_.next_prefix;
     std::size_t size = std::min(piece.size() - at, texts_.longest());
     std::int32_t token = -1;

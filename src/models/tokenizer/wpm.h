@@ -23,7 +23,9 @@ class Wpm final : public Model {
  public:
   Wpm(const StringTable& texts, WpmOptions options) : texts_(texts), options_(std::move(options)) {}
 
-  void encode(std::string_view piece, std::vector<std::int32_t>& out) const override;
+  void encode(std::string_view piece, EncodeBudget& budget,
+              std::vector<std::int32_t>& out) const override;
+  std::size_t widest() const override { return 0; }
 
  private:
   StringTable texts_;

@@ -3,7 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+#include <variant>
 
+#include "core/quoted.h"
+#include "hearth/error.h"
 #include "io/text_file.h"
 #include "tools/lm/option_file.h"
 
@@ -24,6 +28,23 @@ void add_chat_template_option(Command& command, std::string& value) {
       .option("--chat-template,--chat-template-file", value,
               "A file in the language of jinja2, or its text, in place of the model's own")
       .value_name("FILE");
+}
+
+void add_template_arguments_option(Command& command, std::string& value) {
+  command
+      .option("--chat-template-kwargs", value,
+              "What the chat template is told besides, such as '{\"enable_thinking\": false}'")
+      .value_name("JSON");
+}
+
+JsonObject template_arguments_of(const std::string& value) {
+  if (value.empty()) return {};
+  auto document = parse_json(value);
+  auto* object = document ? std::get_if<JsonObject>(&*document) : nullptr;
+  if (object != nullptr) return std::move(*object);
+  throw Error(ErrorCode::invalid_argument,
+              "--chat-template-kwargs: no object of JSON; got " + hearth::quoted(value, 40) +
+                  ", expected one such as {\"enable_thinking\": false}");
 }
 
 void set_chat_template(models::LoadedModel& loaded, const std::string& value) {

@@ -9,7 +9,10 @@ namespace hearth::tools {
 
 void add_writer_options(Command& command, WriterArguments& arguments, bool talks) {
   add_adapter_option(command, arguments.model.adapters);
-  if (talks) add_chat_template_option(command, arguments.chat_template);
+  if (talks) {
+    add_chat_template_option(command, arguments.chat_template);
+    add_template_arguments_option(command, arguments.template_arguments);
+  }
   add_draft_options(command, arguments.drafts);
   add_cache_options(command, arguments.model.caches,
                     "What keys and values are kept as [the dtype]");

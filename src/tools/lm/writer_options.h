@@ -13,11 +13,13 @@ namespace hearth::tools {
 
 struct WriterArguments {
   ModelArguments model;
-  std::string chat_template;  // a file or a text in place of the model's own; empty: that
+  std::string chat_template;       // a file or a text in place of the model's own; empty: that
+  std::string template_arguments;  // of template_arguments_of()
   DraftArguments drafts;
 };
 
-// Declares --lora, --chat-template where the command `talks`, drafts, caches and where it all runs.
+// Declares --lora, the options of chat templates where the command `talks`, drafts, caches and
+// where it all runs.
 void add_writer_options(Command& command, WriterArguments& arguments, bool talks);
 
 struct LoadedWriter {

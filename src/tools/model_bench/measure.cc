@@ -55,20 +55,25 @@ class ModelRun {
     return static_cast<double>(options_.prompt) / seconds;
   }
 
+  // Of the tokens written and, where they are measured together, those of prompts before them.
   double writing_rate() {
     begin(options_.sequences);
     fill(options_.depth);
     const double start = seconds_now();
+    if (options_.together) fill(options_.prompt);
     for (std::int64_t i = 0; i < options_.tokens; ++i) write_tokens();
     const double seconds = seconds_now() - start;
     end();
-    return static_cast<double>(options_.tokens * options_.sequences) / seconds;
+    const std::int64_t tokens = options_.tokens + (options_.together ? options_.prompt : 0);
+    return static_cast<double>(tokens * options_.sequences) / seconds;
   }
 
  private:
   static models::CacheOptions cache_options(const models::LanguageConfig& config,
                                             const ModelBenchOptions& options) {
-    const std::int64_t rows = options.depth + std::max(options.prompt, options.tokens);
+    const std::int64_t rows =
+        options.depth + (options.together ? options.prompt + options.tokens
+                                          : std::max(options.prompt, options.tokens));
     const std::int64_t pages = std::max<std::int64_t>(models::pages_of(rows), 1);
     const std::int64_t of_windows =
         models::window_pages_of_text(config, options.piece, models::kPageRows);
@@ -205,6 +210,11 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
     return rows;
   }
   ModelRun run(model, options);
+  if (options.together) {
+    measure("pp" + prompt + "+tg" + std::to_string(options.tokens) + streams + depth,
+            [&] { return run.writing_rate(); });
+    return rows;
+  }
   if (options.prompt > 0) {
     measure("pp" + prompt + depth, [&] { return run.prompt_rate(); });
   }

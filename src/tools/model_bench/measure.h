@@ -15,6 +15,7 @@ namespace hearth::tools {
 struct ModelBenchOptions {
   std::int64_t prompt = 512;   // tokens of a prompt; 0: do not measure one
   std::int64_t tokens = 128;   // that each sequence writes; 0: do not measure them
+  bool together = false;       // a prompt and then the tokens behind it are one measurement
   std::int64_t depth = 0;      // tokens that are in the caches before
   std::int64_t sequences = 1;  // that write side by side
   std::int64_t repeat = 5;
@@ -23,7 +24,7 @@ struct ModelBenchOptions {
 };
 
 struct ModelBenchRow {
-  std::string test;           // "pp512", "tg128", "tg128 x 4", with depth "pp512 @ d1024"
+  std::string test;           // "pp512", "tg128 x 4", "pp512+tg128", with depth "pp512 @ d1024"
   std::vector<double> rates;  // tokens of all sequences a second, of each repetition
   // Of guesses, the share that held in all repetitions; nothing where none were made.
   std::optional<double> held = std::nullopt;

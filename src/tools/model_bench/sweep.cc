@@ -88,8 +88,10 @@ class CountReader {
 }  // namespace
 
 std::int64_t ModelBenchSweep::most_rows() const {
-  return *std::ranges::max_element(depths) +
-         std::max(*std::ranges::max_element(prompts), *std::ranges::max_element(tokens));
+  std::int64_t most =
+      std::max(*std::ranges::max_element(prompts), *std::ranges::max_element(tokens));
+  for (const auto& [prompt, written] : pairs) most = std::max(most, prompt + written);
+  return *std::ranges::max_element(depths) + most;
 }
 
 std::vector<std::int64_t> counts_of_lists(const std::string& option,
@@ -100,14 +102,34 @@ std::vector<std::int64_t> counts_of_lists(const std::string& option,
   return reader.take();
 }
 
+std::vector<std::pair<std::int64_t, std::int64_t>> pairs_of_lists(
+    const std::string& option, const std::vector<std::string>& lists, std::int64_t high) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  for (const std::string& list : lists) {
+    const std::vector<std::int64_t> counts = counts_of_lists(option, {list}, 1, high);
+    if (counts.size() != 2) {
+      throw Error(ErrorCode::invalid_argument, "bench-model: " + option + ": no pair; got " +
+                                                   hearth::quoted(list, 40) +
+                                                   ", expected such as 512,128");
+    }
+    pairs.emplace_back(counts.front(), counts.back());
+  }
+  return pairs;
+}
+
 std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBenchOptions& options,
                                      bool is_causal) {
-  const std::size_t count = (sweep.prompts.size() + sweep.tokens.size()) * sweep.depths.size() *
-                            sweep.sequences.size() * sweep.pieces.size() * sweep.threads.size();
+  const std::size_t count = (sweep.prompts.size() + sweep.tokens.size() + sweep.pairs.size()) *
+                            sweep.depths.size() * sweep.sequences.size() * sweep.pieces.size() *
+                            sweep.threads.size();
   if (count > kMostSteps) {
     throw Error(ErrorCode::invalid_argument, "bench-model: too many combinations; got " +
                                                  std::to_string(count) + ", expected at most " +
                                                  std::to_string(kMostSteps));
+  }
+  if (!is_causal && !sweep.pairs.empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "bench-model: --prompt-tokens of a model that writes no texts; expected --prompt");
   }
   std::vector<ModelBenchStep> steps;
   ModelBenchOptions one = options;
@@ -129,6 +151,9 @@ std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBe
             if (reads) add(prompt, 0, threads);
           }
           for (const std::int64_t tokens : sweep.tokens) add(0, tokens, threads);
+          one.together = true;
+          for (const auto& [prompt, tokens] : sweep.pairs) add(prompt, tokens, threads);
+          one.together = false;
         }
       }
     }

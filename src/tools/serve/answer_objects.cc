@@ -48,6 +48,31 @@ JsonObject token_object(const models::Tokenizer& tokenizer, std::int32_t token, 
           {"bytes", token_bytes(tokenizer, token)}};
 }
 
+JsonObject llama_token_object(const models::Tokenizer& tokenizer, std::int32_t token,
+                              float logprob) {
+  return {{"id", std::int64_t{token}},
+          {"token", token_text(tokenizer, token)},
+          {"bytes", token_bytes(tokenizer, token)},
+          {"logprob", finite_logprob(logprob)}};
+}
+
+// One of `object_of(tokenizer, token, logprob)` for each token, with those of the best within.
+JsonArray objects_of(const models::Tokenizer& tokenizer,
+                     std::span<const models::GenerationToken> tokens,
+                     JsonObject (*object_of)(const models::Tokenizer&, std::int32_t, float)) {
+  JsonArray all;
+  for (const models::GenerationToken& token : tokens) {
+    JsonObject object = object_of(tokenizer, token.token, token.logprob);
+    JsonArray best;
+    for (const auto& [other, logprob] : token.best) {
+      best.push_back(object_of(tokenizer, other, logprob));
+    }
+    object.emplace_back("top_logprobs", std::move(best));
+    all.push_back(std::move(object));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string fresh_id(const char* prefix) {
@@ -86,17 +111,12 @@ JsonValue token_piece(const models::Tokenizer& tokenizer, std::int32_t token) {
 
 JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
                         std::span<const models::GenerationToken> tokens) {
-  JsonArray content;
-  for (const models::GenerationToken& token : tokens) {
-    JsonObject object = token_object(tokenizer, token.token, token.logprob);
-    JsonArray best;
-    for (const auto& [other, logprob] : token.best) {
-      best.push_back(token_object(tokenizer, other, logprob));
-    }
-    object.emplace_back("top_logprobs", std::move(best));
-    content.push_back(std::move(object));
-  }
-  return content;
+  return objects_of(tokenizer, tokens, token_object);
+}
+
+JsonArray llama_probabilities(const models::Tokenizer& tokenizer,
+                              std::span<const models::GenerationToken> tokens) {
+  return objects_of(tokenizer, tokens, llama_token_object);
 }
 
 JsonObject sampling_object(const models::SamplingOptions& options) {

@@ -26,6 +26,10 @@ JsonValue token_piece(const models::Tokenizer& tokenizer, std::int32_t token);
 JsonArray chat_logprobs(const models::Tokenizer& tokenizer,
                         std::span<const models::GenerationToken> tokens);
 
+// Of llama.cpp's completions: [{id, token, bytes, logprob, top_logprobs}].
+JsonArray llama_probabilities(const models::Tokenizer& tokenizer,
+                              std::span<const models::GenerationToken> tokens);
+
 // How tokens are drawn, by the names that requests have for it.
 JsonObject sampling_object(const models::SamplingOptions& options);
 

@@ -23,7 +23,7 @@ struct NamedChat : ChatJob {
 
 NamedChat read_chat(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
-  return {read_chat_job(Fields(body), service)};
+  return {read_chat_job(Fields(body), request, service)};
 }
 
 JsonValue call_object(const models::ToolCall& call) {

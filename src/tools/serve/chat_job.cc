@@ -7,6 +7,7 @@
 #include "tools/serve/api_error.h"
 #include "tools/serve/chat_messages.h"
 #include "tools/serve/template_options.h"
+#include "tools/serve/text_limits.h"
 #include "tools/serve/tool_choice.h"
 
 namespace hearth::tools::serve {
@@ -34,13 +35,16 @@ void refuse_unsupported(const Fields& fields) {
 
 }  // namespace
 
-ChatJob read_chat_job(const Fields& fields, const Service& service) {
+ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Service& service) {
   refuse_unsupported(fields);
   ChatJob job;
   job.fields = read_generation_fields(fields, *service.model);
   models::GenerationRequest& generation = job.fields.generation;
   job.has_logprobs = fields.flag("logprobs", false);
   const auto best = fields.integer("top_logprobs", 0, kMostChatLogprobs);
+  if (fields.number("n_probs", 0, 1 << 20).value_or(0) != 0) {
+    throw bad_field("n_probs", "is not supported here; expected logprobs and top_logprobs");
+  }
   if (best && !job.has_logprobs) throw bad_field("top_logprobs", "without logprobs: true");
   if (job.has_logprobs) generation.logprobs = best.value_or(0);
   ToolChoice choice = read_tool_choice(fields);
@@ -60,7 +64,11 @@ ChatJob read_chat_job(const Fields& fields, const Service& service) {
   models::ChatOptions options = read_template_options(fields);
   options.tools = std::move(choice.tools);
   options.add_generation_prompt = true;  // what follows is the answer
-  job.prompt = service.model->chat().render(read_chat_messages(fields), options);
+  const auto messages = read_chat_messages(fields);
+  job.prompt = within_context(request, service, "messages", true, [&](models::EncodeLimits limits) {
+    options.limits = std::move(limits);
+    return service.model->chat().render(messages, options);
+  });
   check_prompt(job.prompt.tokens, *service.model, "messages");
   if (generation.constraint != nullptr) {
     // What a grammar holds is the answer alone, without reasoning and marks.
@@ -72,9 +80,11 @@ ChatJob read_chat_job(const Fields& fields, const Service& service) {
   return job;
 }
 
-models::ChatPrompt read_chat_prompt(const Fields& fields, const Service& service) {
+models::ChatPrompt read_chat_prompt(const Fields& fields, const ApiRequest& request,
+                                    const Service& service) {
   models::ChatOptions options = read_template_options(fields);
   options.tools = read_tool_choice(fields).tools;
+  options.limits = text_limits(request, service, kMostListedTokens);
   return service.model->chat().render(read_chat_messages(fields), options);
 }
 

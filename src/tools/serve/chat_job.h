@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/chat/chat_format.h"
+#include "tools/serve/exchange.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/running_answers.h"
 
@@ -24,10 +25,12 @@ struct ChatJob {
   }
 };
 
-// Of the fields of /v1/chat/completions. Throws ApiError, and Error where the template refuses.
-ChatJob read_chat_job(const Fields& fields, const Service& service);
+// Of the fields of /v1/chat/completions, which `request` asked for in this or another form. Throws
+// ApiError, and Error where the template refuses.
+ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Service& service);
 
 // What the template makes of messages, tools and its arguments alone. Throws as read_chat_job().
-models::ChatPrompt read_chat_prompt(const Fields& fields, const Service& service);
+models::ChatPrompt read_chat_prompt(const Fields& fields, const ApiRequest& request,
+                                    const Service& service);
 
 }  // namespace hearth::tools::serve

@@ -48,10 +48,13 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   if (fields.integer("best_of", 1, 16).value_or(count) != count) {
     throw bad_field("best_of", "is not supported; expected n");
   }
+  if (fields.number("n_probs", 0, 1 << 20).value_or(0) != 0) {
+    throw bad_field("n_probs", "is not supported here; expected logprobs, or it in /completion");
+  }
   models::GenerationRequest& generation = job.fields.generation;
   generation.logprobs = fields.integer("logprobs", 0, kMostCompletionLogprobs).value_or(-1);
   generation.constraint = read_constraint(fields, *service.model);
-  job.prompts = read_prompts(fields, *service.model, generation.most_tokens > 0);
+  job.prompts = read_prompts(fields, request, service, generation.most_tokens > 0);
   const bool echoes = fields.flag("echo", false);
   job.scores_echo = echoes && generation.logprobs >= 0;
   const auto prompt_best = fields.integer("prompt_logprobs", 0, kMostCompletionLogprobs);

@@ -10,6 +10,7 @@
 #include "tools/serve/base64.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/fields.h"
+#include "tools/serve/text_limits.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -17,10 +18,21 @@ namespace {
 constexpr std::size_t kMostTexts = 2048;
 constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
 
+ApiError bad_length(const std::string& tokens, const std::string& place, const ServedModel& model) {
+  return bad_field(place, "a text of so many tokens; got " + tokens + ", expected 1 to " +
+                              std::to_string(model.card().context));
+}
+
 // `place`: "input", or which of several.
 std::vector<std::int32_t> tokens_of(const JsonValue& input, const std::string& place,
-                                    const ServedModel& model) {
-  if (const auto* text = std::get_if<std::string>(&input)) return model.tokens_to_embed(*text);
+                                    const ServedModel& model, const models::EncodeLimits& limits) {
+  if (const auto* text = std::get_if<std::string>(&input)) {
+    try {
+      return model.tokens_to_embed(*text, limits);
+    } catch (const models::TooManyTokens& error) {
+      throw bad_length("at least " + std::to_string(error.least()), place, model);
+    }
+  }
   const auto* list = std::get_if<JsonArray>(&input);
   if (list == nullptr) {
     throw bad_field(place, "is of the wrong type; expected a string or an array of tokens");
@@ -41,19 +53,21 @@ void check_length(const std::vector<std::int32_t>& text, const std::string& plac
                   const ServedModel& model) {
   const auto length = static_cast<std::int64_t>(text.size());
   if (length == 0 || length > model.card().context) {
-    throw bad_field(place, "a text of so many tokens; got " + std::to_string(length) +
-                               ", expected 1 to " + std::to_string(model.card().context));
+    throw bad_length(std::to_string(length), place, model);
   }
 }
 
 // Of the field called `name`.
 models::TokenLists read_inputs(const Fields& fields, const std::string& name,
-                               const ServedModel& model) {
+                               const ApiRequest& request, const Service& service) {
+  const ServedModel& model = *service.model;
+  const models::EncodeLimits limits =
+      text_limits(request, service, static_cast<std::size_t>(model.card().context));
   const JsonValue* input = fields.find(name);
   if (input == nullptr) throw bad_field(name, "is missing");
   const auto* list = std::get_if<JsonArray>(input);
   if (list == nullptr || (!list->empty() && whole_number(list->front()))) {
-    models::TokenLists one = {tokens_of(*input, name, model)};
+    models::TokenLists one = {tokens_of(*input, name, model, limits)};
     check_length(one.front(), name, model);
     return one;
   }
@@ -61,8 +75,9 @@ models::TokenLists read_inputs(const Fields& fields, const std::string& name,
   models::TokenLists texts;
   std::size_t total = 0;
   for (const JsonValue& each : *fields.array(name, kMostTexts)) {
+    if (!texts.empty()) limits.watch();
     const std::string place = name + "[" + std::to_string(texts.size()) + "]";
-    texts.push_back(tokens_of(each, place, model));
+    texts.push_back(tokens_of(each, place, model, limits));
     check_length(texts.back(), place, model);
     total += texts.back().size();
     if (total > kMostInputTokens) throw bad_field(name, "has too many tokens");
@@ -131,7 +146,7 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
     throw bad_field("encoding_format",
                     "is not known; got " + json_text(format) + ", expected float or base64");
   }
-  const models::TokenLists texts = read_inputs(fields, "input", model);
+  const models::TokenLists texts = read_inputs(fields, "input", request, service);
   std::int64_t tokens = 0;
   for (const auto& text : texts) tokens += static_cast<std::int64_t>(text.size());
   const auto dimensions = fields.integer("dimensions", 1, std::int64_t{1} << 20);
@@ -162,7 +177,7 @@ ApiResponse answer_llama_embedding(const ApiRequest& request, const Service& ser
   const std::string name = fields.find("input") == nullptr ? "content" : "input";
   JsonArray all;
   for (const std::vector<float>& vector :
-       service.model->embed(read_inputs(fields, name, *service.model))) {
+       service.model->embed(read_inputs(fields, name, request, service))) {
     // A list of one: llama.cpp has a vector for each token there where texts have none.
     all.push_back(JsonObject{{"index", static_cast<std::int64_t>(all.size())},
                              {"embedding", JsonArray{numbers_of(vector)}}});

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/plan/plan.h"
+#include "hearth/device.h"
 #include "hearth/error.h"
 #include "hearth/version.h"
 #include "tools/serve/answer_objects.h"
@@ -12,11 +14,10 @@
 #include "tools/serve/chat_job.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/fields.h"
+#include "tools/serve/text_limits.h"
 
 namespace hearth::tools::serve {
 namespace {
-
-constexpr std::size_t kMostIds = std::size_t{1} << 20;
 
 void add_metric(std::string& text, const char* name, const char* kind, const char* help,
                 std::int64_t value) {
@@ -123,7 +124,7 @@ ApiResponse answer_slots(const Service& service) {
 
 ApiResponse answer_apply_template(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
-  const models::ChatPrompt prompt = read_chat_prompt(Fields(body), service);
+  const models::ChatPrompt prompt = read_chat_prompt(Fields(body), request, service);
   return {.body = json_text(JsonObject{{"prompt", service.model->tokenizer().decode(
                                                       prompt.tokens, {.show_special = true})}})};
 }
@@ -158,6 +159,13 @@ ApiResponse answer_metrics(const Service& service) {
              stats.tokens_guessed);
   add_metric(text, "held_guesses_total", "counter", "Guesses that were drawn, too.",
              stats.guesses_held);
+  const PlanCacheSize plans = plan_cache_size();
+  add_metric(text, "plans", "gauge", "Plans that are kept for steps of the same shapes.",
+             static_cast<std::int64_t>(plans.plans));
+  add_metric(text, "plan_bytes", "gauge", "Memory that they take, about.",
+             static_cast<std::int64_t>(plans.bytes));
+  add_metric(text, "plans_built_total", "counter", "Plans that were not there yet.",
+             statistics().plan_misses);
   return {.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
 }
 
@@ -170,8 +178,16 @@ ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
                                       .parse_special = fields.flag("parse_special", false)};
   const bool with_pieces = fields.flag("with_pieces", false);
   const models::Tokenizer& tokenizer = service.model->tokenizer();
+  std::vector<std::int32_t> ids;
+  try {
+    ids = tokenizer.encode(*content, options, text_limits(request, service, kMostListedTokens));
+  } catch (const models::TooManyTokens& error) {
+    throw bad_field("content", "is too long; got at least " + std::to_string(error.least()) +
+                                   " tokens, expected at most " +
+                                   std::to_string(kMostListedTokens));
+  }
   JsonArray tokens;
-  for (const std::int32_t id : tokenizer.encode(*content, options)) {
+  for (const std::int32_t id : ids) {
     if (with_pieces) {
       tokens.push_back(JsonObject{{"id", std::int64_t{id}}, {"piece", token_piece(tokenizer, id)}});
     } else {
@@ -184,7 +200,7 @@ ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
 ApiResponse answer_detokenize(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
-  const JsonArray* tokens = fields.array("tokens", kMostIds);
+  const JsonArray* tokens = fields.array("tokens", kMostListedTokens);
   if (tokens == nullptr) throw bad_field("tokens", "is missing");
   const auto size = static_cast<std::int64_t>(service.model->tokenizer().size());
   std::vector<std::int32_t> ids;

@@ -25,6 +25,25 @@ bool has_many_values(std::string_view text) {
   return values > kMostValues;
 }
 
+// Names are shown as far as people read them.
+ApiError bad_body(const JsonFault& fault) {
+  constexpr std::size_t kMostShown = 100;
+  const std::string place = fault.place.substr(0, kMostShown);
+  switch (fault.kind) {
+    case JsonFault::Kind::depth:
+      return bad_field("", "the body nests too deeply");
+    case JsonFault::Kind::surrogate:
+      return bad_field(place,
+                       "a string has half of a surrogate pair, which is no character; "
+                       "expected \\ud800 to \\udbff before \\udc00 to \\udfff, or none of these");
+    case JsonFault::Kind::utf8:
+      return bad_field(place, "a string has bytes that are no UTF-8");
+    case JsonFault::Kind::syntax:
+      break;
+  }
+  return bad_field("", "the body is no JSON, as byte " + std::to_string(fault.byte) + " shows");
+}
+
 std::string range_text(const std::string& low, const std::string& high) {
   return "expected " + low + " to " + high;
 }
@@ -36,8 +55,9 @@ JsonObject parse_body(const std::string& body) {
     throw bad_field(
         "", "the body has too many values; expected at most " + std::to_string(kMostValues));
   }
-  auto document = parse_json(body);
-  if (!document) throw bad_field("", "the body is no JSON, or nests too deeply");
+  JsonFault fault;
+  auto document = parse_json(body, &fault);
+  if (!document) throw bad_body(fault);
   auto* object = std::get_if<JsonObject>(&*document);
   if (object == nullptr) throw bad_field("", "the body is no JSON object");
   return std::move(*object);

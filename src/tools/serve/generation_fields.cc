@@ -8,6 +8,7 @@
 #include "hearth/error.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/read_sampling.h"
+#include "tools/serve/text_limits.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -87,15 +88,12 @@ JsonValue bare_schema(const Fields& fields, const char* name) {
   return *std::move(schema);
 }
 
-// What others hold answers by, or tell of them, that would be missed.
+// What others hold answers by, that would be missed.
 void refuse_other_names(const Fields& fields) {
   for (const char* name : {"guided_regex", "guided_grammar", "guided_choice"}) {
     if (fields.find(name) != nullptr) {
       throw bad_field(name, "is not supported; expected grammar (GBNF) or response_format");
     }
-  }
-  if (fields.number("n_probs", 0, 1 << 20).value_or(0) != 0) {
-    throw bad_field("n_probs", "is not supported; expected logprobs, of /v1/completions or chats");
   }
 }
 
@@ -191,12 +189,8 @@ void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& mo
                                  ", expected 0 to " + std::to_string(vocabulary - 1));
     }
   }
-  if (length > model.card().context - (is_answered ? 1 : 0)) {
-    throw ApiError(400,
-                   param + ": has " + counted(length, "token") +
-                       (is_answered ? " and needs room for an answer" : "") +
-                       "; the model's context holds " + std::to_string(model.card().context),
-                   "invalid_request_error", param, "context_length_exceeded");
+  if (tokens.size() > most_prompt_tokens(model, is_answered)) {
+    throw prompt_too_long(param, counted(length, "token"), model, is_answered);
   }
 }
 

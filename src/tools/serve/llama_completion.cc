@@ -16,11 +16,14 @@
 namespace hearth::tools::serve {
 namespace {
 
+constexpr std::int64_t kMostProbabilities = 100;
+
 struct LlamaJob {
   GenerationFields fields;
   models::TokenLists prompts;
-  bool gives_tokens = false;  // beside the texts
-  bool is_timed = false;      // with each chunk of a stream
+  bool gives_tokens = false;       // beside the texts
+  bool has_probabilities = false;  // of tokens, beside the texts
+  bool is_timed = false;           // with each chunk of a stream
 
   std::vector<models::GenerationRequest> requests() const { return fields.requests(prompts); }
 };
@@ -34,12 +37,21 @@ LlamaJob read_llama_completion(const ApiRequest& request, const Service& service
   // Not even 0 asks for nothing, and whoever does would miss them.
   const JsonValue* logprobs = fields.find("logprobs");
   if (logprobs != nullptr && *logprobs != JsonValue(false)) {
-    throw bad_field("logprobs", "is not supported here; expected it in /v1/completions");
+    throw bad_field("logprobs",
+                    "is not supported here; expected n_probs, or it in /v1/completions");
   }
+  const std::int64_t probabilities = fields.integer("n_probs", 0, kMostProbabilities).value_or(0);
+  if (fields.flag("post_sampling_probs", false)) {
+    throw bad_field(
+        "post_sampling_probs",
+        "is not supported; expected n_probs alone, which are of the model's own scores");
+  }
+  job.has_probabilities = probabilities > 0;
+  if (job.has_probabilities) job.fields.generation.logprobs = probabilities;
   job.fields.generation.constraint = read_constraint(fields, *service.model);
   job.gives_tokens = fields.flag("return_tokens", false);
   job.is_timed = fields.flag("timings_per_token", false);
-  job.prompts = read_prompts(fields, *service.model, job.fields.generation.most_tokens > 0);
+  job.prompts = read_prompts(fields, request, service, job.fields.generation.most_tokens > 0);
   require_room(job.prompts.size(), *service.model);
   return job;
 }
@@ -54,6 +66,13 @@ JsonArray token_ids(const LlamaJob& job, const std::vector<models::GenerationTok
   if (!job.gives_tokens) return ids;
   for (const models::GenerationToken& each : tokens) ids.emplace_back(std::int64_t{each.token});
   return ids;
+}
+
+void add_probabilities(const LlamaJob& job, const Service& service,
+                       const models::GenerationPiece& piece, JsonObject& object) {
+  if (!job.has_probabilities) return;
+  object.emplace_back("completion_probabilities",
+                      llama_probabilities(service.model->tokenizer(), piece.tokens));
 }
 
 // What chunks and whole answers have in common.
@@ -119,7 +138,9 @@ ApiResponse whole_llama_completion(const LlamaJob& job, const Service& service,
   if (!is_whole) throw ApiError(503, "the answer was cancelled", "server_error");
   JsonArray objects;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    objects.push_back(whole(job, service, answers, i, all[i], breaks_line(all[i].text)));
+    JsonObject object = whole(job, service, answers, i, all[i], breaks_line(all[i].text));
+    add_probabilities(job, service, all[i], object);
+    objects.push_back(std::move(object));
   }
   const bool is_one = objects.size() == 1;
   return {.body = json_text(is_one ? std::move(objects.front()) : JsonValue(std::move(objects)))};
@@ -145,6 +166,7 @@ bool stream_llama_completion(const LlamaJob& job, const Service& service, Runnin
         bool is_open = true;
         if (!piece.text.empty() || !piece.tokens.empty()) {
           JsonObject chunk = head(job, i, piece, false);
+          add_probabilities(job, service, piece, chunk);
           if (job.is_timed) chunk.emplace_back("timings", answers.timings());
           is_open = events.send(std::move(chunk));
         }

@@ -16,7 +16,8 @@ constexpr std::size_t kMostConstraintBytes = 256 << 20;
 
 LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
                              models::SchedulerOptions options,
-                             std::unique_ptr<const models::LoadedModel> draft_model)
+                             std::unique_ptr<const models::LoadedModel> draft_model,
+                             JsonObject template_arguments)
     : loaded_(std::move(loaded)),
       draft_model_(std::move(draft_model)),
       constraints_(loaded_.tokenizer),
@@ -29,7 +30,7 @@ LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
            .embeds = models::makes_vectors(config)};
   if (!card_.writes) return;
   try {
-    chat_.emplace(loaded_);
+    chat_.emplace(loaded_, std::move(template_arguments));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     no_chat_ = error.what();
@@ -62,8 +63,9 @@ std::shared_ptr<models::GenerationStream> LoadedService::submit(models::Generati
   return scheduler_->submit(std::move(request));
 }
 
-std::vector<std::int32_t> LoadedService::tokens_to_embed(std::string_view text) const {
-  return models::tokens_of_text(loaded_.tokenizer, loaded_.model, text);
+std::vector<std::int32_t> LoadedService::tokens_to_embed(std::string_view text,
+                                                         const models::EncodeLimits& limits) const {
+  return models::tokens_of_text(loaded_.tokenizer, loaded_.model, text, limits);
 }
 
 std::vector<std::vector<float>> LoadedService::embed(const models::TokenLists& texts) {

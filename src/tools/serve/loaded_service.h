@@ -20,9 +20,10 @@ class LoadedService final : public ServedModel {
  public:
   // Throws what ChatFormat and Scheduler throw, but for a model that says nothing of chats: only
   // chat() refuses then. `draft_model` guesses options.drafts tokens ahead; null: they are looked
-  // up.
+  // up. `template_arguments` are those of chats that do not say otherwise.
   LoadedService(models::LoadedModel loaded, const std::string& id, models::SchedulerOptions options,
-                std::unique_ptr<const models::LoadedModel> draft_model = nullptr);
+                std::unique_ptr<const models::LoadedModel> draft_model = nullptr,
+                JsonObject template_arguments = {});
 
   const ModelCard& card() const override { return card_; }
   const models::Tokenizer& tokenizer() const override { return loaded_.tokenizer; }
@@ -33,7 +34,8 @@ class LoadedService final : public ServedModel {
   std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
       const JsonValue& schema) override;
   std::shared_ptr<models::GenerationStream> submit(models::GenerationRequest request) override;
-  std::vector<std::int32_t> tokens_to_embed(std::string_view text) const override;
+  std::vector<std::int32_t> tokens_to_embed(std::string_view text,
+                                            const models::EncodeLimits& limits) const override;
   std::vector<std::vector<float>> embed(const models::TokenLists& texts) override;
   models::SchedulerStats stats() const override;
 

@@ -1,54 +1,97 @@
 #include "tools/serve/prompts.h"
 
+#include <algorithm>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "tools/serve/api_error.h"
 #include "tools/serve/generation_fields.h"
+#include "tools/serve/text_limits.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostPrompts = 1024;
+constexpr const char* kExpectedPrompt = "a text, tokens, or an array of these";
 
-// A text or tokens.
-std::vector<std::int32_t> read_one_prompt(const JsonValue& prompt, const Fields& fields,
-                                          const ServedModel& model) {
-  if (const auto* text = std::get_if<std::string>(&prompt)) {
-    return model.tokenizer().encode_prompt(*text);
+std::int32_t token_of_prompt(const JsonValue& value, const Fields& fields,
+                             const models::Tokenizer& tokenizer) {
+  const auto token = whole_number(value);
+  if (!token) fields.wrong_type("prompt", kExpectedPrompt);
+  if (*token < 0 || *token >= static_cast<std::int64_t>(tokenizer.size())) {
+    throw bad_field("prompt", "is no token of the model; got " + std::to_string(*token));
   }
-  constexpr const char* kExpected = "a text, tokens, or an array of these";
-  const auto* list = std::get_if<JsonArray>(&prompt);
-  if (list == nullptr) fields.wrong_type("prompt", kExpected);
+  return static_cast<std::int32_t>(*token);
+}
+
+// Tokens, and texts between them. A text that comes first begins as a text does.
+std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const Fields& fields,
+                                       const models::Tokenizer& tokenizer,
+                                       models::EncodeLimits limits) {
+  const std::size_t most = limits.most;
   std::vector<std::int32_t> tokens;
-  for (const JsonValue& each : *list) {
-    const auto token = whole_number(each);
-    if (!token) fields.wrong_type("prompt", kExpected);
-    if (*token < 0 || *token >= static_cast<std::int64_t>(model.tokenizer().size())) {
-      throw bad_field("prompt", "is no token of the model; got " + std::to_string(*token));
+  for (const JsonValue& each : list) {
+    const auto* text = std::get_if<std::string>(&each);
+    if (text == nullptr) {
+      tokens.push_back(token_of_prompt(each, fields, tokenizer));
+      continue;
     }
-    tokens.push_back(static_cast<std::int32_t>(*token));
+    if (&each == &list.front() && tokenizer.adds_bos() && tokenizer.special().bos >= 0) {
+      tokens.push_back(tokenizer.special().bos);
+    }
+    limits.most = most - std::min(most, tokens.size());
+    try {
+      const auto of_text = tokenizer.encode(*text, {.add_special = false}, limits);
+      tokens.insert(tokens.end(), of_text.begin(), of_text.end());
+    } catch (const models::TooManyTokens& error) {
+      throw models::TooManyTokens(tokens.size() + error.least(), most);
+    }
   }
   return tokens;
 }
 
+std::vector<std::int32_t> tokens_of_prompt(const JsonValue& prompt, const Fields& fields,
+                                           const models::Tokenizer& tokenizer,
+                                           const models::EncodeLimits& limits) {
+  if (const auto* text = std::get_if<std::string>(&prompt)) {
+    return tokenizer.encode_prompt(*text, false, limits);
+  }
+  const auto* list = std::get_if<JsonArray>(&prompt);
+  if (list == nullptr) fields.wrong_type("prompt", kExpectedPrompt);
+  return mixed_tokens(*list, fields, tokenizer, limits);
+}
+
+bool any_number_of(const JsonArray& list) {
+  return std::any_of(list.begin(), list.end(),
+                     [](const JsonValue& each) { return any_number(each).has_value(); });
+}
+
 }  // namespace
 
-models::TokenLists read_prompts(const Fields& fields, const ServedModel& model, bool is_answered) {
+models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
+                                const Service& service, bool is_answered) {
   const JsonValue* prompt = fields.find("prompt");
   if (prompt == nullptr) throw bad_field("prompt", "is missing");
-  const auto* list = std::get_if<JsonArray>(prompt);
+  const models::Tokenizer& tokenizer = service.model->tokenizer();
   models::TokenLists prompts;
-  if (list == nullptr || list->empty() || any_number(list->front())) {
-    prompts.push_back(read_one_prompt(*prompt, fields, model));
-    check_prompt(prompts.back(), model, "prompt", is_answered);
+  const auto add = [&](const JsonValue& one, const std::string& place) {
+    prompts.push_back(within_context(request, service, place, is_answered,
+                                     [&](const models::EncodeLimits& limits) {
+                                       return tokens_of_prompt(one, fields, tokenizer, limits);
+                                     }));
+    check_prompt(prompts.back(), *service.model, place, is_answered);
+  };
+  const auto* list = std::get_if<JsonArray>(prompt);
+  if (list == nullptr || list->empty() || any_number_of(*list)) {
+    add(*prompt, "prompt");
     return prompts;
   }
   for (const JsonValue& each : *fields.array("prompt", kMostPrompts)) {
+    // Within a long text the tokenizer does it; these may be many short ones.
+    if (!prompts.empty()) text_limits(request, service).watch();
     const std::string place = "prompt[" + std::to_string(prompts.size()) + "]";
-    prompts.push_back(read_one_prompt(each, fields, model));
-    check_prompt(prompts.back(), model, list->size() == 1 ? "prompt" : place, is_answered);
+    add(each, list->size() == 1 ? "prompt" : place);
   }
   return prompts;
 }

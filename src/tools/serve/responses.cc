@@ -27,7 +27,7 @@ ResponseJob read_response(const ApiRequest& request, const Service& service) {
   JsonObject body = parse_body(request.body);
   const JsonObject chat = chat_fields_of_response(Fields(body));
   try {
-    return {read_chat_job(Fields(chat), service), std::move(body)};
+    return {read_chat_job(Fields(chat), request, service), std::move(body)};
   } catch (const ApiError& error) {
     // Named as the request has it.
     constexpr std::string_view kChatName = "response_format", kOwnName = "text.format";

@@ -42,9 +42,11 @@ class ServedModel {
       const JsonValue& schema) = 0;
   // As Scheduler::submit().
   virtual std::shared_ptr<models::GenerationStream> submit(models::GenerationRequest request) = 0;
-  // Of a text that becomes a vector: behind the model's prompt, and cut where its files say so.
-  virtual std::vector<std::int32_t> tokens_to_embed(std::string_view text) const {
-    return tokenizer().encode(text);
+  // Of a text that becomes a vector: behind the model's prompt, and cut where its files say so;
+  // else the limits hold.
+  virtual std::vector<std::int32_t> tokens_to_embed(std::string_view text,
+                                                    const models::EncodeLimits& limits) const {
+    return tokenizer().encode(text, {}, limits);
   }
   // One vector a text, as the model's files have it: most say that it has length 1.
   virtual std::vector<std::vector<float>> embed(const models::TokenLists& texts) = 0;

@@ -1,0 +1,31 @@
+#include "tools/serve/text_limits.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace hearth::tools::serve {
+
+models::EncodeLimits text_limits(const ApiRequest& request, const Service& service,
+                                 std::size_t most) {
+  return {.most = most, .watch = [&request, is_stopping = service.is_stopping] {
+            if (is_stopping->load()) throw ApiError(503, "the server is stopping", "server_error");
+            if (request.is_open && !request.is_open()) {
+              throw ApiError(503, "the answer was cancelled", "server_error");
+            }
+          }};
+}
+
+std::size_t most_prompt_tokens(const ServedModel& model, bool is_answered) {
+  return static_cast<std::size_t>(
+      std::max<std::int64_t>(model.card().context - (is_answered ? 1 : 0), 0));
+}
+
+ApiError prompt_too_long(const std::string& param, const std::string& tokens,
+                         const ServedModel& model, bool is_answered) {
+  return {400,
+          param + ": has " + tokens + (is_answered ? " and needs room for an answer" : "") +
+              "; the model's context holds " + std::to_string(model.card().context),
+          "invalid_request_error", param, "context_length_exceeded"};
+}
+
+}  // namespace hearth::tools::serve

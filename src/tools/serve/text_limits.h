@@ -1,0 +1,43 @@
+// How far the texts of a request are turned into tokens.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+
+#include "models/tokenizer/encode_limits.h"
+#include "tools/serve/api_error.h"
+#include "tools/serve/exchange.h"
+#include "tools/serve/running_answers.h"
+
+namespace hearth::tools::serve {
+
+// That answers list, or texts of answers are made of.
+inline constexpr std::size_t kMostListedTokens = std::size_t{1} << 20;
+
+// At most `most` tokens of a text, and none where nobody waits for the answer any more or the
+// service stops: their watch then throws ApiError (503). `request` must outlive them.
+models::EncodeLimits text_limits(const ApiRequest& request, const Service& service,
+                                 std::size_t most = std::numeric_limits<std::size_t>::max());
+
+// Tokens that a prompt has at most, with room for an answer where one is asked for.
+std::size_t most_prompt_tokens(const ServedModel& model, bool is_answered);
+
+// The refusal of a prompt of so many tokens, such as "at least 9 tokens", in the field `param`.
+ApiError prompt_too_long(const std::string& param, const std::string& tokens,
+                         const ServedModel& model, bool is_answered);
+
+// The tokens that `encode(limits)` gives of a prompt in the field `param`. A prompt that is too
+// long is an ApiError; what is left of checks is check_prompt()'s.
+template <class Encode>
+auto within_context(const ApiRequest& request, const Service& service, const std::string& param,
+                    bool is_answered, const Encode& encode) {
+  try {
+    return encode(text_limits(request, service, most_prompt_tokens(*service.model, is_answered)));
+  } catch (const models::TooManyTokens& error) {
+    throw prompt_too_long(param, "at least " + std::to_string(error.least()) + " tokens",
+                          *service.model, is_answered);
+  }
+}
+
+}  // namespace hearth::tools::serve
