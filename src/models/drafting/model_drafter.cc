@@ -79,15 +79,12 @@ void ModelDrafter::draft(std::span<Draft> drafts) {
 
 Array ModelDrafter::step(std::span<const SequenceRows> rows) {
   if (!sequences_->pages_wanted(rows).fit(sequences_->free())) throw NoGuess();
-  Array scores;
   try {
-    scores = sequences_->step(rows);
+    return sequences_->step(rows);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_argument) throw;
     throw NoGuess();  // tokens that it does not know
   }
-  scores.eval();
-  return scores;
 }
 
 // Of models whose vocabularies are padded to other sizes.

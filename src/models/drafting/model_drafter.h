@@ -37,8 +37,8 @@ class ModelDrafter : public Drafter {
   };
 
   void guess(std::span<Draft> drafts);
-  // The scores behind these rows, computed. Throws NoGuess before anything ran; behind Error and
-  // std::bad_alloc nobody knows what the caches hold.
+  // The scores behind these rows. Throws NoGuess before anything ran; behind Error and
+  // std::bad_alloc, here or where the scores are read, nobody knows what the caches hold.
   Array step(std::span<const SequenceRows> rows);
   void lose_caches() noexcept;
   // The model sees the tokens of all texts; the scores behind them [texts, vocabulary].
