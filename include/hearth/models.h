@@ -39,9 +39,10 @@ struct TextModelOptions {
   std::int64_t context = 0;    // tokens of a text at most; 0: what the model was made for
   // Texts that are written at once share these; the rows of earlier texts stay in them, so that a
   // prompt that begins like one of those is not computed again. 0: what one text of `context`
-  // takes, at most 1 GiB.
+  // takes, with the states of `most_texts`, at most 1 GiB. TextModel::context() is what they hold.
   std::int64_t cache_bytes = 0;
-  std::int64_t most_texts = 16;  // written at once; others wait
+  // Written at once; others wait. Fewer with `cache_bytes` 0 where their states take over 512 MiB.
+  std::int64_t most_texts = 16;
   // Tokens that are guessed ahead, by looking them up in the text, and checked in one step; 0:
   // none. Texts stay the same, as TextModel says.
   std::int64_t drafts = 0;
@@ -78,12 +79,12 @@ class HEARTH_API TextModel {
   // one that `hearth train` made. Weights stay as the file has them: on devices that read the
   // host's memory they are its pages. Throws Error{io, corrupt_file, unsupported, out_of_memory,
   // invalid_argument, shape} with the path, invalid_argument and shape also of adapters that are
-  // not the model's; Error{invalid_argument} for options out of range and names of no cache,
-  // Error{unsupported} for caches that do not fit the model's heads.
+  // not the model's; Error{invalid_argument} for options out of range, caches too small for any
+  // text and names of no cache, Error{unsupported} for caches that do not fit the model's heads.
   static TextModel load(const std::string& path, const TextModelOptions& options = {});
 
   const std::string& family() const noexcept;  // GGUF's name of it: "llama", "gemma3"
-  std::int64_t context() const noexcept;       // tokens of a text at most
+  std::int64_t context() const noexcept;       // tokens of a text at most, its answer with it
   std::int64_t vocabulary() const noexcept;    // tokens are below it
   bool is_encoder() const noexcept;            // its texts become vectors; it writes none
   // How its makers say that tokens should be drawn; where they say nothing, by their probability.
@@ -111,9 +112,9 @@ class HEARTH_API TextModel {
                          const std::function<bool(std::string_view)>& write = {}) const;
 
   // The scores [tokens, vocabulary] of what follows each token, in f32 (f64 if computed in f64).
-  // Throws Error{invalid_argument} for no tokens, more than the context has and ids outside of the
-  // vocabulary, Error{unsupported} of an encoder. What the device fails is thrown where the scores
-  // are read.
+  // Throws Error{invalid_argument} for no tokens, more than TextModelOptions::context and ids
+  // outside of the vocabulary, Error{unsupported} of an encoder. What the device fails is thrown
+  // where the scores are read.
   Array logits(std::span<const std::int32_t> tokens) const;
 
   // Each text as one vector: [texts, dim], f32, pooled as the model's files say, and of length 1

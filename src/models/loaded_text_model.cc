@@ -29,23 +29,34 @@ models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
     scheduler.memory = options.cache_bytes;
     return scheduler;
   }
-  models::SchedulerOptions of_one = scheduler;
-  of_one.pages = models::pages_of(model.config.context, scheduler.page_size) + 1;
-  of_one.shares_prefixes = false;
-  const models::CacheOptions cache = models::cache_options(model.config, model.compute, of_one);
-  scheduler.memory =
-      std::min(kMostCacheBytes, models::cache_bytes(model.config, cache, model.compute));
+  const models::LanguageConfig& config = model.config;
+  constexpr std::int64_t kMost = kMostCacheBytes >> 20;  // MiB
+  std::int64_t memory = models::memory_for_text(config, model.compute, scheduler, config.context);
+  if (memory > kMost) {
+    // Fewer at once where their states would leave less than half of it to rows.
+    memory = kMost;
+    const models::CacheOptions state{.pages = 0, .states = 1};
+    const std::int64_t bytes = models::cache_bytes(config, state, model.compute);
+    const std::int64_t most = bytes == 0 ? scheduler.most_running : kMostCacheBytes / 2 / bytes;
+    scheduler.most_running = std::clamp<std::int64_t>(most, 1, scheduler.most_running);
+  }
+  scheduler.memory = memory << 20;
   return scheduler;
 }
 
 }  // namespace
 
 TextModel::Loaded::Loaded(models::LoadedModel model, const TextModelOptions& options)
-    : model_(std::move(model)), options_(options), constraints_(model_.tokenizer) {
+    : model_(std::move(model)),
+      longest_text_(language().config.context),
+      constraints_(model_.tokenizer) {
   if (!language().config.is_causal) return;
   models::require_cache_types(language().config,
                               cache_type(options.keys).value_or(language().compute),
                               cache_type(options.values).value_or(language().compute));
+  options_ = scheduler_options(language(), options);
+  longest_text_ = models::longest_text(
+      language().config, models::cache_options(language().config, language().compute, options_));
 }
 
 void TextModel::Loaded::require_causal(const char* what) const {
@@ -54,7 +65,7 @@ void TextModel::Loaded::require_causal(const char* what) const {
 
 models::Scheduler& TextModel::Loaded::scheduler() {
   const std::lock_guard lock(mutex_);
-  if (!scheduler_) scheduler_.emplace(model_, scheduler_options(model_.model, options_));
+  if (!scheduler_) scheduler_.emplace(model_, options_);
   return *scheduler_;
 }
 

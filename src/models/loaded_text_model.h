@@ -1,6 +1,7 @@
 // What the copies of a TextModel share, and its conversations with them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,14 +18,16 @@ inline namespace v0 {
 // Calls from several threads at once are fine.
 class TextModel::Loaded {
  public:
-  // Throws Error{invalid_argument} for names of no cache, and Error{unsupported} where these do not
-  // fit the model.
+  // Throws Error{invalid_argument} for names of no cache and options out of range, and
+  // Error{unsupported} where caches do not fit the model.
   Loaded(models::LoadedModel model, const TextModelOptions& options);
 
   const models::LoadedModel& model() const noexcept { return model_; }
   const models::LanguageModel& language() const noexcept { return model_.model; }
   const models::Tokenizer& tokenizer() const noexcept { return model_.tokenizer; }
 
+  // Tokens of a text that scheduler() has room for; of an encoder, that the model sees.
+  std::int64_t longest_text() const noexcept { return longest_text_; }
   // Throws Error{unsupported} of an encoder, which `what` cannot be of.
   void require_causal(const char* what) const;
   // Made when the first text is asked for.
@@ -35,7 +38,8 @@ class TextModel::Loaded {
 
  private:
   models::LoadedModel model_;
-  TextModelOptions options_;
+  models::SchedulerOptions options_;
+  std::int64_t longest_text_;
   models::grammar::TokenConstraints constraints_;
   std::mutex mutex_;                            // of what follows
   std::optional<models::Scheduler> scheduler_;  // ends before the model goes

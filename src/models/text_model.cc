@@ -43,7 +43,7 @@ const std::string& TextModel::family() const noexcept {
   return loaded_->language().config.architecture;
 }
 
-std::int64_t TextModel::context() const noexcept { return loaded_->language().config.context; }
+std::int64_t TextModel::context() const noexcept { return loaded_->longest_text(); }
 
 std::int64_t TextModel::vocabulary() const noexcept { return loaded_->language().vocabulary(); }
 
@@ -63,7 +63,7 @@ void TextModel::warm_up() const {
   models::Scheduler& scheduler = loaded_->scheduler();
   std::int64_t prompt = 0;
   for (const std::int64_t rows : kPrompts) {
-    if (rows + kSteps > std::min(context(), scheduler.longest_text())) continue;
+    if (rows + kSteps > scheduler.longest_text()) continue;
     // No two begin alike, so that each is computed from its first row on.
     const auto token = static_cast<std::int32_t>(prompt++ % vocabulary());
     const auto stream = scheduler.submit(
@@ -105,9 +105,10 @@ GeneratedText TextModel::generate(std::string_view prompt, const GenerateOptions
 Array TextModel::logits(std::span<const std::int32_t> tokens) const {
   const models::LanguageModel& model = loaded_->language();
   const auto rows = static_cast<std::int64_t>(tokens.size());
-  if (rows == 0 || rows > context()) {
+  if (rows == 0 || rows > model.config.context) {
     refuse(ErrorCode::invalid_argument, "scores of so many tokens; got " + std::to_string(rows) +
-                                            ", expected 1 to " + std::to_string(context()));
+                                            ", expected 1 to " +
+                                            std::to_string(model.config.context));
   }
   loaded_->require_causal("scores");
   models::Sequences sequences(model, {.pages = models::pages_of(rows),

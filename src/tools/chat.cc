@@ -265,7 +265,7 @@ void add_chat(CommandLine& line) {
   add_context_option(command, arguments->writer.model.context,
                      "Tokens of the conversation at most [the model's, 8192 at most]");
   add_writer_options(command, arguments->writer, true);
-  command.action([arguments] { run_chat(*arguments); });
+  command.action([arguments] { name_dtype_option([&] { run_chat(*arguments); }); });
 }
 
 }  // namespace hearth::tools

@@ -93,7 +93,7 @@ void add_generate(CommandLine& line) {
   add_context_option(command, arguments->writer.model.context,
                      "Tokens that the model sees at most [its own]");
   add_writer_options(command, arguments->writer, false);
-  command.action([arguments] { run_generate(*arguments); });
+  command.action([arguments] { name_dtype_option([&] { run_generate(*arguments); }); });
 }
 
 }  // namespace hearth::tools

@@ -21,6 +21,7 @@
 #include "tools/lm/writer_options.h"
 #include "tools/output.h"
 #include "tools/serve/api.h"
+#include "tools/serve/connections.h"
 #include "tools/serve/http_transport.h"
 #include "tools/serve/loaded_service.h"
 #include "tools/serve/shutdown_signal.h"
@@ -29,7 +30,6 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::uint64_t kMostKeyBytes = 1 << 20;
-constexpr std::size_t kSpareThreads = 8;  // for what is answered at once
 constexpr std::chrono::hours kWhile{1};
 
 struct ServeArguments {
@@ -108,12 +108,13 @@ void run_serve(const ServeArguments& arguments) {
   JsonObject told = template_arguments_of(arguments.writer.template_arguments);
   serve::Api api({.keys = keys_of(arguments), .origins = arguments.origins});
   serve::ShutdownSignal signal;
-  const auto threads =
-      static_cast<std::size_t>(arguments.scheduler.most_running + arguments.scheduler.most_waiting);
+  const std::size_t connections =
+      serve::connections_for(arguments.scheduler.most_running + arguments.scheduler.most_waiting);
+  serve::allow_connections(connections);
   serve::HttpTransport transport(
       {.host = arguments.host,
        .port = static_cast<int>(arguments.port),
-       .threads = std::min<std::size_t>(threads, 512) + kSpareThreads,
+       .threads = connections,
        .most_body_bytes = static_cast<std::size_t>(arguments.body) << 20},
       [&](const serve::ApiRequest& request) { return api.answer(request); });
   const int port = transport.start();
@@ -162,7 +163,7 @@ void add_serve(CommandLine& line) {
   command
       .option("--queue", arguments->scheduler.most_waiting,
               "Texts that wait; more are answered by 429")
-      .range(std::int64_t{1}, std::int64_t{100'000})
+      .range(std::int64_t{1}, serve::kMostWaiting)
       .show_default();
   add_context_option(command, arguments->writer.model.context,
                      "Tokens of a text at most [as many as the model and --memory have]");

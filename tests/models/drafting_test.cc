@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -120,6 +121,32 @@ TEST_P(Drafting, GuessesGiveWayWherePagesEnd) {
 
 INSTANTIATE_TEST_SUITE_P(Families, Drafting,
                          ::testing::Values("llama", "mamba2", "qwen3_next", "gpt_oss"));
+
+// What the device failed takes the caches, not the guesses behind it.
+TEST(ModelDrafter, GuessesAgainAfterAFault) {
+  const LoadedModel loaded = loaded_golden("llama");
+  ModelDrafter drafter(loaded, loaded, {.pages = 40, .page_size = 8, .states = 2}, 32);
+  const GenerationRequest request = request_of(loaded, 3, 20, 4);
+  SamplingState sampling(request.sampling, loaded.model.vocabulary());
+  sampling.accept_prompt(request.tokens);
+  const auto guess = [&](std::int64_t text) {
+    Draft draft{.text = text, .tokens = request.tokens, .sampling = &sampling, .most = 4};
+    drafter.draft({&draft, 1});
+    return draft.guess;
+  };
+  const Tokens expected = tokens_alone(loaded, request);
+  EXPECT_EQ(guess(0), expected);
+  Device::cpu().trim();
+  Device::cpu().set_memory_limit(1);
+  EXPECT_EQ(guess(1), Tokens{});
+  EXPECT_EQ(guess(0), Tokens{});
+  Device::cpu().set_memory_limit(std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(guess(0), expected);
+  EXPECT_EQ(guess(1), expected);
+  drafter.forget(0);
+  drafter.forget(7);  // one that it never saw
+  EXPECT_EQ(guess(1), expected);
+}
 
 TEST(ModelDrafter, RefusesAModelOfOtherTokens) {
   const LoadedModel loaded = loaded_golden("llama");

@@ -11,6 +11,7 @@
 #include "error_text.h"
 #include "hearth/models.h"
 #include "models/language/cache.h"
+#include "models/language/mixers/mixer.h"
 #include "models/serving/cache_plan.h"
 #include "models/serving/memory_plan.h"
 #include "models/texts_alone.h"
@@ -42,10 +43,10 @@ TEST_P(MemoryPlans, IsWhatASchedulerAllocates) {
     const MemoryPlan plan = plan_memory(
         files, {.context = 100, .sequences = sequences, .keys = "f32", .values = "f16"});
     const SchedulerOptions texts{.pages = 4 * sequences,  // of 32 rows
+                                 .memory = 1000,          // does not count beside pages
                                  .most_running = sequences,
                                  .keys = DType::f32,
-                                 .values = DType::f16,
-                                 .shares_prefixes = false};
+                                 .values = DType::f16};
     const CacheOptions options = with_padding(cache_options(model.config, DType::f32, texts));
     const Cache cache(model.config, options, DType::f32, Device::cpu());
     std::vector<Array> rows, states;
@@ -55,6 +56,7 @@ TEST_P(MemoryPlans, IsWhatASchedulerAllocates) {
     }
     EXPECT_EQ(plan.caches, bytes_in(rows));
     EXPECT_EQ(plan.states, bytes_in(states));
+    EXPECT_EQ(options.saved_states > 1, has_states(model.config));
     std::vector<Array> weights;
     for (const NamedArray& each : files.contents.arrays) weights.push_back(each.array);
     EXPECT_EQ(plan.weights, bytes_in(weights));
@@ -65,7 +67,7 @@ TEST_P(MemoryPlans, IsWhatASchedulerAllocates) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Some, MemoryPlans,
-                         ::testing::Values("llama", "qwen3_5", "mamba2", "gemma3"),
+                         ::testing::Values("llama", "qwen3_5", "qwen3_next", "mamba2", "gemma3"),
                          [](const auto& each) { return each.param; });
 
 TEST(MemoryPlan, GrowsWithWhatIsAskedFor) {

@@ -252,6 +252,16 @@ TEST(Scheduler, EndsWhereItIsTold) {
   EXPECT_EQ(read(*scheduler.submit(request)).tokens.size(), 10u);
 }
 
+std::unique_ptr<GenerationStream> add_text(TextRunner& runner, const LoadedModel& loaded,
+                                           const GenerationRequest& request) {
+  auto stream = std::make_unique<GenerationStream>();
+  Texts one;
+  one.push_back(
+      std::make_unique<RunningText>(loaded, runner.longest_text(), request, stream->channel()));
+  runner.add(std::move(one));
+  return stream;
+}
+
 // One that does not fit beside the first has its turn behind it.
 TEST(TextRunner, NobodyWaitsForever) {
   const LoadedModel loaded = loaded_golden("llama");
@@ -261,10 +271,7 @@ TEST(TextRunner, NobodyWaitsForever) {
       request_of(loaded, 1, 4, 2), request_of(loaded, 2, 28, 3), request_of(loaded, 3, 30, 1)};
   std::vector<std::unique_ptr<GenerationStream>> streams;
   for (const GenerationRequest& request : requests) {
-    streams.push_back(std::make_unique<GenerationStream>());
-    runner.add(std::make_unique<RunningText>(loaded.tokenizer, loaded.model.vocabulary(),
-                                             runner.longest_text(), request,
-                                             streams.back()->channel()));
+    streams.push_back(add_text(runner, loaded, request));
   }
   for (int i = 0; i < 30 && !runner.is_idle(); ++i) runner.step();
   EXPECT_TRUE(runner.is_idle());
@@ -273,6 +280,29 @@ TEST(TextRunner, NobodyWaitsForever) {
   for (std::size_t i = 0; i < streams.size(); ++i) {
     EXPECT_EQ(read(*streams[i]).tokens, tokens_alone(loaded, requests[i])) << i;
   }
+}
+
+// One that waits for more pages than there are beside the first, and is cancelled, keeps nobody
+// from those that there are.
+TEST(TextRunner, ACancelledTextHoldsNobodyUp) {
+  const LoadedModel loaded = loaded_golden("llama");
+  TextRunner runner(loaded.model, {.pages = 8, .page_size = 8, .most_running = 4});
+  const auto first = add_text(runner, loaded, request_of(loaded, 1, 4, 40));
+  runner.step();
+  const auto large = add_text(runner, loaded, request_of(loaded, 2, 60, 1));
+  const GenerationRequest request = request_of(loaded, 3, 4, 2);
+  const auto small = add_text(runner, loaded, request);
+  runner.step();
+  EXPECT_EQ(runner.stats().running, 1);
+  EXPECT_EQ(runner.stats().waiting, 2);
+  large->cancel();
+  for (int i = 0; i < 4; ++i) runner.step();
+  EXPECT_EQ(runner.stats().running, 1);
+  EXPECT_EQ(runner.stats().waiting, 0);
+  runner.flush();
+  EXPECT_EQ(read(*large).last.finish, FinishReason::cancelled);
+  EXPECT_EQ(read(*small).tokens, tokens_alone(loaded, request));
+  EXPECT_EQ(first->next().finish, FinishReason::none);
 }
 
 class SharedBeginnings : public ::testing::TestWithParam<std::string> {};
@@ -287,10 +317,7 @@ TEST_P(SharedBeginnings, AreComputedOnce) {
     for (std::size_t at = 0; at < 8; ++at) {
       requests[i].tokens.push_back(3 + static_cast<std::int32_t>(i + at));
     }
-    streams.push_back(std::make_unique<GenerationStream>());
-    runner.add(std::make_unique<RunningText>(loaded.tokenizer, loaded.model.vocabulary(),
-                                             runner.longest_text(), requests[i],
-                                             streams.back()->channel()));
+    streams.push_back(add_text(runner, loaded, requests[i]));
   }
   for (int i = 0; i < 30 && !runner.is_idle(); ++i) runner.step();
   runner.flush();
@@ -320,10 +347,7 @@ TEST(TextRunner, WindowsHaveFewPages) {
   std::vector<std::unique_ptr<GenerationStream>> streams;
   for (std::uint64_t i = 0; i < 3; ++i) {
     requests.push_back(request_of(loaded, i, 20 + 30 * i, 60));
-    streams.push_back(std::make_unique<GenerationStream>());
-    runner.add(std::make_unique<RunningText>(loaded.tokenizer, loaded.model.vocabulary(),
-                                             runner.longest_text(), requests[i],
-                                             streams.back()->channel()));
+    streams.push_back(add_text(runner, loaded, requests[i]));
   }
   std::int64_t most_used = 0;
   while (!runner.is_idle()) {
@@ -349,6 +373,18 @@ TEST(TextRunner, MemoryIsSharedOutBetweenPagesAndStates) {
   const CacheOptions cache = cache_options(loaded.model.config, loaded.model.compute, options);
   EXPECT_LE(cache_bytes(loaded.model.config, cache, loaded.model.compute), options.memory);
   EXPECT_GE(cache.saved_states, 1);
+  // A whole text has its rows before more than one of these is kept.
+  LanguageConfig longer = loaded.model.config;
+  longer.context = 1 << 13;
+  const std::int64_t enough =
+      memory_for_text(longer, loaded.model.compute, {.most_running = 16}, longer.context);
+  const CacheOptions of_text =
+      cache_options(longer, loaded.model.compute, {.memory = enough << 20, .most_running = 16});
+  EXPECT_EQ(longest_text(longer, of_text), longer.context);
+  CacheOptions states = of_text;
+  states.pages = 0;
+  EXPECT_GT((enough << 20) - cache_bytes(longer, states, loaded.model.compute),
+            cache_bytes(longer, states, loaded.model.compute));
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
                                               [&] {
                                                 cache_options(loaded.model.config,

@@ -1,6 +1,7 @@
 // The public API of language models, on a file of a tiny one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
@@ -10,6 +11,7 @@
 
 #include "error_text.h"
 #include "hearth/hearth.h"
+#include "models/language/folder/file_layout.h"
 #include "models/texts_alone.h"
 
 namespace hearth::models {
@@ -32,6 +34,103 @@ GgufMetadata signs_metadata(std::int64_t vocabulary) {
           {"tokenizer.ggml.token_type", types},
           {"tokenizer.ggml.scores", std::vector<float>(texts.size(), 0)},
           {"tokenizer.ggml.add_space_prefix", false}};
+}
+
+// A GGUF file of a golden model, with a sign for each token; it is there while the object lives.
+class SignsFile {
+ public:
+  explicit SignsFile(const std::string& name) {
+    const testing::GoldenModel golden = testing::read_golden_model(name);
+    GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+    lay_out_as_file(contents);
+    for (const GgufEntry& entry : signs_metadata(golden.width())) {
+      contents.metadata.set(entry.key, entry.value);
+    }
+    save_gguf(path(), contents.arrays, contents.metadata);
+  }
+
+  std::string path() const { return folder_.path() / "model.gguf"; }
+
+ private:
+  testing::TemporaryFolder folder_;
+};
+
+std::string signs_of(std::int64_t count) {
+  std::string text;
+  for (std::int64_t i = 0; i < count; ++i) text += sign(3 + static_cast<std::int32_t>(i % 20));
+  return text;
+}
+
+class CachesOfATextModel : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CachesOfATextModel, HoldATextOfTheContext) {
+  const SignsFile file(GetParam());
+  for (const std::int64_t context : {40, 2048}) {
+    const TextModel model = TextModel::load(file.path(), {.context = context});
+    EXPECT_EQ(model.context(), context);
+    // Beside the token that texts begin with.
+    const GeneratedText made = model.generate(signs_of(context - 3), {.tokens = 2});
+    EXPECT_EQ(made.prompt_tokens, context - 2);
+    EXPECT_LE(made.tokens.size(), 2u);
+    EXPECT_TRUE(check::contains(
+        check::error_of(ErrorCode::invalid_argument, [&] { model.generate(signs_of(context)); }),
+        "a prompt too long"));
+  }
+}
+
+TEST_P(CachesOfATextModel, HoldTheContextThatTheModelTells) {
+  const SignsFile file(GetParam());
+  const auto context_with = [&](std::int64_t bytes) {
+    return TextModel::load(file.path(), {.context = 1 << 16, .cache_bytes = bytes, .most_texts = 1})
+        .context();
+  };
+  std::int64_t bytes = 1 << 16;
+  while (context_with(2 * bytes) < 256) bytes *= 2;
+  const TextModel model =
+      TextModel::load(file.path(), {.context = 1 << 16, .cache_bytes = bytes, .most_texts = 1});
+  const std::int64_t most = std::min<std::int64_t>(model.context(), 1024);
+  EXPECT_EQ(model.generate(signs_of(most - 2), {.tokens = 1}).prompt_tokens, most - 1);
+  if (most == model.context()) {
+    EXPECT_TRUE(check::contains(
+        check::error_of(ErrorCode::invalid_argument, [&] { model.generate(signs_of(most)); }),
+        "of a context of " + std::to_string(most)));
+  }
+  // What holds no text is refused before one is asked for.
+  EXPECT_TRUE(
+      check::contains(check::error_of(ErrorCode::invalid_argument,
+                                      [&] { TextModel::load(file.path(), {.cache_bytes = 8}); }),
+                      "memory too small"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, CachesOfATextModel,
+                         ::testing::Values("mamba2", "qwen3_5", "qwen3_next", "gemma3", "llama"),
+                         [](const auto& each) { return each.param; });
+
+// The library knows no command's options: it names the dtype.
+TEST(TextModelErrors, ScoresThatAreNoNumbersNameTheDtype) {
+  const testing::GoldenModel golden = testing::read_golden_model("qwen3");
+  GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
+  for (NamedArray& each : contents.arrays) {
+    if (each.name != "output_norm.weight") continue;
+    // Beyond f16, not beyond f32.
+    each.array = full(each.array.shape(), 1e6, DType::f32, Device::cpu());
+  }
+  for (const GgufEntry& entry : signs_metadata(golden.width())) {
+    contents.metadata.set(entry.key, entry.value);
+  }
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() / "large.gguf";
+  save_gguf(path, contents.arrays, contents.metadata);
+  EXPECT_EQ(TextModel::load(path).generate(sign(5), {.tokens = 1}).prompt_tokens, 2);
+  const TextModel model = TextModel::load(path, {.compute = DType::f16});
+  std::string error =
+      check::error_of(ErrorCode::dtype, [&] { model.generate(sign(5), {.tokens = 1}); });
+  EXPECT_TRUE(check::contains(error, "scores that are no numbers, computed in f16")) << error;
+  EXPECT_FALSE(check::contains(error, "--")) << error;
+  error = check::error_of(ErrorCode::invalid_argument, [&] {
+    model.generate(sign(5), {.tokens = 1, .sampling = {.suppressed = {7}}});
+  });
+  EXPECT_TRUE(check::contains(error, "all banned, by biases or a grammar, or no numbers")) << error;
 }
 
 // A GGUF file of the golden model qwen3, whose rows are the same in files and folders, with a sign

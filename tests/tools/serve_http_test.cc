@@ -9,10 +9,12 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "error_text.h"
 #include "tools/scripted_model.h"
 #include "tools/serve/api.h"
+#include "tools/serve/connections.h"
 #include "tools/serve/http_transport.h"
 #include "tools/tool_folder.h"
 
@@ -124,6 +126,35 @@ TEST_F(ServeHttp, EventsComeInChunks) {
   // The connection goes on.
   ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n"));
   EXPECT_TRUE(contains(peer.read_to("}"), "\"ok\""));
+}
+
+// As many streams as may run and wait, and what is answered at once beside them.
+TEST_F(ServeHttp, StreamsThatWaitLeaveThreads) {
+  constexpr std::int64_t kTexts = 540;
+  model_->says = [](const auto&) { return std::string(900, 'x'); };
+  model_->pause = milliseconds(200);
+  allow_connections(2 * connections_for(kTexts));  // both ends are here
+  begin({.threads = connections_for(kTexts)});
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (std::int64_t i = 0; i < kTexts; ++i) {
+    peers.push_back(std::make_unique<Peer>(port_));
+    ASSERT_TRUE(peers.back()->send(stream_request()));
+  }
+  for (const auto& peer : peers) {
+    ASSERT_TRUE(contains(peer->read_to("data:"), "200 OK"));
+  }
+  Peer other(port_);
+  ASSERT_TRUE(other.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n"));
+  EXPECT_TRUE(contains(other.read_to("}"), "\"ok\""));
+  peers.clear();
+  EXPECT_TRUE(was_cancelled(kTexts));
+}
+
+TEST(ServeConnections, AreNoMoreThanTheSystemHas) {
+  const std::string error =
+      check::error_of(ErrorCode::invalid_argument, [] { allow_connections(std::size_t{1} << 40); });
+  EXPECT_TRUE(contains(error, "too many texts that run or wait")) << error;
+  EXPECT_TRUE(contains(error, "ulimit -n")) << error;
 }
 
 TEST_F(ServeHttp, AClosedConnectionCancels) {

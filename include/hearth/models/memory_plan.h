@@ -30,7 +30,8 @@ struct MemoryPlan {
   std::int64_t sequences = 0;
   std::int64_t weights = 0;  // as the files have them: pages of these where the host computes
   std::int64_t caches = 0;   // keys and values, as a scheduler of such texts allocates them
-  std::int64_t states = 0;   // of layers that remember no rows
+  // Of layers that remember no rows, and those that are kept of earlier rows.
+  std::int64_t states = 0;
   // About what one step needs beside them: the widest layer's rows, and scores of the vocabulary.
   std::int64_t activations = 0;
 

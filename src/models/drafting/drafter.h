@@ -32,10 +32,10 @@ class Drafter {
   virtual ~Drafter() = default;
 
   // Guesses for all of these at once, each text being there once. Never throws Error: where it
-  // cannot guess it does not.
+  // cannot guess it does not. std::bad_alloc where the host has no memory left.
   virtual void draft(std::span<Draft> drafts) = 0;
   // What is kept of a text that ended goes.
-  virtual void forget(std::int64_t text) = 0;
+  virtual void forget(std::int64_t text) noexcept = 0;
 };
 
 }  // namespace hearth::models

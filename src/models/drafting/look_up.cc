@@ -6,6 +6,6 @@ void LookUpDrafter::draft(std::span<Draft> drafts) {
   for (Draft& draft : drafts) draft.guess = texts_[draft.text].next(draft.tokens, draft.most);
 }
 
-void LookUpDrafter::forget(std::int64_t text) { texts_.erase(text); }
+void LookUpDrafter::forget(std::int64_t text) noexcept { texts_.erase(text); }
 
 }  // namespace hearth::models

@@ -12,7 +12,7 @@ namespace hearth::models {
 class LookUpDrafter : public Drafter {
  public:
   void draft(std::span<Draft> drafts) override;
-  void forget(std::int64_t text) override;
+  void forget(std::int64_t text) noexcept override;
 
  private:
   std::unordered_map<std::int64_t, Repeats> texts_;

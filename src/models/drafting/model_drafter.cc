@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -34,27 +35,55 @@ ModelDrafter::ModelDrafter(const LoadedModel& model, const LoadedModel& target,
                            const CacheOptions& options, std::int64_t prefill_rows)
     : model_(model),
       vocabulary_(target.model.vocabulary()),
-      sequences_(model.model, options),
+      cache_(options),
       prefill_rows_(prefill_rows) {
   require_same_tokens(model.tokenizer, target.tokenizer);
+  sequences_.emplace(model.model, cache_);
 }
 
-void ModelDrafter::forget(std::int64_t text) {
+void ModelDrafter::lose_caches() noexcept {
+  texts_.clear();
+  sequences_.reset();
+}
+
+void ModelDrafter::forget(std::int64_t text) noexcept {
   const auto found = texts_.find(text);
   if (found == texts_.end()) return;
-  sequences_.end(found->second);
-  texts_.erase(found);
+  try {
+    sequences_->end(found->second);
+    texts_.erase(found);
+  } catch (const std::bad_alloc&) {
+    lose_caches();
+  }
 }
 
 void ModelDrafter::draft(std::span<Draft> drafts) {
+  // The texts go on without guesses, where there are none.
+  const auto guess_nothing = [&] {
+    for (Draft& draft : drafts) draft.guess.clear();
+  };
   try {
+    if (!sequences_) sequences_.emplace(model_.model, cache_);
     guess(drafts);
+  } catch (const NoGuess&) {
+    guess_nothing();
+    for (const Draft& draft : drafts) forget(draft.text);
   } catch (const Error&) {
-    // Its caches are full, or a text is longer than its context: the texts go on without guesses.
-    for (Draft& draft : drafts) {
-      draft.guess.clear();
-      forget(draft.text);
-    }
+    guess_nothing();
+    lose_caches();
+  } catch (const std::bad_alloc&) {
+    lose_caches();
+    throw;
+  }
+}
+
+Array ModelDrafter::step(std::span<const SequenceRows> rows) {
+  if (!sequences_->pages_wanted(rows).fit(sequences_->free())) throw NoGuess();
+  try {
+    return sequences_->step(rows);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_argument) throw;
+    throw NoGuess();  // tokens that it does not know
   }
 }
 
@@ -81,7 +110,7 @@ Array ModelDrafter::run(std::span<const Guessing> texts) {
       const SequenceRows rows{
           text.sequence,
           rest.first(std::min(rest.size() - 1, static_cast<std::size_t>(prefill_rows_))), 0};
-      static_cast<void>(sequences_.step({&rows, 1}));
+      static_cast<void>(step({&rows, 1}));
     }
   }
   std::vector<std::vector<std::int32_t>> tokens;
@@ -97,7 +126,7 @@ Array ModelDrafter::run(std::span<const Guessing> texts) {
   }
   std::vector<SequenceRows> rows;
   for (std::size_t i = 0; i < texts.size(); ++i) rows.push_back({texts[i].sequence, tokens[i], 1});
-  return fitted(sequences_.step(rows));
+  return fitted(step(rows));
 }
 
 void ModelDrafter::guess(std::span<Draft> drafts) {
@@ -106,12 +135,13 @@ void ModelDrafter::guess(std::span<Draft> drafts) {
     const auto length = static_cast<std::int64_t>(draft.tokens.size());
     if (draft.most <= 0 || length + draft.most > model_.model.config.context) continue;
     const auto found = texts_.find(draft.text);
+    if (found == texts_.end() && std::ssize(texts_) == cache_.states) throw NoGuess();
     Sequence& sequence =
         found != texts_.end()
             ? found->second
-            : texts_.emplace(draft.text, sequences_.begin(draft.tokens)).first->second;
+            : texts_.emplace(draft.text, sequences_->begin(draft.tokens)).first->second;
     // What was guessed wrongly goes, and the last token runs in any case.
-    sequences_.truncate(sequence, std::min(common_rows(sequence, draft.tokens), length - 1));
+    sequences_->truncate(sequence, std::min(common_rows(sequence, draft.tokens), length - 1));
     texts.push_back({&draft, &sequence, *draft.sampling});
   }
   while (!texts.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -22,10 +23,13 @@ class ModelDrafter : public Drafter {
   ModelDrafter(const LoadedModel& model, const LoadedModel& target, const CacheOptions& options,
                std::int64_t prefill_rows);
 
+  // A fault of the device, or of its memory, takes its caches; the next call makes them again.
   void draft(std::span<Draft> drafts) override;
-  void forget(std::int64_t text) override;
+  void forget(std::int64_t text) noexcept override;
 
  private:
+  struct NoGuess {};  // thrown where its caches have no room or a token is not its own
+
   struct Guessing {
     Draft* draft;
     Sequence* sequence;
@@ -33,13 +37,18 @@ class ModelDrafter : public Drafter {
   };
 
   void guess(std::span<Draft> drafts);
+  // The scores behind these rows. Throws NoGuess before anything ran; behind Error and
+  // std::bad_alloc, here or where the scores are read, nobody knows what the caches hold.
+  Array step(std::span<const SequenceRows> rows);
+  void lose_caches() noexcept;
   // The model sees the tokens of all texts; the scores behind them [texts, vocabulary].
   Array run(std::span<const Guessing> texts);
   Array fitted(const Array& scores) const;
 
   const LoadedModel& model_;
   std::int64_t vocabulary_;  // of the target
-  Sequences sequences_;
+  CacheOptions cache_;
+  std::optional<Sequences> sequences_;  // none behind a fault
   std::int64_t prefill_rows_;
   std::unordered_map<std::int64_t, Sequence> texts_;
 };

@@ -67,6 +67,24 @@ void share_out(std::int64_t memory, const PageSizes& sizes, const SchedulerOptio
   cache.window_pages = windows;
 }
 
+// States of earlier rows, each of `bytes`, beside those of texts.
+std::int64_t saved_states(const PageSizes& sizes, const SchedulerOptions& options,
+                          std::int64_t bytes) {
+  if (bytes == 0) return 0;
+  const std::int64_t texts = options.most_running;
+  const std::int64_t of_guesses = options.drafts > 0 ? texts : 0;
+  if (!options.shares_prefixes) return of_guesses;
+  if (options.pages != 0) return of_guesses + kSavedStatesOfText * texts;
+  // With those of texts half of the memory, where that is enough, but what a whole text wants where
+  // there is room for that.
+  std::int64_t room = options.memory / 2;
+  const std::int64_t beside_text =
+      options.memory - sizes.of_text * sizes.of_page - sizes.of_text_windows * sizes.of_window_page;
+  const std::int64_t least = texts + of_guesses + 1;
+  if (beside_text / bytes >= least) room = std::min(room, beside_text - of_guesses * bytes);
+  return of_guesses + std::clamp<std::int64_t>(room / bytes - texts, 1, 8 * texts);
+}
+
 }  // namespace
 
 CacheOptions cache_options(const LanguageConfig& config, DType compute,
@@ -94,12 +112,7 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
   } else {
     require_positive("memory", options.memory, std::int64_t{1} << 50);
   }
-  if (of_state > 0 && options.drafts > 0) cache.saved_states = options.most_running;
-  if (of_state > 0 && options.shares_prefixes) {
-    // States of earlier rows, and those of texts: half of the memory, where that is enough.
-    const std::int64_t fitting = options.memory / 2 / of_state - options.most_running;
-    cache.saved_states += std::clamp<std::int64_t>(fitting, 1, 8 * options.most_running);
-  }
+  cache.saved_states = saved_states(sizes, options, of_state);
   if (options.pages != 0) {
     cache.pages = options.pages;
     const std::int64_t texts = options.most_running * (options.shares_prefixes ? 2 : 1);
@@ -116,6 +129,10 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
   }
   share_out(for_pages, sizes, options, cache);
   return cache;
+}
+
+std::int64_t longest_text(const LanguageConfig& config, const CacheOptions& cache) {
+  return std::min(config.context, cache.pages * cache.page_size);
 }
 
 std::int64_t memory_for_text(const LanguageConfig& config, DType compute, SchedulerOptions options,

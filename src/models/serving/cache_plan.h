@@ -9,10 +9,17 @@
 
 namespace hearth::models {
 
+// States of earlier rows that are kept for each text that runs, where `pages` are given: behind a
+// turn and its prompt, and two before those.
+inline constexpr std::int64_t kSavedStatesOfText = 4;
+
 // The caches that options ask for, of a model that computes in `compute`. Throws
 // Error{invalid_argument} for options out of range.
 CacheOptions cache_options(const LanguageConfig& config, DType compute,
                            const SchedulerOptions& options);
+
+// Tokens of a text that these caches hold: the context of the model, or what all pages have.
+std::int64_t longest_text(const LanguageConfig& config, const CacheOptions& cache);
 
 // The least MiB of `options.memory` with which caches hold a text of `tokens`. Throws as
 // cache_options() does.

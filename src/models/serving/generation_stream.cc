@@ -1,20 +1,26 @@
 #include "models/serving/generation_stream.h"
 
+#include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace hearth::models {
 namespace {
 
+void append_tokens(std::vector<GenerationToken>& all, std::vector<GenerationToken>& next) {
+  all.insert(all.end(), std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
+}
+
+// Leaves the text and the counts of `all` as they are where it throws.
 void join(GenerationPiece& all, GenerationPiece piece) {
-  std::string text = std::move(all.text) + piece.text;
-  std::vector<GenerationToken> tokens = std::move(all.tokens);
-  for (GenerationToken& token : piece.tokens) tokens.push_back(std::move(token));
-  std::vector<GenerationToken> prompt = std::move(all.prompt);
-  for (GenerationToken& token : piece.prompt) prompt.push_back(std::move(token));
+  all.text.reserve(all.text.size() + piece.text.size());
+  append_tokens(all.tokens, piece.tokens);
+  append_tokens(all.prompt, piece.prompt);
+  piece.text = std::move(all.text.append(piece.text));
+  piece.tokens = std::move(all.tokens);
+  piece.prompt = std::move(all.prompt);
   all = std::move(piece);
-  all.text = std::move(text);
-  all.tokens = std::move(tokens);
-  all.prompt = std::move(prompt);
 }
 
 }  // namespace
@@ -24,6 +30,18 @@ void GenerationStream::Channel::write(GenerationPiece piece) {
     const std::lock_guard lock(mutex);
     if (waiting.finish != FinishReason::none) return;
     join(waiting, std::move(piece));
+    has_news = true;
+  }
+  changed.notify_all();
+}
+
+void GenerationStream::Channel::break_off() noexcept {
+  {
+    const std::lock_guard lock(mutex);
+    if (waiting.finish != FinishReason::none) return;
+    waiting.finish = FinishReason::failed;
+    waiting.error = "out of memory";  // short enough to lie in the string itself
+    waiting.error_code = ErrorCode::out_of_memory;
     has_news = true;
   }
   changed.notify_all();

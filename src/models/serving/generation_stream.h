@@ -31,6 +31,8 @@ class GenerationStream {
   // What writer and reader share; it outlives either.
   struct Channel {
     void write(GenerationPiece piece);
+    // Ends the answer with what was written before, as failed for want of memory. Takes none.
+    void break_off() noexcept;
 
     std::mutex mutex;
     std::condition_variable changed;

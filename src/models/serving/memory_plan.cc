@@ -21,12 +21,12 @@ double elements_of(const Shape& shape) {
 }
 
 // At least the bytes of caches and states, where they may be more than an integer holds.
-double most_bytes(const LanguageConfig& config, double rows, double sequences) {
+double most_bytes(const LanguageConfig& config, double rows, double states) {
   double elements = 0;
   for (const LayerConfig& layer : config.layers) {
     const MixerMemory memory = definition_of(layer.mixer).memory(config, layer);
     elements += rows * (elements_of(memory.keys) + elements_of(memory.values)) +
-                sequences * (elements_of(memory.convolution) + elements_of(memory.state));
+                states * (elements_of(memory.convolution) + elements_of(memory.state));
   }
   return 8 * elements;
 }
@@ -74,7 +74,8 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
       (static_cast<double>(plan.context) + static_cast<double>(defaults.page_size)) * sequences;
   const double columns = static_cast<double>(widest_columns(config)) +
                          static_cast<double>(vocabulary_of(files.contents.arrays));
-  if (most_bytes(config, rows, sequences) + 16 * rows * columns > 0x1p62) {
+  const double of_states = sequences * static_cast<double>(1 + kSavedStatesOfText) + 1;
+  if (most_bytes(config, rows, of_states) + 16 * rows * columns > 0x1p62) {
     throw Error(ErrorCode::invalid_argument,
                 "memory plan: more than any memory; got " + counted(options.sequences, "sequence") +
                     " of " + counted(plan.context, "token") + ", expected less than 2^62 bytes");
@@ -90,8 +91,7 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
   if (!config.is_causal) return plan;  // encoders remember nothing
   SchedulerOptions texts{.pages = pages_of(plan.context, defaults.page_size) * options.sequences,
                          .most_running = options.sequences,
-                         .prefill_rows = std::min(options.prompt_rows, plan.context),
-                         .shares_prefixes = false};
+                         .prefill_rows = std::min(options.prompt_rows, plan.context)};
   if (!options.keys.empty()) texts.keys = cache_type_from_name(options.keys);
   if (!options.values.empty()) texts.values = cache_type_from_name(options.values);
   const CacheOptions caches = with_padding(cache_options(config, options.compute, texts));

@@ -1,6 +1,7 @@
 #include "models/serving/running_text.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/counted.h"
@@ -46,19 +47,19 @@ GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
 
 }  // namespace
 
-RunningText::RunningText(const Tokenizer& tokenizer, std::int64_t vocabulary, std::int64_t longest,
-                         GenerationRequest request,
+RunningText::RunningText(const LoadedModel& loaded, std::int64_t longest, GenerationRequest request,
                          std::shared_ptr<GenerationStream::Channel> channel)
-    : tokenizer_(&tokenizer),
+    : tokenizer_(&loaded.tokenizer),
+      compute_(loaded.model.compute),
       longest_(longest),
-      request_(checked(std::move(request), vocabulary, longest)),
+      request_(checked(std::move(request), loaded.model.vocabulary(), longest)),
       channel_(std::move(channel)),
       tokens_(std::move(request_.tokens)),
       prompt_length_(static_cast<std::int64_t>(tokens_.size())),
       given_length_(prompt_length_),
       last_scored_row_(request_.prompt_logprobs < 0 ? 0 : prompt_length_ - 1),
-      sampling_(request_.sampling, vocabulary),
-      stream_(tokenizer, {.show_special = request_.shows_special}),
+      sampling_(request_.sampling, loaded.model.vocabulary()),
+      stream_(loaded.tokenizer, {.show_special = request_.shows_special}),
       stops_(request_.stops) {
   sampling_.accept_prompt(tokens_);
   if (request_.constraint != nullptr) {
@@ -130,28 +131,43 @@ void RunningText::add(GenerationPiece piece) {
   piece.cached_tokens = cached_tokens;
   piece.new_tokens = new_tokens_;
   if (piece.finish == FinishReason::stop) piece.stop = stops_.found();
-  has_ended_ = piece.finish != FinishReason::none;
+  const bool is_last = piece.finish != FinishReason::none;
   unwritten_.push_back(std::move(piece));
+  has_ended_ = is_last;  // once that will be read
 }
 
-void RunningText::flush() {
-  for (GenerationPiece& piece : unwritten_) channel_->write(std::move(piece));
-  unwritten_.clear();
-}
-
-std::string RunningText::why_none() const {
-  const std::string overflow = "; activations in f16 overflow in some models: --dtype bf16 or f32";
-  if (request_.constraint == nullptr && request_.sampling.logit_bias.empty()) {
-    return "got scores that are no numbers, expected numbers" + overflow;
+void RunningText::flush() noexcept {
+  try {
+    for (GenerationPiece& piece : unwritten_) channel_->write(std::move(piece));
+    unwritten_.clear();
+  } catch (const std::bad_alloc&) {
+    break_off();
   }
-  return "got scores that are all banned, by biases or a grammar, or are no numbers, expected at "
-         "least one" +
-         overflow;
+}
+
+void RunningText::break_off() noexcept {
+  has_ended_ = true;
+  unwritten_.clear();
+  channel_->break_off();
+}
+
+Error RunningText::why_none() const {
+  const std::string none = "generate: no token can be drawn; got scores that are ";
+  const std::string no_numbers = "no numbers, computed in " + std::string(name(compute_));
+  const std::string overflow =
+      compute_ == DType::f16 ? ": f16 overflows in some models, bf16 and f32 do not" : "";
+  const SamplingOptions& sampling = request_.sampling;
+  if (request_.constraint == nullptr && sampling.logit_bias.empty() &&
+      sampling.suppressed.empty()) {
+    return {ErrorCode::dtype, none + no_numbers + ", expected numbers" + overflow};
+  }
+  return {ErrorCode::invalid_argument, none + "all banned, by biases or a grammar, or " +
+                                           no_numbers + ", expected at least one" + overflow};
 }
 
 bool RunningText::take(const DrawnToken& drawn) {
   if (drawn.token < 0) {
-    fail(Error(ErrorCode::invalid_argument, "generate: no token can be drawn; " + why_none()));
+    fail(why_none());
     return false;
   }
   if (!sampling_.accept(drawn.token)) {
@@ -192,16 +208,25 @@ GenerationPiece RunningText::last(FinishReason finish) {
   return piece;
 }
 
-void RunningText::end(FinishReason finish) {
-  if (!has_ended_) add(last(finish));
+void RunningText::end(FinishReason finish) noexcept {
+  if (has_ended_) return;
+  try {
+    add(last(finish));
+  } catch (const std::bad_alloc&) {
+    break_off();
+  }
 }
 
-void RunningText::fail(const Error& error) {
+void RunningText::fail(const Error& error) noexcept {
   if (has_ended_) return;
-  GenerationPiece piece = last(FinishReason::failed);
-  piece.error = error.what();
-  piece.error_code = error.code();
-  add(std::move(piece));
+  try {
+    GenerationPiece piece = last(FinishReason::failed);
+    piece.error = error.what();
+    piece.error_code = error.code();
+    add(std::move(piece));
+  } catch (const std::bad_alloc&) {
+    break_off();
+  }
 }
 
 }  // namespace hearth::models

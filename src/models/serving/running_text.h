@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hearth/error.h"
+#include "models/language/load_model.h"
 #include "models/language/sequences.h"
 #include "models/sampling/sampling_state.h"
 #include "models/serving/generation_stream.h"
@@ -21,9 +22,9 @@ namespace hearth::models {
 class RunningText {
  public:
   // `longest`: tokens of prompt and answer. Throws Error{invalid_argument} for what cannot be asked
-  // for: see Scheduler::submit().
-  RunningText(const Tokenizer& tokenizer, std::int64_t vocabulary, std::int64_t longest,
-              GenerationRequest request, std::shared_ptr<GenerationStream::Channel> channel);
+  // for: see Scheduler::submit(). The model must outlive this.
+  RunningText(const LoadedModel& loaded, std::int64_t longest, GenerationRequest request,
+              std::shared_ptr<GenerationStream::Channel> channel);
 
   // ---- Rows
 
@@ -81,24 +82,27 @@ class RunningText {
   bool is_cancelled() const noexcept { return channel_->is_cancelled; }
   bool has_ended() const noexcept { return has_ended_; }
 
-  // What is wrong where no token could be drawn, and what was got and expected.
-  std::string why_none() const;
+  // Why no token could be drawn: Error{dtype} where scores are no numbers.
+  Error why_none() const;
   // Takes the token that was drawn behind the last one. True where tokens() begin elsewhere since,
   // so that none of them has run.
   bool take(const DrawnToken& drawn);
-  // Ends the answer where it is.
-  void end(FinishReason finish);
-  void fail(const Error& error);
+  // Ends the answer where it is; without what was held back, as failed for want of memory, where
+  // the host has none left.
+  void end(FinishReason finish) noexcept;
+  void fail(const Error& error) noexcept;
   // Gives the stream what these added to the answer.
-  void flush();
+  void flush() noexcept;
 
  private:
   bool is_full() const noexcept { return std::ssize(tokens_) == longest_; }
   std::string rest();  // what was held back
   GenerationPiece last(FinishReason finish);
   void add(GenerationPiece piece);
+  void break_off() noexcept;  // ends an answer for which there is no memory
 
   const Tokenizer* tokenizer_;
+  DType compute_;
   std::int64_t longest_;
   GenerationRequest request_;
   std::shared_ptr<GenerationStream::Channel> channel_;

@@ -4,10 +4,10 @@
 #include <exception>
 #include <future>
 #include <mutex>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "hearth/error.h"
 #include "hearth/numerics.h"
@@ -64,8 +64,9 @@ class Scheduler::Engine {
 
   std::shared_ptr<GenerationStream> submit(GenerationRequest request) {
     auto stream = std::make_shared<GenerationStream>();
-    auto text = std::make_unique<RunningText>(loaded_.tokenizer, loaded_.model.vocabulary(),
-                                              longest_, std::move(request), stream->channel());
+    Texts one;
+    one.push_back(
+        std::make_unique<RunningText>(loaded_, longest_, std::move(request), stream->channel()));
     {
       const std::lock_guard lock(mutex_);
       const std::int64_t waiting = static_cast<std::int64_t>(arrived_.size()) + stats_.waiting;
@@ -74,7 +75,7 @@ class Scheduler::Engine {
                     "generate: too many texts wait; got " + std::to_string(waiting + 1) +
                         ", expected at most " + std::to_string(options_.most_waiting));
       }
-      arrived_.push_back(std::move(text));
+      arrived_.splice(arrived_.end(), one);
     }
     changed_.notify_all();
     return stream;
@@ -90,9 +91,7 @@ class Scheduler::Engine {
   std::int64_t longest_text() const noexcept { return longest_; }
 
  private:
-  using Texts = std::vector<std::unique_ptr<RunningText>>;
-
-  // What the thread does.
+  // What the thread does. Nothing of it throws but what makes the runner.
   void run(std::promise<std::int64_t>& is_ready) {
     std::unique_ptr<TextRunner> runner;
     try {
@@ -117,15 +116,22 @@ class Scheduler::Engine {
   bool take_arrived(TextRunner& runner) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_ending_ || !arrived_.empty() || !runner.is_idle(); });
-    for (std::unique_ptr<RunningText>& text : arrived_) runner.add(std::move(text));
-    arrived_.clear();
-    stats_ = runner.stats();
+    runner.add(std::move(arrived_));
+    count(runner);
     return !is_ending_;
   }
 
   void publish(const TextRunner& runner) {
     const std::lock_guard lock(mutex_);
-    stats_ = runner.stats();
+    count(runner);
+  }
+
+  // With the mutex held. Where the host has no memory left what was counted before stands.
+  void count(const TextRunner& runner) {
+    try {
+      stats_ = runner.stats();
+    } catch (const std::bad_alloc&) {
+    }
   }
 
   const LoadedModel& loaded_;

@@ -22,7 +22,8 @@ namespace hearth::models {
 
 struct SchedulerOptions {
   // Of keys and values, of all texts together; 0: as many as `memory` has room for. Layers with
-  // windows have no more than the texts that run can hold, and as many again for those that ended.
+  // windows have no more than the texts that run can hold, and as many again for those that ended;
+  // models with states have one of each text that runs, and a few more of earlier rows.
   std::int64_t pages = 0;
   std::int64_t memory = std::int64_t{1} << 30;  // bytes of caches, where `pages` is 0
   std::int64_t page_size = kPageRows;

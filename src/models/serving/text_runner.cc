@@ -1,6 +1,7 @@
 #include "models/serving/text_runner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <string>
 #include <utility>
@@ -19,7 +20,7 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
       block_(block_rows(model.config)),
       drafter_(std::move(drafter)) {
   options_.save_rows = pages_of(options.save_rows, options.page_size) * options.page_size;
-  longest_ = std::min(model.config.context, cache_.pages * cache_.page_size);
+  longest_ = models::longest_text(model.config, cache_);
   sequences_.emplace(model, cache_);
   stats_.pages = cache_.pages;
   stats_.window_pages = sequences_->has_windows() ? cache_.pages_of_windows() : 0;
@@ -27,39 +28,40 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
   stats_.most_waiting = options.most_waiting;
 }
 
-void TextRunner::add(std::unique_ptr<RunningText> text) {
-  text->place = arrivals_++;
-  ++stats_.requests;
-  stats_.tokens_in += text->prompt_length();
-  waiting_.push_back(std::move(text));
+void TextRunner::add(Texts&& texts) noexcept {
+  for (const std::unique_ptr<RunningText>& text : texts) {
+    text->place = arrivals_++;
+    ++stats_.requests;
+    stats_.tokens_in += text->prompt_length();
+  }
+  waiting_.splice(waiting_.end(), texts);
 }
 
 void TextRunner::drop_ended() {
-  const auto drop = [&](auto& texts) {
-    for (std::unique_ptr<RunningText>& text : texts) {
-      if (text->is_cancelled()) text->end(FinishReason::cancelled);
-      if (!text->has_ended()) continue;
-      if (sequences_) sequences_->end(text->sequence);
-      if (drafter_ != nullptr) drafter_->forget(text->place);
-      ended_.push_back(std::move(text));
+  for (Texts* texts : {&waiting_, &running_}) {
+    for (auto next = texts->begin(); next != texts->end();) {
+      const auto each = next++;
+      RunningText& text = **each;
+      if (text.is_cancelled()) text.end(FinishReason::cancelled);
+      if (!text.has_ended()) continue;
+      if (sequences_) sequences_->end(text.sequence);
+      if (drafter_ != nullptr) drafter_->forget(text.place);
+      ended_.splice(ended_.end(), *texts, each);
     }
-    std::erase(texts, nullptr);
-  };
-  drop(waiting_);
-  drop(running_);
+  }
 }
 
-void TextRunner::flush() {
-  for (const Texts* texts : {&running_, &ended_}) {
+void TextRunner::flush() noexcept {
+  for (const Texts* texts : {&running_, &ended_, &waiting_}) {
     for (const std::unique_ptr<RunningText>& text : *texts) text->flush();
   }
-  for (const std::unique_ptr<RunningText>& text : waiting_) text->flush();
   ended_.clear();
 }
 
 bool TextRunner::begin(RunningText& text) {
   const PageCounts free = sequences_->free();
-  if (!running_.empty() && pages_too_few_ && free.fit(*pages_too_few_)) return false;
+  const bool was_refused = too_few_ && too_few_->place == text.place;
+  if (!running_.empty() && was_refused && free.fit(too_few_->pages)) return false;
   text.sequence =
       options_.shares_prefixes ? sequences_->begin(text.shared_tokens()) : sequences_->begin();
   const std::int64_t rows = std::ssize(text.tokens()) - text.sequence.length;
@@ -69,10 +71,10 @@ bool TextRunner::begin(RunningText& text) {
   if (sequences_->has_windows()) wanted.window_pages += std::ssize(running_);
   if (!running_.empty() && !wanted.fit(sequences_->free())) {
     sequences_->end(text.sequence);
-    pages_too_few_ = free;
+    too_few_ = {text.place, free};
     return false;
   }
-  pages_too_few_.reset();
+  too_few_.reset();
   text.has_rows = false;
   return true;
 }
@@ -104,8 +106,7 @@ void TextRunner::let_in() {
   while (!waiting_.empty() && has_room(*waiting_.front()) && begin(*waiting_.front())) {
     const auto place = std::ranges::lower_bound(running_, waiting_.front()->place, {},
                                                 [](const auto& text) { return text->place; });
-    running_.insert(place, std::move(waiting_.front()));
-    waiting_.pop_front();
+    running_.splice(place, waiting_, waiting_.begin());
   }
 }
 
@@ -117,17 +118,15 @@ SavePoints TextRunner::save_points(const RunningText& text) const {
 }
 
 void TextRunner::preempt_youngest() {
-  std::unique_ptr<RunningText> text = std::move(running_.back());
-  running_.pop_back();
-  sequences_->end(text->sequence);
+  sequences_->end(running_.back()->sequence);
   ++stats_.preemptions;
-  wait_again(std::move(text));
+  wait_again(std::prev(running_.end()));
 }
 
-void TextRunner::wait_again(std::unique_ptr<RunningText> text) {
-  const auto place = std::ranges::lower_bound(waiting_, text->place, {},
+void TextRunner::wait_again(Texts::iterator running) {
+  const auto place = std::ranges::lower_bound(waiting_, (*running)->place, {},
                                               [](const auto& other) { return other->place; });
-  waiting_.insert(place, std::move(text));
+  waiting_.splice(place, running_, running);
 }
 
 void TextRunner::drop_guesses() {
@@ -156,7 +155,7 @@ void TextRunner::guess() {
   }
 }
 
-TextRunner::Step TextRunner::planned() const {
+TextRunner::Step TextRunner::planned() {
   std::vector<std::int64_t> pending;
   for (const auto& text : running_) {
     std::int64_t rows = text->pending();
@@ -168,9 +167,10 @@ TextRunner::Step TextRunner::planned() const {
   const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
   Step step;
   std::int64_t prompt_scores = most_prompt_scores();
-  for (std::size_t i = 0; i < running_.size(); ++i) {
-    RunningText& text = *running_[i];
-    std::int64_t wanted = counts[i];
+  auto next_count = counts.begin();
+  for (const auto& each : running_) {
+    RunningText& text = *each;
+    std::int64_t wanted = *next_count++;
     if (text.wants_prompt_scores()) wanted = std::min(wanted, prompt_scores);
     if (wanted <= 0) continue;
     const std::int64_t count = cuts(text).rows(text.sequence.length, wanted);
@@ -280,7 +280,7 @@ void TextRunner::run(std::span<RunningText* const> texts, std::span<const Sequen
              [&](RunningText& text, std::span<const DrawnToken> drawn) { take(text, drawn); });
 }
 
-void TextRunner::forget_caches(const Error& error) {
+void TextRunner::forget_caches(const Error& error) noexcept {
   sequences_.reset();
   ++stats_.faults;
   stats_.is_failing = error.code() == ErrorCode::device;
@@ -288,12 +288,11 @@ void TextRunner::forget_caches(const Error& error) {
 
 void TextRunner::begin_again() {
   drop_ended();
-  for (std::unique_ptr<RunningText>& text : running_) {
-    text->sequence = {};
-    text->runs_alone = true;
-    wait_again(std::move(text));
+  while (!running_.empty()) {
+    running_.front()->sequence = {};
+    running_.front()->runs_alone = true;
+    wait_again(running_.begin());
   }
-  running_.clear();
 }
 
 void TextRunner::lose_caches(const Error& error) {
@@ -302,11 +301,13 @@ void TextRunner::lose_caches(const Error& error) {
   begin_again();
 }
 
-void TextRunner::fail_all(const Error& error) {
+void TextRunner::fail_all(const Error& error) noexcept {
   forget_caches(error);
   // Somebody has to go, or all would be tried again for ever.
   if (running_.empty() && !waiting_.empty()) waiting_.front()->fail(error);
   for (auto& text : running_) text->fail(error);
+  // One that was about to begin may have had a part of the caches.
+  for (auto& text : waiting_) text->sequence = {};
   drop_ended();
 }
 
@@ -322,13 +323,13 @@ bool TextRunner::has_caches() {
   return sequences_.has_value();
 }
 
-void TextRunner::step() {
+void TextRunner::step() noexcept {
   try {
     run_step();
   } catch (const Error& error) {
     fail_all(error);
   } catch (const std::bad_alloc&) {
-    fail_all(Error(ErrorCode::out_of_memory, "generate: the host has no memory left"));
+    fail_all(no_memory_);
   }
 }
 
@@ -360,10 +361,9 @@ void TextRunner::run_step() {
   drop_ended();
 }
 
-void TextRunner::end_all(FinishReason finish) {
+void TextRunner::end_all(FinishReason finish) noexcept {
   for (auto& text : waiting_) text->end(finish);
   for (auto& text : running_) text->end(finish);
-  drop_ended();
 }
 
 SchedulerStats TextRunner::stats() const {

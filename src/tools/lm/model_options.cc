@@ -115,6 +115,15 @@ std::string cache_text(const std::string& keys, const std::string& values) {
   return keys == values ? keys : keys + "/" + values;
 }
 
+void name_dtype_option(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::dtype) throw;
+    throw Error(error.code(), error.what() + std::string("; --dtype says what it computes in"));
+  }
+}
+
 std::vector<AdapterFile> adapter_files(const std::vector<std::string>& values) {
   std::vector<AdapterFile> files;
   for (const std::string& value : values) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,9 @@ struct CacheTypes {
 CacheTypes cache_types(const CacheArguments& arguments);
 // As reports call caches of keys and values: one name where both are alike, else "keys/values".
 std::string cache_text(const std::string& keys, const std::string& values);
+
+// Runs what writes texts; where scores are no numbers its error names the option, too.
+void name_dtype_option(const std::function<void()>& write);
 
 // "FILE" and "FILE:SCALE", as --lora gives them. Throws Error{invalid_argument} for a value without
 // a file and Error{io} for a file that is not there.

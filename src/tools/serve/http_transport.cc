@@ -18,6 +18,7 @@
 #include "hearth/error.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/bounded_stream.h"
+#include "tools/serve/connection_threads.h"
 #include "tools/serve/free_memory.h"
 
 namespace hearth::tools::serve {
@@ -139,7 +140,7 @@ class HttpTransport::Server final : public httplib::Server {
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
       listening_ = socket;
     });
-    new_task_queue = [this] { return new httplib::ThreadPool(options_.threads); };
+    new_task_queue = [this] { return new ConnectionThreads(options_.threads); };
     // All is answered here but what has a body, which is read first.
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (has_body(request)) {
