@@ -36,7 +36,6 @@ void walk(Grammar grammar, std::string_view text) {
   const auto constraint =
       std::make_shared<Constraint>(std::make_shared<const Grammar>(std::move(grammar)), trie());
   GrammarMatcher matcher(constraint);
-  std::size_t steps = 0;
   for (const char c : text.substr(0, 16)) {
     const auto mask = matcher.mask();
     std::optional<std::int32_t> next;
@@ -49,9 +48,7 @@ void walk(Grammar grammar, std::string_view text) {
     }
     if (!next) break;
     require(matcher.accept(*next));
-    ++steps;
   }
-  matcher.rollback(steps);
 }
 
 }  // namespace
