@@ -1,4 +1,4 @@
-// A sequence that grows and shrinks at its end, whose copies share what they have in common.
+// A sequence that grows at its end, whose copies share what they have in common.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,6 @@ class SharedSequence {
   }
 
   std::size_t size() const noexcept { return size_; }
-  const T& operator[](std::size_t i) const { return (*items_)[i]; }
-  const T& back() const { return (*items_)[size_ - 1]; }
   // Holds until this or a copy of it grows.
   std::span<const T> view() const noexcept { return {items_->data(), size_}; }
 
@@ -41,8 +39,6 @@ class SharedSequence {
     items_->insert(items_->end(), items.begin(), items.end());
     size_ += items.size();
   }
-  // Of the elements at the end, at most all of them.
-  void drop(std::size_t count) noexcept { size_ -= count; }
 
  private:
   // Leaves nothing behind the last element.

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/json.h"
+#include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/models.h"
 #include "models/chat/conversation.h"
@@ -21,7 +22,8 @@ T json_option(const std::string& text, const char* name, const char* expected) {
   const std::optional<JsonValue> value = parse_json(text);
   if (value && std::holds_alternative<T>(*value)) return std::get<T>(*value);
   throw Error(ErrorCode::invalid_argument, std::string("chat session: ") + name +
-                                               " are no JSON of their kind; expected " + expected);
+                                               " are no JSON of their kind; got " +
+                                               hearth::quoted(text) + ", expected " + expected);
 }
 
 models::ChatFormat format_of(const models::LoadedModel& model, const ChatSessionOptions& options) {

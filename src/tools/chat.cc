@@ -219,7 +219,7 @@ void run_chat(const ChatArguments& arguments) {
        .sampling = sampling.options,
        .stops = stop_texts(arguments.text),
        .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer),
-        .template_arguments = std::move(told)});
+       .template_arguments = std::move(told)});
   const bool is_asking = isatty(STDIN_FILENO) != 0;
   if (is_asking) greet(arguments, scheduler.longest_text());
   const std::string seed = seed_text(sampling);

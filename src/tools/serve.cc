@@ -52,12 +52,13 @@ std::vector<std::string> keys_of(const ServeArguments& arguments) {
       at = end + 1;
     }
     if (keys.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "serve: a file of keys without any; got " + arguments.key_file);
+      throw Error(ErrorCode::invalid_argument, "serve: a file of keys without any; got " +
+                                                   arguments.key_file + ", expected a key a line");
     }
   }
   if (std::find(keys.begin(), keys.end(), "") != keys.end()) {
-    throw Error(ErrorCode::invalid_argument, "serve: an empty key");
+    throw Error(ErrorCode::invalid_argument,
+                "serve: an empty key; got --api-key \"\", expected a text");
   }
   return keys;
 }

@@ -20,7 +20,7 @@ TEST(SharedSequence, CopiesGoTheirOwnWays) {
   std::vector<std::vector<int>> expected(1);
   for (int step = 0; step < 20000; ++step) {
     const std::size_t i = random() % sequences.size();
-    switch (random() % 6) {
+    switch (random() % 5) {
       case 0:
         if (sequences.size() < 6) {
           sequences.push_back(sequences[i]);
@@ -37,12 +37,6 @@ TEST(SharedSequence, CopiesGoTheirOwnWays) {
         break;
       }
       case 2: {
-        const std::size_t count = random() % (expected[i].size() + 1) / 4;
-        sequences[i].drop(count);
-        expected[i].resize(expected[i].size() - count);
-        break;
-      }
-      case 3: {
         const std::vector<int> more = {step, -step, 7};
         sequences[i].append(more);
         expected[i].insert(expected[i].end(), more.begin(), more.end());
@@ -70,7 +64,7 @@ TEST(SharedSequence, CopiesThatGrowInTurnShareTheirElements) {
     }
     EXPECT_EQ(ahead.front().view().data(), ahead.back().view().data()) << round;
     EXPECT_EQ(ahead.back().size(), 1020u);
-    EXPECT_EQ(ahead.back().back(), 19);
+    EXPECT_EQ(ahead.back().view().back(), 19);
   }
   EXPECT_EQ(first.size(), 1000u);
 }

@@ -45,6 +45,7 @@ void walk_grammar(models::grammar::Grammar grammar, std::string_view choices,
       std::make_shared<const Grammar>(std::move(grammar)), walk_trie());
   GrammarMatcher matcher(constraint, trigger);
   std::vector<std::int32_t> taken;
+  std::vector<GrammarMatcher> before;  // each of `taken`
   std::string text;
   for (const char choice : choices) {
     const auto mask = matcher.mask();
@@ -60,6 +61,7 @@ void walk_grammar(models::grammar::Grammar grammar, std::string_view choices,
     require(may_end == matcher.may_end());
     if (may_end) whole(text);
     if (!next) break;
+    before.push_back(matcher);
     require(matcher.accept(*next));
     taken.push_back(*next);
     if (*next == kWalkEnd) break;
@@ -68,11 +70,9 @@ void walk_grammar(models::grammar::Grammar grammar, std::string_view choices,
   const bool may_end = matcher.may_end();
   if (taken.empty()) return;
   const auto mask = matcher.mask();
-  const std::size_t back = 1 + taken.size() / 2;
-  matcher.rollback(back);
-  for (std::size_t i = taken.size() - back; i < taken.size(); ++i) {
-    require(matcher.accept(taken[i]));
-  }
+  std::size_t again = taken.size() / 2;
+  matcher = before[again];
+  for (; again < taken.size(); ++again) require(matcher.accept(taken[again]));
   require(may_end == matcher.may_end() && *mask == *matcher.mask());
 }
 

@@ -155,5 +155,34 @@ TEST(Conversation, StopsAndRefusals) {
   EXPECT_EQ(session.messages().size(), 2u);
 }
 
+// Seeds rise with each answer, those before reset() among them, but for what failed.
+TEST(Conversation, SeedsOfAnswers) {
+  const LoadedModel loaded = loaded_letters("llama");
+  const ChatFormat format(loaded.tokenizer, chat_of_letters());
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .most_running = 1});
+  ConversationOptions options;
+  options.most_tokens = 12;
+  options.sampling.suppressed = {0, 1, 2};
+  options.sampling.seed = 70;
+  const AnswerWriter silent{.content = [](std::string_view) {}, .reasoning = {}, .is_stopped = {}};
+  const auto first_answer = [&](std::uint64_t seed) {
+    ConversationOptions own = options;
+    own.sampling.seed = seed;
+    Conversation fresh(scheduler, format, own);
+    fresh.say(letters({5, 6}), silent);
+    return fresh.messages().back().content;
+  };
+  Conversation session(scheduler, format, options);
+  std::string longer;
+  for (int i = 0; i < 400; ++i) longer += letter(7);
+  for (std::uint64_t turn = 0; turn < 3; ++turn) {
+    EXPECT_THROW(session.say(longer, silent), Error);
+    session.say(letters({5, 6}), silent);
+    EXPECT_EQ(session.messages().back().content, first_answer(70 + turn)) << turn;
+    session.reset();
+  }
+  EXPECT_NE(first_answer(70), first_answer(71));
+}
+
 }  // namespace
 }  // namespace hearth::models

@@ -117,7 +117,7 @@ TEST(PageTree, StatesAreFoundWhereTheyWereSaved) {
   EXPECT_EQ(tree.take_state(), b);
   EXPECT_EQ(tree.take_state(a), PageTree::kNone);
   tree.claim_state(text.pages[0], a);
-  EXPECT_EQ(tree.saved_states(), 0);
+  EXPECT_EQ(tree.saved_state(text.pages[0], 4).second, PageTree::kNone);
   tree.release_state(c);
   EXPECT_EQ(tree.take_state(), c);
 }

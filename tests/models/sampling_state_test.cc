@@ -84,10 +84,6 @@ TEST(SamplingState, PenaltiesCountTheLastTokens) {
   EXPECT_EQ(edits[2].token, 5);
   EXPECT_EQ(edits[2].bias, 3);
   EXPECT_EQ(state.draws(), 1u);
-  state.rollback(1);
-  EXPECT_EQ(state.logit_edits()[0].token, 1);
-  EXPECT_EQ(state.draws(), 0u);
-  EXPECT_THROW(state.rollback(1), Error);
   EXPECT_THROW(state.accept(10), Error);
   EXPECT_THROW(state.accept_prompt(std::vector<std::int32_t>{-1}), Error);
 }

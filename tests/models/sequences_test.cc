@@ -90,12 +90,12 @@ TEST_P(Conversations, ASecondTurnComputesItsNewRowsOnly) {
   run_rows(sequences, first, tokens_, of_prompt, of_prompt / 2 + 1);
   run_rows(sequences, first, tokens_, of_prompt + of_answer, 1);
   sequences.end(first);
-  EXPECT_EQ(sequences.free_pages(), 40);
+  EXPECT_EQ(sequences.free().pages, 40);
   Sequence second = sequences.begin(tokens_);
   EXPECT_EQ(second.length, of_prompt + of_answer);
   expect_scores(run_rows(sequences, second, tokens_, length_, length_), of_prompt + of_answer);
   sequences.end(second);
-  EXPECT_EQ(sequences.free_pages(), 40);
+  EXPECT_EQ(sequences.free().pages, 40);
 }
 
 // Marks leave a slot for each sequence that is still to begin.
@@ -215,7 +215,7 @@ TEST_P(Conversations, GoBack) {
   const std::int64_t from = sequence.length;
   expect_scores(run_rows(sequences, sequence, tokens_, length_, 7), from);
   sequences.end(sequence);
-  EXPECT_EQ(sequences.free_pages(), 40);
+  EXPECT_EQ(sequences.free().pages, 40);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Conversations,
@@ -238,7 +238,7 @@ TEST(Sequences, KeepWhatTheyHadWhenPagesEnd) {
   const SequenceRows some{&sequence, std::span(tokens).first(6), 1};
   const std::vector<double> first = doubles_of(sequences.step({&some, 1}));
   sequences.truncate(sequence, 3);
-  EXPECT_EQ(sequences.free_pages(), 1);
+  EXPECT_EQ(sequences.free().pages, 1);
   const SequenceRows again{&sequence, std::span(tokens).subspan(3, 3), 1};
   const std::vector<double> second = doubles_of(sequences.step({&again, 1}));
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i], second[i], 1e-5);

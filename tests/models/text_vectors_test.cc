@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "error_text.h"
 #include "hearth/ops.h"
+#include "models/encoded_tokens.h"
 #include "models/files/model_folder.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
@@ -25,6 +26,7 @@ namespace {
 
 using check::contains;
 using check::error_of;
+using testing::encode_tokens;
 using testing::GoldenModel;
 using testing::TemporaryFolder;
 

@@ -103,7 +103,7 @@ TEST_P(WindowCaches, LongTextsHoldTheirWindow) {
     EXPECT_LT(of_text_, pages_of(kWindowRows, kWindowPage) / 3);
     Sequence sequence = sequences.begin();
     run(sequences, sequence, tokens, kWindowRows, piece);
-    EXPECT_EQ(sequences.free_pages(), 40 - pages_of(kWindowRows, kWindowPage));
+    EXPECT_EQ(sequences.free().pages, 40 - pages_of(kWindowRows, kWindowPage));
     // Rows of the window, of the last piece, and a page beside them.
     const std::int64_t held = of_text_ - sequences.free().window_pages;
     EXPECT_LE(held, window_pages_of_text(model_.config, piece, kWindowPage));
@@ -179,7 +179,7 @@ TEST_P(WindowCaches, WhatIsFoundHasItsWindow) {
     EXPECT_EQ(from_early.length, is_roomy ? 20 : 0);
     run(sequences, from_early, early, 60);
     sequences.end(from_early);
-    EXPECT_EQ(sequences.free_pages(), 40);
+    EXPECT_EQ(sequences.free().pages, 40);
     EXPECT_EQ(sequences.free().window_pages, is_roomy ? 40 : of_text_);
   }
 }
@@ -258,7 +258,7 @@ TEST_P(WindowCaches, EitherKindOfPagesMayEnd) {
     EXPECT_EQ(check::contains(error, "windows"), of_windows) << error;
     EXPECT_EQ(sequence.length, 6);
     EXPECT_EQ(sequence.pages.size(), 2u);
-    EXPECT_EQ(sequences.free_pages(), of_windows ? 38 : 2);
+    EXPECT_EQ(sequences.free().pages, of_windows ? 38 : 2);
     EXPECT_EQ(sequences.free().window_pages, of_windows ? 2 : 38);
     run(sequences, sequence, tokens, 16);
     EXPECT_EQ(sequences.truncate(sequence, 15), 15);

@@ -228,6 +228,12 @@ TEST(SamplingArguments, RefuseWhatCannotBeRead) {
   EXPECT_THROW(options_of({"--temperature", "-0.1"}), std::exception);
 }
 
+// "0.05"
+std::string default_text(const models::SamplingField& field) {
+  return std::visit([](auto member) { return number_text(models::SamplingOptions{}.*member); },
+                    field.member);
+}
+
 // The table of docs/inference.md is that of the fields.
 TEST(SamplingFields, AreInTheDocs) {
   std::ifstream file(check::source_dir() / "docs/inference.md");
@@ -240,9 +246,8 @@ TEST(SamplingFields, AreInTheDocs) {
     for (std::size_t at = flags.find(','); at != std::string::npos; at = flags.find(',', at + 4)) {
       flags.replace(at, 1, "`, `");
     }
-    table += "| `" + flags + "` | `" + std::string(field.request) + "` | " +
-             models::default_text(field) + " | " + models::range_text(field) + " | " +
-             std::string(field.summary) + " |\n";
+    table += "| `" + flags + "` | `" + std::string(field.request) + "` | " + default_text(field) +
+             " | " + models::range_text(field) + " | " + std::string(field.summary) + " |\n";
   }
   EXPECT_NE(page.str().find(table), std::string::npos) << "docs/inference.md needs\n" << table;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/grammar/grammar.h"
+#include "models/grammar_texts.h"
 #include "tools/serve_api.h"
 
 namespace hearth::tools::serve {
@@ -14,6 +15,7 @@ namespace {
 using check::list;
 using check::member;
 using check::text;
+using hearth::testing::accept_text;
 
 class ServeChat : public ServeApi {};
 
@@ -132,9 +134,9 @@ TEST_F(ServeChat, CallsThatAreRequiredAreHeldByAGrammar) {
     const JsonValue& call = list(message(answer), "tool_calls").at(0);
     EXPECT_EQ(text(*member(call, "function"), "arguments"), R"({"a":41})");
     models::grammar::GrammarMatcher matcher(model_->requests().back().constraint);
-    EXPECT_FALSE(matcher.accept_text(R"({"name": "sub")"));
-    EXPECT_FALSE(matcher.accept_text(R"({"name": "add", "arguments": {"a": "1")"));
-    EXPECT_TRUE(matcher.accept_text(R"({"name": "add", "arguments": {"a": 1}})"));
+    EXPECT_FALSE(accept_text(matcher, R"({"name": "sub")"));
+    EXPECT_FALSE(accept_text(matcher, R"({"name": "add", "arguments": {"a": "1")"));
+    EXPECT_TRUE(accept_text(matcher, R"({"name": "add", "arguments": {"a": 1}})"));
     EXPECT_TRUE(matcher.may_end());
   }
   const auto all =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/grammar/grammar.h"
+#include "models/grammar_texts.h"
 #include "models/sampling/sampling_fields.h"
 #include "tools/serve_api.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 using check::member;
 using check::text;
+using hearth::testing::accept_text;
 
 class ServeFields : public ServeApi {};
 
@@ -222,20 +224,21 @@ TEST_F(ServeFields, FormatsAreGrammars) {
     return models::grammar::GrammarMatcher(model_->requests().back().constraint);
   };
   auto any = matcher(R"("response_format": {"type": "json_object"})");
-  EXPECT_FALSE(any.accept_text("["));
-  EXPECT_TRUE(any.accept_text(R"({"x": [1, null]})"));
+  EXPECT_FALSE(accept_text(any, "["));
+  EXPECT_TRUE(accept_text(any, R"({"x": [1, null]})"));
   auto schema = matcher(R"("response_format": {"type": "json_schema", "json_schema":
       {"name": "s", "strict": true, "schema": {"enum": ["yes", "no"]}}})");
-  EXPECT_TRUE(schema.accept_text("\"no\""));
+  EXPECT_TRUE(accept_text(schema, "\"no\""));
   auto gbnf = matcher(R"("grammar": "root ::= [0-9]{2}")");
-  EXPECT_FALSE(gbnf.accept_text("a"));
-  EXPECT_TRUE(gbnf.accept_text("42"));
+  EXPECT_FALSE(accept_text(gbnf, "a"));
+  EXPECT_TRUE(accept_text(gbnf, "42"));
   for (const char* field :
        {R"("json_schema": {"enum": ["yes", "no"]})", R"("guided_json": {"enum": ["yes", "no"]})",
         R"("guided_json": "{\"enum\": [\"yes\", \"no\"]}")"}) {
     auto other = matcher(field);
-    EXPECT_TRUE(other.accept_text("\"no\"")) << field;
-    EXPECT_FALSE(matcher(field).accept_text("n")) << field;
+    EXPECT_TRUE(accept_text(other, "\"no\"")) << field;
+    auto unquoted = matcher(field);
+    EXPECT_FALSE(accept_text(unquoted, "n")) << field;
   }
   document("/v1/chat/completions", chat(R"("response_format": {"type": "text"})"));
   EXPECT_EQ(model_->requests().back().constraint, nullptr);

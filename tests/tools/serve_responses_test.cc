@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "models/grammar_texts.h"
 #include "tools/json_check.h"
 #include "tools/scripted_model.h"
 #include "tools/serve/api.h"
@@ -17,6 +18,7 @@ namespace {
 using check::list;
 using check::member;
 using check::text;
+using hearth::testing::accept_text;
 using hearth::testing::ScriptedModel;
 
 class KeptEvents final : public Sink {
@@ -203,8 +205,8 @@ TEST_F(ServeResponses, CallsThatAreRequiredAndFormatsAreGrammars) {
   document(R"({"input": "x", "text": {"format": {"type": "json_schema", "name": "n",
                "schema": {"enum": ["yes"]}}}})");
   models::grammar::GrammarMatcher matcher(model_->requests().back().constraint);
-  EXPECT_FALSE(matcher.accept_text("\"no"));
-  EXPECT_TRUE(matcher.accept_text("\"yes\""));
+  EXPECT_FALSE(accept_text(matcher, "\"no"));
+  EXPECT_TRUE(accept_text(matcher, "\"yes\""));
 }
 
 TEST_F(ServeResponses, WhatIsCutOffIsIncomplete) {

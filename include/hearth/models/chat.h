@@ -61,7 +61,7 @@ struct ChatSessionOptions {
   std::string template_arguments = {};  // JSON, an object such as {"enable_thinking": false}
   std::string chat_template = {};       // in place of the model's own; empty: that
   std::int64_t tokens = 2048;           // of an answer at most
-  SamplingOptions sampling = {};        // the seed of the n-th answer is n above it
+  SamplingOptions sampling = {};  // that of the n-th answer, from 0 on, has n added to its seed
   std::vector<std::string> stops = {};  // an answer ends before the first of these
   std::string grammar = {};             // in GBNF: answers are its texts; empty: any
   std::string json_schema = {};         // or JSON of this schema
@@ -91,7 +91,7 @@ class HEARTH_API ChatSession {
   ChatAnswer answer(std::vector<ChatMessage> messages, const Write& write = {});
 
   const std::vector<ChatMessage>& messages() const noexcept;
-  // Forgets all but the system's message.
+  // Forgets all but the system's message; answers are counted on.
   void reset();
 
  private:

@@ -275,10 +275,8 @@ std::shared_ptr<const Plan> find_or_build(DeviceImpl& device, Recording& recordi
   } else {
     count.plan_misses.fetch_add(1, std::memory_order_relaxed);
     const runtime::HostSpan span("build plan");
-    auto built = build_plan(device, recording, wanted_nodes(recording, described), facts);
-    std::const_pointer_cast<Plan>(built)->key.assign(key.begin(), key.end());
-    keep_plan(hash, built);
-    plan = std::move(built);
+    plan = build_plan(device, recording, wanted_nodes(recording, described), facts);
+    keep_plan(hash, plan);
   }
   return plan;
 }

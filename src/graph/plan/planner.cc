@@ -17,6 +17,7 @@ Planner::Planner(DeviceImpl& device, const Recording& recording, const std::vect
       plan_(std::make_shared<Plan>()) {}
 
 std::shared_ptr<const Plan> Planner::build() {
+  plan_->key.assign(recording_.words.begin(), recording_.words.end());
   plan_->external_count = static_cast<int>(recording_.externals.size());
   decode();
   find_needed();

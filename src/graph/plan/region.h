@@ -64,6 +64,8 @@ struct Region {
   bool exact = false;
 
   int first_scalar() const { return static_cast<int>(inputs.size()); }
+  // Operands of its elements: inputs, then outputs.
+  int operand_count() const { return first_scalar() + static_cast<int>(outputs.size()); }
   int first_result() const { return static_cast<int>(inputs.size() + scalars.size()); }
   DType value_dtype(int value) const {
     if (value < first_scalar()) return inputs[static_cast<std::size_t>(value)].dtype;

@@ -28,9 +28,8 @@ void Tape::submit() noexcept {
     return visit([this] { submit_locked(); });
   }
   const HeldKeepers held;
-  lock_.lock_as_owner();
+  const TapeLock::Owner owner(lock_);
   submit_locked();
-  lock_.unlock_as_owner();
 }
 
 void Tape::submit(const Node& node) noexcept {
@@ -91,10 +90,11 @@ void Tape::forget_failure() noexcept {
 
 void Tape::throw_failure() {
   std::optional<Error> error;
-  lock_.lock_as_owner();
-  if (failure_ != nullptr && !failure_->was_thrown.exchange(true)) error = failure_->error;
-  forget_failure();
-  lock_.unlock_as_owner();
+  {
+    const TapeLock::Owner owner(lock_);
+    if (failure_ != nullptr && !failure_->was_thrown.exchange(true)) error = failure_->error;
+    forget_failure();
+  }
   if (error) throw Error(*error);
 }
 

@@ -98,7 +98,7 @@ struct Recording {
   std::vector<Node*> nodes;
   WordStream words;
   WordStream dynamics;
-  std::vector<Node*> externals;
+  std::vector<Node*> externals;  // all that the nodes read, and maybe more
   // What several ops share, by key; nodes of this recording.
   std::vector<std::pair<SharedKey, Node*>> shared;
 
@@ -153,7 +153,12 @@ class Tape {
   Node* append_nodes(const OpDef& op, std::span<const Array* const> inputs, const Params& params,
                      const Shape& shape, DType dtype, DType scalar_dtype,
                      std::span<const OutputType> types, std::span<Node*> more);
+  void set_kind(Node* node, const OpDef& op, DType dtype, const Shape& shape);
+  void append_descriptor(Node* node, std::span<const Array* const> inputs, const Params& params,
+                         DType scalar_dtype);
   void append_output(std::uint32_t first, std::size_t output, Node* node);
+  // Whether the tape has grown long, and is submitted behind the op.
+  bool is_cut_behind(const OpDef& op);
   std::uint32_t external_slot(Node* node);
   void submit_locked() noexcept;
   void submit_front_locked(const Node& node) noexcept;

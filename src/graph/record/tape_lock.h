@@ -27,6 +27,18 @@ class TapeLock {
   void lock_as_visitor() noexcept;
   void unlock_as_visitor() noexcept;
 
+  // Holds it as the owner, also where what is done under it throws.
+  class Owner {
+   public:
+    explicit Owner(TapeLock& lock) noexcept : lock_(lock) { lock_.lock_as_owner(); }
+    ~Owner() { lock_.unlock_as_owner(); }
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+
+   private:
+    TapeLock& lock_;
+  };
+
  private:
   static void light_fence() noexcept {
     if (needs_full_fence()) {

@@ -62,9 +62,10 @@ TapeList::~TapeList() {
   t_last = nullptr;
   for (Tape* tape : tapes_) {
     tape->submit();
-    tape->lock_.lock_as_owner();
-    tape->forget_failure();
-    tape->lock_.unlock_as_owner();
+    {
+      const TapeLock::Owner owner(tape->lock_);
+      tape->forget_failure();
+    }
     tape->owner_.store({}, std::memory_order_relaxed);
   }
   Idle& idle = idle_tapes();

@@ -48,7 +48,6 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
   const StepArgument partial = workspace(plan, lines * a.dv * bytes);
   const StepArgument row_stats = workspace(plan, lines * 2 * bytes);
   const std::string memory = a.memory_type(), value = a.value_type();
-  const auto u32 = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
   const FlashDecodingParams params{.attention = a.params,
                                    .group = a.heads / a.kv_heads,
                                    .blocks = shares.blocks,

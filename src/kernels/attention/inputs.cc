@@ -9,7 +9,6 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kColumnsOfLane = 8;
 
 }  // namespace
@@ -98,7 +97,7 @@ std::int64_t AttentionInputs::lanes() const {
 bool AttentionInputs::rows_fit_vectors() const {
   for (int i = kQ; i <= kV; ++i) {
     const TensorSpec& spec = input(i);
-    const std::int64_t vector = std::max(kVectorBytes / size_of(spec.dtype), kColumnsOfLane);
+    const std::int64_t vector = std::max(kPacketBytes / size_of(spec.dtype), kColumnsOfLane);
     if (spec.shape[3] % vector != 0 || spec.strides[3] != 1) return false;
     for (int axis = 0; axis < 3; ++axis) {
       if (spec.shape[axis] != 1 && spec.strides[axis] % vector != 0) return false;

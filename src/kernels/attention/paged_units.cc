@@ -21,8 +21,6 @@ constexpr std::int64_t kCombineThreads = 256, kCombineSums = 8 * 128;
 // What the pieces of units may take before they are joined: more units than that are made in turns.
 constexpr std::int64_t kMostPartBytes = std::int64_t{128} << 20;
 
-std::uint32_t extent(std::int64_t x) { return static_cast<std::uint32_t>(x); }
-
 // How the heads of a unit are shared out.
 struct PieceSizes {
   std::int64_t lanes, queries;
@@ -102,8 +100,8 @@ Step unit_step(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers
   }
   const std::int64_t shares = shares_of_pieces(in, p, kernel.threads);
   return call.threadgroup("int", "slots", kPagedPiece)
-      .step(plan, {extent(p.units), extent(p.kv_heads * p.blocks), extent(shares)},
-            {extent(kernel.threads)}, kernel.room, rare);
+      .step(plan, {u32(p.units), u32(p.kv_heads * p.blocks), u32(shares)}, {u32(kernel.threads)},
+            kernel.room, rare);
 }
 
 // Arrays of kernels whose lanes share columns out, where a threadgroup makes `sums` of them.
@@ -195,8 +193,7 @@ void add_units(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers
           .write(in.memory(), "out", output_argument(in.signature))
           .constants(p)
           .threadgroup(in.value(), "sums", kCombineSums)
-          .step(plan, {extent(p.units), extent(p.heads)}, {extent(kCombineThreads)},
-                kCombineThreads));
+          .step(plan, {u32(p.units), u32(p.heads)}, {u32(kCombineThreads)}, kCombineThreads));
 }
 
 }  // namespace

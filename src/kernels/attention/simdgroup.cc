@@ -96,7 +96,6 @@ Step attention_step(StepPlan& plan, const Signature& signature, const AttentionI
                     const AttentionTile& tile, bool wide, bool rare) {
   const Sizes sizes(a);
   const auto word = [](std::int64_t x) { return std::to_string(x); };
-  const auto u32 = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
   const std::int64_t threads = tile.simdgroups * kSimdWidth;
   KernelCall call = a.call(
       "attention/simdgroup.metal", "attention_simdgroup",

@@ -12,18 +12,18 @@ Prepared prepare_expert_matvec(const Signature& signature);
 bool fits_packed_expert_matvec(const Signature& signature);
 Prepared prepare_packed_expert_matvec(const Signature& signature);
 
-// Any number of them, below 2^31: kernels/experts/tiles.metal.
+// Any number of them, where are_counted(): kernels/experts/tiles.metal.
 bool fits_expert_tiles(const Signature& signature);
 Prepared prepare_expert_tiles(const Signature& signature);
 Prepared prepare_packed_expert_tiles(const Signature& signature);
 
-// Any number of them, with the bits that few have: as those above, or kernels/experts/slots.metal
-// and packed_slots.metal, which read weights once for several pairs of an expert.
 // Up to so many rows of x each pair reads its expert's weights for itself; beyond it several pairs
 // of an expert share them.
 inline constexpr std::int64_t kMostMatvecExpertRows = 32;
 // Weights that a lane holds at once, whatever the number of rows: sums follow from it.
 inline constexpr std::int64_t kExpertHold = 4;
+// Any number of them, with the bits that few have: as few, or kernels/experts/slots.metal and
+// packed_slots.metal, which read weights once for several pairs of an expert.
 Prepared prepare_expert_row_lanes(const Signature& signature);
 bool fits_packed_expert_row_lanes(const Signature& signature);
 Prepared prepare_packed_expert_row_lanes(const Signature& signature);
@@ -53,7 +53,8 @@ struct ExpertOrder {
 // experts [rows, used], input 2, as group_experts() sorts them.
 ExpertOrder add_expert_order(StepPlan& plan, const TensorSpec& chosen, const ExpertPairs& of);
 
-// Whether 31 bits count pairs, experts, outputs and the elements of a row.
+// Whether pairs, experts, outputs and the elements of a row are few enough to be counted in 31 bits
+// with what kernels add to them: 2^30 each at most.
 bool are_counted(const ExpertPairs& of);
 
 }  // namespace hearth::gpu

@@ -55,7 +55,7 @@ PackedExperts::PackedExperts(const Signature& signature, const ExpertPairs& of)
   format = read_format(statics);
   const std::int64_t staged = staged_vectors(format), book = book_vectors(format);
   const std::int64_t left =
-      (runtime::common_traits().threadgroup_memory / kVectorBytes - book) / staged;
+      (runtime::common_traits().threadgroup_memory / kPacketBytes - book) / staged;
   simdgroups = kMostExpertSimdgroups;
   while (simdgroups > left) simdgroups /= 2;
   vectors = staged * simdgroups + book;
@@ -63,7 +63,7 @@ PackedExperts::PackedExperts(const Signature& signature, const ExpertPairs& of)
   const std::int64_t row_bytes = signature.inputs[1].shape.back();
   const std::int64_t stride = of.out == 1 ? row_bytes : operands.weight_row;
   const std::int64_t expert_stride = of.experts == 1 ? 0 : operands.weight_expert;
-  step = std::gcd(std::gcd(std::gcd(size_of(format), stride), expert_stride), kVectorBytes);
+  step = std::gcd(std::gcd(std::gcd(size_of(format), stride), expert_stride), kPacketBytes);
   const std::int64_t last_row = std::max<std::int64_t>(0, (of.out - 1) * stride);
   const std::int64_t last_expert = std::max<std::int64_t>(0, (of.experts - 1) * expert_stride);
   params = {.pairs = of.pairs,

@@ -24,8 +24,6 @@ ExpertTileParams expert_tile_params(const ExpertPairs& of, const ExpertOperands&
 
 // Packed weights, rows of which simdgroups stage in vectors of 16 bytes of threadgroup memory.
 struct PackedExperts {
-  static constexpr std::int64_t kVectorBytes = 16;
-
   PackedExperts(const Signature& signature, const ExpertPairs& of);
 
   ExpertOperands operands;

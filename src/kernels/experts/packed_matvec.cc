@@ -60,7 +60,7 @@ Prepared prepare_packed_expert_matvec(const Signature& signature) {
         .read("uint4", "codes", coded.codes)
         .read("uint2", "scales", coded.scales)
         .read("uchar", "weight",
-              whole ? aligned(packed.operands.weight.argument, PackedExperts::kVectorBytes)
+              whole ? aligned(packed.operands.weight.argument, kPacketBytes)
                     : packed.operands.weight.argument)
         .read("int", "experts", experts.argument)
         .read(type, "bias", packed.operands.bias.argument)

@@ -104,7 +104,7 @@ Prepared prepare_packed_slots(const Signature& signature) {
         .read("uint4", "codes", coded.codes)
         .read("uint2", "scales", coded.scales)
         .read("uchar", "weight",
-              whole ? aligned(packed.operands.weight.argument, PackedExperts::kVectorBytes)
+              whole ? aligned(packed.operands.weight.argument, kPacketBytes)
                     : packed.operands.weight.argument)
         .read("int", "pairs", sorted.pairs)
         .read("int", "slots", sorted.slots)

@@ -11,6 +11,8 @@ namespace hearth::gpu {
 
 // Threads of a simdgroup, on every device: the dialect says so.
 inline constexpr std::int64_t kSimdWidth = 32;
+// An extent of a grid or of a threadgroup.
+inline std::uint32_t u32(std::int64_t x) { return static_cast<std::uint32_t>(x); }
 // Threadgroups along y or z: what every API allows.
 inline constexpr std::int64_t kMaxLayers = 65535;
 

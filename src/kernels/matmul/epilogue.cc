@@ -41,4 +41,11 @@ std::optional<MatmulEpilogue> matmul_epilogue(const Signature& signature) {
   return epilogue;
 }
 
+bool fuses_dense_sum(const Signature& signature) {
+  if (signature.epilogue.size() != 1 || signature.epilogue[0].op != &defs::add_op) return false;
+  const TensorSpec& other = signature.inputs[static_cast<std::size_t>(signature.epilogue[0].input)];
+  return other.dtype == signature.output.dtype && other.shape == signature.output.shape &&
+         is_dense(other.shape, other.strides);
+}
+
 }  // namespace hearth::gpu

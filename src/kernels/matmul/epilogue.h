@@ -18,5 +18,7 @@ struct MatmulEpilogue {
 
 // Signature::epilogue of a product as the above; empty where it is something else.
 std::optional<MatmulEpilogue> matmul_epilogue(const Signature& signature);
+// Whether it is a sum with a dense operand like the result, element by element.
+bool fuses_dense_sum(const Signature& signature);
 
 }  // namespace hearth::gpu

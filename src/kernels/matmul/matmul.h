@@ -20,7 +20,6 @@ TuningClass matmul_class(const Signature& signature);
 
 // kernels/matmul/matvec.metal: one of the operands is a vector.
 bool fits_matvec(const Signature& signature);
-bool fuses_matvec(const Signature& signature);
 Prepared prepare_matvec(const Signature& signature);
 
 // kernels/matmul/skinny.metal: 2 to 16 vectors, and an f32 matrix of `large` elements or more,

@@ -3,11 +3,9 @@
 #include <memory>
 
 #include "codegen/dialect_types.h"
-#include "graph/record/node.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/definition/defs.h"
 
 namespace hearth::gpu {
 
@@ -92,14 +90,6 @@ bool fits_matvec(const Signature& signature) {
   if (!is_worth_it(operands, signature.output.dtype)) return false;
   const MatvecBatch batch(signature, operands);
   return batch.shape.rank() == 1 && batch.w[0] >= 0 && batch.x[0] >= 0;
-}
-
-// What is added to the product, element by element.
-bool fuses_matvec(const Signature& signature) {
-  if (signature.epilogue.size() != 1 || signature.epilogue[0].op != &defs::add_op) return false;
-  const TensorSpec& other = signature.inputs[static_cast<std::size_t>(signature.epilogue[0].input)];
-  return other.dtype == signature.output.dtype && other.shape == signature.output.shape &&
-         is_dense(other.shape, other.strides);
 }
 
 Prepared prepare_matvec(const Signature& signature) {

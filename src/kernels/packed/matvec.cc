@@ -6,12 +6,10 @@
 
 #include "codegen/dialect_types.h"
 #include "core/packed/formats.h"
-#include "graph/record/node.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/packed/format_struct.h"
 #include "kernels/packed/packed.h"
-#include "ops/definition/defs.h"
 #include "ops/packed/blocks.h"
 
 namespace hearth::gpu {
@@ -31,7 +29,6 @@ constexpr std::int64_t kMostSimdgroups = 8;
 constexpr std::int64_t kRowThreads = 768;
 // Of several rows: the share of a processor's threads whose registers it has room for.
 constexpr std::int64_t kResidentShare = 2;
-constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kScaleBytes = 8;  // of a unit of x: a scale and two sums
 
 // Of a row's units: unit_places() of the text.
@@ -57,24 +54,19 @@ FormatTraits format_traits(DType format) {
 
 DType matvec_format(const Signature& signature) { return ParamReader(signature.statics).dtype(); }
 
-std::int64_t matvec_rows(const Signature& signature) {
-  const Shape& x = signature.inputs[0].shape;
-  return element_count(x) / std::max<std::int64_t>(x.back(), 1);
-}
-
 struct MatvecShape {
   explicit MatvecShape(const Signature& signature)
       : format(matvec_format(signature)),
-        rows(matvec_rows(signature)),
+        rows(rows_of_x(signature)),
         outputs(signature.inputs[1].shape[0]),
         units(signature.inputs[0].shape.back() / kUnit) {
-    const std::int64_t coded = unit_places(units) * (2 * kVectorBytes + kScaleBytes);
-    const std::int64_t each = staged_vectors(format) * kVectorBytes;
+    const std::int64_t coded = unit_places(units) * (2 * kPacketBytes + kScaleBytes);
+    const std::int64_t each = staged_vectors(format) * kPacketBytes;
     // What every GPU has, or a share of a processor's where that is more.
     const runtime::DeviceTraits& device = *signature.device;
     const std::int64_t common = runtime::common_traits().threadgroup_memory;
     const std::int64_t share = device.processor_memory * kMostSimdgroups * kSimdWidth / kRowThreads;
-    const std::int64_t book = book_vectors(format) * kVectorBytes;
+    const std::int64_t book = book_vectors(format) * kPacketBytes;
     const std::int64_t budget = std::min(std::max(share, common), device.threadgroup_memory) - book;
     codes_here = rows == 1 && coded + each <= budget;
     const std::int64_t left = (codes_here ? budget - coded : common - book) / each;
@@ -97,7 +89,7 @@ std::int64_t staged_units(DType format) {
 
 std::int64_t staged_vectors(DType format) {
   const std::int64_t bytes = bytes_of(format, staged_units(format) * kUnit);
-  return (bytes + 2 * (kVectorBytes - 1)) / kVectorBytes + 1;
+  return (bytes + 2 * (kPacketBytes - 1)) / kPacketBytes + 1;
 }
 
 std::int64_t book_vectors(DType format) {
@@ -108,7 +100,7 @@ std::int64_t code_order(DType format) { return format_traits(format).order; }
 
 CodedRows coded_rows(StepPlan& plan, std::int64_t rows, std::int64_t units) {
   const std::int64_t places = unit_places(units);
-  return {workspace(plan, rows * places * 2 * kVectorBytes),
+  return {workspace(plan, rows * places * 2 * kPacketBytes),
           workspace(plan, rows * places * kScaleBytes)};
 }
 
@@ -137,20 +129,11 @@ CodedRows add_coded_rows(StepPlan& plan, const TensorSpec& x, DType format) {
 bool fits_packed_row_lanes(const Signature& signature) {
   const std::int64_t units = signature.inputs[0].shape.back() / kUnit;
   return signature.inputs[0].dtype != DType::f64 &&
-         matvec_rows(signature) <= kMaxLayers * kMostRowsTogether && units > 0 &&
-         units < kMostUnits;
+         rows_of_x(signature) <= kMaxLayers * kMostRowsTogether && units > 0 && units < kMostUnits;
 }
 
 bool fits_packed_matvec(const Signature& signature) {
-  return matvec_rows(signature) <= kMostMatvecRows && fits_packed_row_lanes(signature);
-}
-
-// What is added to the product, element by element.
-bool fuses_packed_matvec(const Signature& signature) {
-  if (signature.epilogue.size() != 1 || signature.epilogue[0].op != &defs::add_op) return false;
-  const TensorSpec& other = signature.inputs[static_cast<std::size_t>(signature.epilogue[0].input)];
-  return other.dtype == signature.output.dtype && other.shape == signature.output.shape &&
-         is_dense(other.shape, other.strides);
+  return rows_of_x(signature) <= kMostMatvecRows && fits_packed_row_lanes(signature);
 }
 
 Prepared prepare_packed_matvec(const Signature& signature) {
@@ -166,14 +149,14 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const std::string dtype = dtype_struct(x.dtype);
   const char* const type = dialect_type(x.dtype);
   const Axes<kRuntimeRank> axes{from.base, &lines, &steps};
-  const bool has_vectors = from.base * size_of(x.dtype) % kVectorBytes == 0;
+  const bool has_vectors = from.base * size_of(x.dtype) % kPacketBytes == 0;
 
   CodedRows coded;
   if (!shape.codes_here) coded = add_coded_rows(*plan, x, shape.format);
 
   const std::int64_t row_bytes = weight.shape.back();
   const std::int64_t stride = shape.outputs == 1 ? row_bytes : weight.strides[0];
-  const std::int64_t step = std::gcd(std::gcd(size_of(shape.format), stride), kVectorBytes);
+  const std::int64_t step = std::gcd(std::gcd(size_of(shape.format), stride), kPacketBytes);
   const std::int64_t threads = shape.simdgroups * kSimdWidth;
   const runtime::DeviceTraits& device = *signature.device;
   const std::int64_t resident =
@@ -207,11 +190,11 @@ Prepared prepare_packed_matvec(const Signature& signature) {
     KernelCall call("packed/matvec.metal",
                     shape.codes_here ? "packed_matvec_row" : "packed_matvec_rows", arguments);
     if (shape.codes_here) {
-      call.read(type, "x", vectors ? aligned(from.argument, kVectorBytes) : from.argument);
+      call.read(type, "x", vectors ? aligned(from.argument, kPacketBytes) : from.argument);
     } else {
       call.read("uint4", "codes", coded.codes).read("uint2", "scales", coded.scales);
     }
-    call.read("uchar", "weight", whole ? aligned(bytes.argument, kVectorBytes) : bytes.argument)
+    call.read("uchar", "weight", whole ? aligned(bytes.argument, kPacketBytes) : bytes.argument)
         .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)
         .read(type, "added", added >= 0 ? input_argument(signature, added) : from.argument)
         .write(type, "y", output_argument(signature))

@@ -7,6 +7,7 @@
 #include "codegen/dialect_types.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
+#include "kernels/matmul/epilogue.h"
 #include "kernels/packed/format_struct.h"
 #include "kernels/packed/packed.h"
 #include "ops/definition/defs.h"
@@ -26,9 +27,14 @@ MergedLines merged_lines(const TensorSpec& operand) {
   return lines;
 }
 
+std::int64_t rows_of_x(const Signature& signature) {
+  const Shape& x = signature.inputs[0].shape;
+  return element_count(x) / std::max<std::int64_t>(x.back(), 1);
+}
+
 namespace {
 
-constexpr std::int64_t kDequantizeVector = 16, kDequantizeThreads = 128;
+constexpr std::int64_t kDequantizeThreads = 128;
 
 Prepared prepare_dequantize_blocks(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
@@ -47,7 +53,7 @@ Prepared prepare_dequantize_blocks(const Signature& signature) {
                                         .lines = {from.base, &lines, &steps}};
   params.parts = params.line_parts * (count / signature.output.shape.back());
   // What all blocks begin at multiples of.
-  std::int64_t step = std::gcd(size_of(format), kDequantizeVector);
+  std::int64_t step = std::gcd(size_of(format), kPacketBytes);
   for (int axis = 0; axis < lines.rank(); ++axis) {
     if (lines[axis] <= 1) continue;
     step = std::gcd(step, steps[axis]);
@@ -61,10 +67,10 @@ Prepared prepare_dequantize_blocks(const Signature& signature) {
     return KernelCall("packed/dequantize.metal", "dequantize_blocks",
                       {format_struct(format), dtype_struct(signature.output.dtype), truth(whole),
                        std::to_string(whole ? step : 1), std::to_string(lines.rank())})
-        .read("uchar", "bytes", whole ? aligned(from.argument, kDequantizeVector) : from.argument)
-        .write(type, "y",
-               whole ? aligned(output_argument(signature), kDequantizeVector)
-                     : output_argument(signature))
+        .read("uchar", "bytes", whole ? aligned(from.argument, kPacketBytes) : from.argument)
+        .write(
+            type, "y",
+            whole ? aligned(output_argument(signature), kPacketBytes) : output_argument(signature))
         .constants(params)
         .threadgroup("uint4", "staged", staged_vectors(format) * simdgroups)
         .step(*plan, {static_cast<std::uint32_t>(groups)}, {kDequantizeThreads}, kDequantizeThreads,
@@ -88,7 +94,7 @@ constexpr Implementation kPackedFamily[] = {
      .row_bits = RowBits::chosen,
      .accepts = fits_packed_row_tiles,
      .layout = LayoutNeed::last_axis_dense,
-     .fuses = fuses_packed_matvec,
+     .fuses = fuses_dense_sum,
      .prepare = prepare_packed_row_tiles,
      .launch = launch_steps},
     {.name = "row_lanes",
@@ -96,7 +102,7 @@ constexpr Implementation kPackedFamily[] = {
      .row_bits = RowBits::chosen,
      .accepts = fits_packed_row_lanes,
      .layout = LayoutNeed::last_axis_dense,
-     .fuses = fuses_packed_matvec,
+     .fuses = fuses_dense_sum,
      .prepare = prepare_packed_matvec,
      .launch = launch_steps},
     {.name = "tiles",
@@ -105,7 +111,7 @@ constexpr Implementation kPackedFamily[] = {
      .row_bits = RowBits::shared,
      .accepts = fits_packed_tiles,
      .layout = LayoutNeed::last_axis_dense,
-     .fuses = fuses_packed_matvec,
+     .fuses = fuses_dense_sum,
      .prepare = prepare_packed_tiles,
      .launch = launch_steps},
     {.name = "matvec",
@@ -113,7 +119,7 @@ constexpr Implementation kPackedFamily[] = {
      .row_bits = RowBits::shared,
      .accepts = fits_packed_matvec,
      .layout = LayoutNeed::last_axis_dense,
-     .fuses = fuses_packed_matvec,
+     .fuses = fuses_dense_sum,
      .prepare = prepare_packed_matvec,
      .launch = launch_steps},
     {.name = "simdgroups",

@@ -18,10 +18,12 @@ struct MergedLines {
 };
 MergedLines merged_lines(const TensorSpec& operand);
 
+// Rows of x [.., in], input 0.
+std::int64_t rows_of_x(const Signature& signature);
+
 // Of few rows of x: kernels/packed/matvec.metal.
 bool fits_packed_matvec(const Signature& signature);
 bool fits_packed_row_lanes(const Signature& signature);  // of any number of rows
-bool fuses_packed_matvec(const Signature& signature);
 Prepared prepare_packed_matvec(const Signature& signature);
 
 // Of few rows, by tensor cores: kernels/packed/tiles.metal.

@@ -18,7 +18,6 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kMostTileRows = 16;  // of x; beyond them the dequantized weight is faster
-constexpr std::int64_t kTileVector = 16;    // bytes
 constexpr std::int64_t kTileScaleBytes = 8;
 // Simdgroups that share out the inner axis: more where there are few tiles of outputs.
 constexpr std::int64_t kFewTileSimdgroups = 4, kManyTileSimdgroups = 8;
@@ -31,19 +30,14 @@ constexpr std::int64_t kNarrowUnit = 28;
 // Units of a row are counted in 32 bits, with room for what they are multiplied by.
 constexpr std::int64_t kMostTileUnits = std::int64_t{1} << 22;
 
-std::int64_t rows_of(const Signature& signature) {
-  const Shape& x = signature.inputs[0].shape;
-  return element_count(x) / std::max<std::int64_t>(x.back(), 1);
-}
-
 // Vectors in which a simdgroup stages blocks, their steps, and scales of x, or more.
 std::int64_t tile_vectors(DType format, std::int64_t tiles, bool whole, std::int64_t alignment) {
   const std::int64_t bytes = bytes_of(format, std::int64_t{kTileUnits} * kUnit);
-  const std::int64_t packets = (bytes + (whole ? kTileVector - alignment : 0) + 15) / kTileVector;
+  const std::int64_t packets = (bytes + (whole ? kPacketBytes - alignment : 0) + 15) / kPacketBytes;
   // Two steps and two least values of each unit, or fewer.
   const std::int64_t step_vectors = kTileRows * (2 * kTileUnits + 4) / 4;
   const std::int64_t scale_vectors =
-      kTileUnits * tiles * kTileColumns * kTileScaleBytes / kTileVector;
+      kTileUnits * tiles * kTileColumns * kTileScaleBytes / kPacketBytes;
   return kTileRows * (packets | 1) + 1 + 2 * step_vectors + scale_vectors;
 }
 
@@ -61,12 +55,12 @@ bool fits_packed_row_tiles(const Signature& signature) {
   const DType format = ParamReader(signature.statics).dtype();
   // Pieces are whole blocks.
   return signature.inputs[0].dtype != DType::f64 &&
-         rows_of(signature) <= kMaxLayers * kMostTileRows && units > 0 && units < kMostTileUnits &&
-         std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
+         rows_of_x(signature) <= kMaxLayers * kMostTileRows && units > 0 &&
+         units < kMostTileUnits && std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
 }
 
 bool fits_packed_tiles(const Signature& signature) {
-  const std::int64_t rows = rows_of(signature);
+  const std::int64_t rows = rows_of_x(signature);
   return rows > 1 && rows <= kMostTileRows && fits_packed_row_tiles(signature);
 }
 
@@ -79,7 +73,7 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
   const DType format = ParamReader(signature.statics).dtype();
-  const std::int64_t rows = rows_of(signature), outputs = weight.shape[0];
+  const std::int64_t rows = rows_of_x(signature), outputs = weight.shape[0];
   const std::int64_t units = x.shape.back() / kUnit;
   const std::int64_t tiles = ceil_div(std::min(rows, kMostTileRows), std::int64_t{kTileColumns});
   const std::int64_t layers = ceil_div(rows, kMostTileRows);
@@ -108,7 +102,7 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
   const std::int64_t groups = ceil_div(outputs, std::int64_t{kTileRows});
   const std::int64_t row_bytes = weight.shape.back();
   const std::int64_t stride = outputs == 1 ? row_bytes : weight.strides[0];
-  const std::int64_t step = std::gcd(std::gcd(size_of(format), stride), kTileVector);
+  const std::int64_t step = std::gcd(std::gcd(size_of(format), stride), kPacketBytes);
   const PackedTileParams params{
       .rows = rows,
       .outputs = outputs,
@@ -124,7 +118,8 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
     std::int64_t simdgroups =
         groups < kTilesForFew * processors(device) ? kManyTileSimdgroups : kFewTileSimdgroups;
     const std::int64_t book = book_vectors(format);
-    while (simdgroups > 1 && (simdgroups * most + book) * kTileVector > device.threadgroup_memory) {
+    while (simdgroups > 1 &&
+           (simdgroups * most + book) * kPacketBytes > device.threadgroup_memory) {
       simdgroups /= 2;
     }
     const std::int64_t threads = simdgroups * kSimdWidth;
@@ -133,7 +128,7 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
                        truth(added >= 0), truth(whole), std::to_string(alignment)})
         .read("uint4", "codes", codes)
         .read("uint4", "scales", scales)
-        .read("uchar", "weight", whole ? aligned(bytes.argument, kTileVector) : bytes.argument)
+        .read("uchar", "weight", whole ? aligned(bytes.argument, kPacketBytes) : bytes.argument)
         .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)
         .read(type, "added", added >= 0 ? input_argument(signature, added) : from.argument)
         .write(type, "y", output_argument(signature))

@@ -10,7 +10,7 @@
 
 #define HEARTH_INLINE __forceinline__
 #define HEARTH_LIBM(name) ::name
-#define HEARTH_FAST_EXP2(x) approximate_exp2(x)
+#define HEARTH_FAST_EXP2(x) exp2_approximate(x)
 #define HEARTH_FENCE() ::__threadfence_system()
 #define HEARTH_CLZ(x) ::__clz(int(x))
 #define HEARTH_CLZL(x) ::__clzll((long long)(x))
@@ -18,7 +18,8 @@
 #define HEARTH_MULHIL(a, b) ulong(::__umul64hi(a, b))
 
 namespace metal {
-HEARTH_INLINE float approximate_exp2(float x) {
+// What the special function unit computes.
+HEARTH_INLINE float exp2_approximate(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
@@ -33,13 +34,8 @@ namespace metal {
 HEARTH_INLINE void threadgroup_barrier(mem_flags) { __syncthreads(); }
 HEARTH_INLINE void simdgroup_barrier(mem_flags) { __syncwarp(); }
 
-// What the special function unit computes, for formulas that ask for no more.
+// Likewise, beside exp2_approximate(), for formulas that ask for no more.
 #define HEARTH_HAS_APPROXIMATIONS 1
-HEARTH_INLINE float exp2_approximate(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
 HEARTH_INLINE float reciprocal_approximate(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

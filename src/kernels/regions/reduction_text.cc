@@ -51,11 +51,6 @@ struct Fillings {
 std::int64_t power_bits(std::int64_t power) {
   return std::countr_zero(static_cast<std::uint64_t>(power));
 }
-std::uint32_t u32(std::int64_t x) { return static_cast<std::uint32_t>(x); }
-
-int reduction_operands(const Region& region) {
-  return region.first_scalar() + static_cast<int>(region.outputs.size());
-}
 
 // What is accumulated, and what it is called in kernel text.
 struct Accumulation {
@@ -248,7 +243,7 @@ BuiltKernel combine_kernel(const LoweredRegion& lowered, std::int64_t chunks) {
   const RegionOperand& result = layout.operands.back();
   built.operands = {
       {kWorkspaceOperand, 0, chunks * layout.results * accumulation.bytes(layout.wide), 1},
-      {reduction_operands(lowered.region), result.lowest * size, result.span * size, 1}};
+      {lowered.region.operand_count(), result.lowest * size, result.span * size, 1}};
   const std::int64_t high = std::clamp(ceil_power_of_two(chunks / kCombinedAtOnce),
                                        kReductionThreads / kSimdWidth, kReductionThreads);
   const std::int64_t wide = std::min(kReductionThreads / high, ceil_power_of_two(layout.results));
@@ -277,7 +272,7 @@ int reduction_width(const LoweredRegion& lowered, const RegionValues& values) {
   const bool parts_only = !axes.columns && !accumulation.finds;
   const std::int64_t bytes = accumulation.bytes(layout.wide);
   while (limit * bytes > (parts_only ? kPartBytes : kAccumulatorBytes)) limit /= 2;
-  return vector_width(layout, reduction_operands(lowered.region), limit,
+  return vector_width(layout, lowered.region.operand_count(), limit,
                       !axes.columns && axes.reduced.size() <= 1);
 }
 
@@ -324,8 +319,8 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
 
   std::string functions = access.offsets_function("kept_at", axes.kept, axes.columns, false);
   functions += access.offsets_function("reduced_at", axes.reduced, !axes.columns, true);
-  functions += access.position_function("region_result", reduction_operands(region), axes.kept,
-                                        axes.columns);
+  functions +=
+      access.position_function("region_result", region.operand_count(), axes.kept, axes.columns);
   functions += accumulation.text(layout.wide, chunked, !axes.columns);
   if (tail) functions += access.tail_function(true);
 
@@ -361,7 +356,7 @@ BuiltReduction reduction_kernels(const LoweredRegion& lowered, const RegionValue
     const RegionOperand& operand = layout.operands.back();
     const std::int64_t size = size_of(operand.dtype);
     built.reduce.operands.push_back(
-        {reduction_operands(region), operand.lowest * size, operand.span * size, 1});
+        {region.operand_count(), operand.lowest * size, operand.span * size, 1});
   }
   if (room > 1) built.workspace_bytes = room * layout.results * accumulator_bytes;
   return built;

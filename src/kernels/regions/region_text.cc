@@ -31,10 +31,6 @@ constexpr int kMaxEdge = 128;
 constexpr int kMinEdge = 32;
 constexpr int kTileAcross = 8;
 
-int operands_of(const Region& region) {
-  return region.first_scalar() + static_cast<int>(region.outputs.size());
-}
-
 // The largest tile for vectors of a width that fits into threadgroup memory, or 0.
 int tile_edge(const RegionAccess& access, int width, int widest, std::int64_t memory) {
   if (width == 1) return access.tile_bytes(kMinEdge) <= memory ? kMinEdge : 0;
@@ -93,20 +89,20 @@ int map_width(const LoweredRegion& lowered, const RegionValues& values) {
   const RegionLayout& layout = lowered.layout;
   int limit = kPacketBytes / widest_operand(lowered, values);
   while (limit > 1 && limit * values.instructions() > kLongRegion) limit /= 2;
-  if (const int rows = tiled_axis(layout, operands_of(region)); rows >= 0) {
-    return tiled_width(layout, rows, operands_of(region), limit);
+  if (const int rows = tiled_axis(layout, region.operand_count()); rows >= 0) {
+    return tiled_width(layout, rows, region.operand_count(), limit);
   }
-  const bool linear = classify(layout, operands_of(region), limit) == RegionClass::linear;
-  return vector_width(layout, operands_of(region), limit, linear);
+  const bool linear = classify(layout, region.operand_count(), limit) == RegionClass::linear;
+  return vector_width(layout, region.operand_count(), limit, linear);
 }
 
 BuiltKernel map_kernel(const LoweredRegion& lowered, const RegionValues& values, int width,
                        std::uint64_t aliased) {
   const Region& region = lowered.region;
   const RegionLayout& layout = lowered.layout;
-  if (const int rows = tiled_axis(layout, operands_of(region)); rows >= 0) {
+  if (const int rows = tiled_axis(layout, region.operand_count()); rows >= 0) {
     // Addresses may ask for narrower vectors than the layout, too narrow for a word of a tile.
-    int narrower = tiled_width(layout, rows, operands_of(region), width);
+    int narrower = tiled_width(layout, rows, region.operand_count(), width);
     for (; narrower > 0; narrower /= 2) {
       std::optional<BuiltKernel> tiles = tile_kernel(lowered, values, narrower, aliased, rows);
       if (tiles) return std::move(*tiles);
@@ -115,7 +111,7 @@ BuiltKernel map_kernel(const LoweredRegion& lowered, const RegionValues& values,
   }
   RegionAccess access(lowered, values, width, aliased);
   KernelConstants& constants = access.constants();
-  const RegionClass kind = classify(layout, operands_of(region), width);
+  const RegionClass kind = classify(layout, region.operand_count(), width);
   const bool busy = values.instructions() >= kBusyInstructions;
   const int unroll = access.unroll(width == 1 ? kElements : busy ? kBusyVectors : kVectors);
   const bool tail = kind == RegionClass::linear && width > 1;

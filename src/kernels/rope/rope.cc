@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <numbers>
+#include <type_traits>
 
 #include "codegen/dialect_types.h"
 #include "kernels/launch/kernel_call.h"
@@ -45,12 +45,51 @@ bool has_items(const Signature& signature, const RopeSettings& settings) {
   return signature.inputs[kPositionsInput].shape.rank() == (settings.sections.empty() ? 2 : 3);
 }
 
+// What positions are turned by, and where their sections end.
+void set_turns(const RopeSettings& settings, RopeParams<kRuntimeRank>* params) {
+  const auto base = static_cast<long double>(settings.base);
+  static_assert(std::extent_v<decltype(params->power)> == kPowers);
+  for (int k = 0; k < kPowers; ++k) {
+    const auto exponent = static_cast<long double>(std::int64_t{1} << k);
+    params->power[k] =
+        fraction(std::pow(base, -exponent / static_cast<long double>(params->pairs)));
+  }
+  std::int64_t section_end = 0;
+  for (int i = 0; i < settings.sections.rank(); ++i) {
+    section_end = settings.mixed ? settings.section_count() * settings.sections[i]
+                                 : section_end + settings.sections[i];
+    params->section_end[i] = section_end;
+  }
+}
+
+StepArgument set_positions(const Signature& signature, const RopeSettings& settings,
+                           RopeParams<kRuntimeRank>* params) {
+  const TensorSpec& spec = signature.inputs[kPositionsInput];
+  const StridedOperand operand = strided_operand(spec, kPositionsInput);
+  const int last = spec.shape.rank() - 1;
+  params->position_base = operand.base;
+  params->position_row = spec.strides[last];
+  if (has_items(signature, settings)) params->position_item = spec.strides[last - 1];
+  if (!settings.sections.empty()) params->position_section = spec.strides[0];
+  return operand.argument;
+}
+
+StepArgument set_frequencies(const Signature& signature, RopeParams<kRuntimeRank>* params) {
+  const TensorSpec& spec = signature.inputs[kFrequenciesInput];
+  const StridedOperand operand = strided_operand(spec, kFrequenciesInput);
+  const int last = spec.shape.rank() - 1;
+  params->frequency_base = operand.base;
+  params->frequency_step = spec.strides[last];
+  params->parts = last + 1;
+  if (last == 1) params->frequency_part = spec.strides[0];
+  return operand.argument;
+}
+
 Prepared prepare_rope(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const TensorSpec& x = signature.inputs[0];
   if (element_count(x.shape) == 0) return prepared_steps(std::move(plan));
   const RopeSettings settings = RopeSettings::of(ParamReader(signature.statics));
-  const auto base = static_cast<long double>(settings.base);
   const int rank = x.shape.rank();
   const std::int64_t columns = x.shape[rank - 1], sequence = x.shape[rank - 2];
   const std::int64_t pairs = settings.pairs(columns);
@@ -72,8 +111,7 @@ Prepared prepare_rope(const Signature& signature) {
   const StridedOperand from = strided_operand(x, 0);
   const bool placed = has_input(signature, kPositionsInput);
   const bool given = has_input(signature, kFrequenciesInput);
-  const bool batched = placed && has_items(signature, settings);
-  const std::int64_t items = batched ? x.shape[0] : 1;
+  const std::int64_t items = has_items(signature, settings) ? x.shape[0] : 1;
   RopeParams<kRuntimeRank> params{.outer = layers / items,
                                   .sequence = sequence,
                                   .pairs = pairs,
@@ -98,38 +136,11 @@ Prepared prepare_rope(const Signature& signature) {
                                   .parts = 1,
                                   .sequence_step = sequence_step,
                                   .x = {from.base, &outer, &strides}};
-  static_assert(std::size(params.power) == kPowers);
-  for (int k = 0; k < kPowers; ++k) {
-    const auto exponent = static_cast<long double>(std::int64_t{1} << k);
-    params.power[k] = fraction(std::pow(base, -exponent / static_cast<long double>(pairs)));
-  }
-  std::int64_t section_end = 0;
-  for (int i = 0; i < settings.sections.rank(); ++i) {
-    section_end = settings.mixed ? settings.section_count() * settings.sections[i]
-                                 : section_end + settings.sections[i];
-    params.section_end[i] = section_end;
-  }
-  StepArgument positions = from.argument, frequencies = from.argument;  // never read
-  if (placed) {
-    const TensorSpec& spec = signature.inputs[kPositionsInput];
-    const StridedOperand operand = strided_operand(spec, kPositionsInput);
-    const int last = spec.shape.rank() - 1;
-    positions = operand.argument;
-    params.position_base = operand.base;
-    params.position_row = spec.strides[last];
-    if (batched) params.position_item = spec.strides[last - 1];
-    if (!settings.sections.empty()) params.position_section = spec.strides[0];
-  }
-  if (given) {
-    const TensorSpec& spec = signature.inputs[kFrequenciesInput];
-    const StridedOperand operand = strided_operand(spec, kFrequenciesInput);
-    const int last = spec.shape.rank() - 1;
-    frequencies = operand.argument;
-    params.frequency_base = operand.base;
-    params.frequency_step = spec.strides[last];
-    params.parts = last + 1;
-    if (last == 1) params.frequency_part = spec.strides[0];
-  }
+  set_turns(settings, &params);
+  // Read only where they are given.
+  const StepArgument positions =
+      placed ? set_positions(signature, settings, &params) : from.argument;
+  const StepArgument frequencies = given ? set_frequencies(signature, &params) : from.argument;
   const std::int64_t threads = sequence * row_threads;
   const std::int64_t each = std::clamp<std::int64_t>(
       threads * layers / (kFillings * resident_threads(*signature.device)), 1, 16);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/counted.h"
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
@@ -161,7 +162,8 @@ LoadedAdapters::LoadedAdapters(const std::vector<AdapterFile>& files, const Adap
   for (const AdapterFile& file : files) {
     if (!std::isfinite(file.scale)) {
       throw Error(ErrorCode::invalid_argument,
-                  file.path + ": adapter: a scale that is no number; expected a finite one");
+                  file.path + ": adapter: a scale that is no number; got " +
+                      number_text(file.scale) + ", expected a finite one");
     }
     Adapter pairs = adapter_of(read_adapter(file.path), model);
     for (auto& [name, pair] : pairs) {

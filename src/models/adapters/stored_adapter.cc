@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "core/json_object.h"
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/io.h"
@@ -192,7 +193,9 @@ StoredAdapter read_file_adapter(const std::string& path) {
                         .pairs = {}};
   const double alpha = metadata.as_float("adapter.lora.alpha", 0);
   if (!std::isfinite(alpha)) {
-    refuse_adapter(ErrorCode::corrupt_file, path, "adapter.lora.alpha is no number");
+    refuse_adapter(ErrorCode::corrupt_file, path,
+                   "a scale that is no number; got adapter.lora.alpha " + number_text(alpha) +
+                       ", expected a finite one");
   }
   PairReader reader(adapter);
   for (const NamedArray& each : contents.arrays) {

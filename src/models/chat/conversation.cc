@@ -48,6 +48,7 @@ GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const Answer
         });
     const GenerationPiece last = write(prompt, writer, &message);
     messages_.push_back(std::move(message));
+    ++answers_;
     return last;
   } catch (...) {
     messages_.erase(messages_.begin() + before, messages_.end());
@@ -61,7 +62,7 @@ GenerationPiece Conversation::write(const ChatPrompt& prompt, const AnswerWriter
   request.tokens = prompt.tokens;
   request.most_tokens = options_.most_tokens;
   request.sampling = options_.sampling;
-  request.sampling.seed += answers_++;
+  request.sampling.seed += answers_;
   request.stops = options_.stops;
   request.constraint = options_.constraint;
   request.shows_special = format_.shows_special(prompt);

@@ -16,7 +16,7 @@ namespace hearth::models {
 struct ConversationOptions {
   std::string system;               // the first message; empty: none
   std::int64_t most_tokens = 2048;  // of an answer
-  SamplingOptions sampling;         // the seed of the n-th answer is n above it
+  SamplingOptions sampling;         // that of the n-th answer, from 0 on, has n added to its seed
   std::vector<std::string> stops;   // an answer ends before the first of these
   std::shared_ptr<grammar::Constraint> constraint;
   JsonValue tools = nullptr;           // of ChatOptions
@@ -42,7 +42,8 @@ class Conversation {
   GenerationPiece say(const std::string& line, const AnswerWriter& writer);
   // The same, of any messages.
   GenerationPiece answer(std::vector<ChatMessage> said, const AnswerWriter& writer);
-  // Forgets all but the system's message.
+  // Forgets all but the system's message. Answers are counted on, so that what is asked again may
+  // be answered otherwise.
   void reset();
   // Forgets that, too: the conversation begins with this one; empty: with none.
   void set_system(std::string system);
@@ -56,7 +57,7 @@ class Conversation {
   ChatFormat format_;
   ConversationOptions options_;
   std::vector<ChatMessage> messages_;
-  std::uint64_t answers_ = 0;
+  std::uint64_t answers_ = 0;  // that did not fail, before reset(), too
 };
 
 }  // namespace hearth::models

@@ -65,7 +65,7 @@ TensorRole role_of(std::string_view name) {
 
 std::int64_t layer_of(std::string_view name) {
   if (!name.starts_with(kLayerPrefix)) return -1;
-  std::int32_t layer = -1;  // no model has more
+  std::int32_t layer = -1;  // stays where no number follows, or one that is no int32
   std::from_chars(name.data() + kLayerPrefix.size(), name.data() + name.size(), layer);
   return layer;
 }

@@ -227,9 +227,8 @@ class AutomatonBuilder {
   }
 
   [[noreturn]] static void fail_recursion(const Rule& rule) {
-    throw Error(ErrorCode::invalid_argument,
-                "grammar: a rule may begin with itself; got `" + rule.name + "` at byte " +
-                    std::to_string(rule.offset) + ", expected no left recursion");
+    throw LeftRecursion("grammar: a rule may begin with itself; got `" + rule.name + "` at byte " +
+                        std::to_string(rule.offset) + ", expected no left recursion");
   }
 
   const Syntax& syntax_;

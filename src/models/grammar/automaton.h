@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "hearth/error.h"
 #include "models/grammar/syntax.h"
 #include "models/grammar/utf8_ranges.h"
 
@@ -31,12 +33,18 @@ struct State {
   std::uint32_t first = 0, count = 0;  // of its targets or edges
 };
 
+// Of a rule that may begin with itself.
+struct LeftRecursion : Error {
+  explicit LeftRecursion(const std::string& message)
+      : Error(ErrorCode::invalid_argument, message) {}
+};
+
 // Immutable once made.
 class Automaton {
  public:
   static constexpr std::uint32_t kEnd = 0;  // the state where every rule ends
 
-  // Throws Error{invalid_argument} for a rule that may begin with itself, and Error{unsupported}
+  // Throws LeftRecursion for a rule that may begin with itself, and Error{unsupported}
   // for more states than a grammar may have.
   explicit Automaton(const Syntax& syntax);
 

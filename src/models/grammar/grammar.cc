@@ -10,15 +10,18 @@
 namespace hearth::models::grammar {
 namespace {
 
-constexpr std::string_view kNeverEnds = "grammar: no text of it ever ends";
+// Of a grammar that has no text.
+struct NeverEnds : Error {
+  NeverEnds()
+      : Error(ErrorCode::invalid_argument,
+              "grammar: no text of it ever ends; got a root that needs itself, or a character of "
+              "no range, expected a text that may end") {}
+};
 
 Syntax with_finite_texts(Syntax syntax) {
   if (keep_finite_texts(&syntax)) return syntax;
   const Automaton cycles(syntax);  // says of a rule that begins with itself which one it is
-  throw Error(ErrorCode::invalid_argument,
-              std::string(kNeverEnds) +
-                  "; got a root that needs itself, or a character of no "
-                  "range, expected a text that may end");
+  throw NeverEnds();
 }
 
 void check_tokens(const Automaton& automaton, std::size_t vocabulary) {
@@ -52,19 +55,14 @@ Grammar Grammar::from_schema_text(const std::string& schema) {
 
 Grammar Grammar::from_schema(const JsonValue& schema) try {
   return Grammar(parse_gbnf(gbnf_of_schema(schema), "root"));
-} catch (const Error& error) {
-  const std::string what = error.what();
-  if (what.rfind("grammar: a rule may begin with itself", 0) == 0) {
-    throw Error(ErrorCode::invalid_argument,
-                "json_schema: a reference leads back to itself; got a cycle of $ref with nothing "
-                "in between, expected a value that ends");
-  }
-  if (what.starts_with(kNeverEnds)) {
-    throw Error(ErrorCode::invalid_argument,
-                "json_schema: no value is ever whole; got a schema whose values must have one of "
-                "the same within, expected a value that ends");
-  }
-  throw;
+} catch (const LeftRecursion&) {
+  throw Error(ErrorCode::invalid_argument,
+              "json_schema: a reference leads back to itself; got a cycle of $ref with nothing in "
+              "between, expected a value that ends");
+} catch (const NeverEnds&) {
+  throw Error(ErrorCode::invalid_argument,
+              "json_schema: no value is ever whole; got a schema whose values must have one of the "
+              "same within, expected a value that ends");
 }
 
 Constraint::Constraint(std::shared_ptr<const Grammar> grammar,
@@ -182,20 +180,6 @@ std::optional<GrammarMatcher::Progress> GrammarMatcher::after_waiting(std::strin
   return next;
 }
 
-std::optional<GrammarMatcher::Progress> GrammarMatcher::after_text(std::string_view text) const {
-  if (now_.is_waiting) return after_waiting(text);
-  Progress next = now_;
-  if (now_.has_ended) return std::nullopt;
-  next.place.set = constraint_->after_text(now_.place, text);
-  if (next.place.set == Positions::kNowhere) return std::nullopt;
-  return next;
-}
-
-void GrammarMatcher::take(Progress next) {
-  before_.push_back(std::move(now_));
-  now_ = std::move(next);
-}
-
 bool GrammarMatcher::allows(std::int32_t token) const {
   check(token);
   const std::lock_guard lock(constraint_->mutex_);
@@ -208,27 +192,8 @@ bool GrammarMatcher::accept(std::int32_t token) {
   const std::lock_guard lock(constraint_->mutex_);
   constraint_->refresh(&now_.place);
   std::optional<Progress> next = after(token);
-  if (next) take(std::move(*next));
+  if (next) now_ = std::move(*next);
   return next.has_value();
-}
-
-bool GrammarMatcher::accept_text(std::string_view text) {
-  const std::lock_guard lock(constraint_->mutex_);
-  constraint_->refresh(&now_.place);
-  std::optional<Progress> next = after_text(text);
-  if (next) take(std::move(*next));
-  return next.has_value();
-}
-
-void GrammarMatcher::rollback(std::size_t count) {
-  if (count > before_.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                "grammar: nothing to take back; got " + std::to_string(count) +
-                    " steps, expected at most " + std::to_string(before_.size()));
-  }
-  if (count == 0) return;
-  now_ = before_[before_.size() - count];
-  before_.drop(count);
 }
 
 bool GrammarMatcher::may_end() const {

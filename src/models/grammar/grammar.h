@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "core/json.h"
-#include "core/shared_sequence.h"
 #include "models/grammar/automaton.h"
 #include "models/grammar/gbnf_parser.h"
 #include "models/grammar/positions.h"
@@ -104,13 +103,8 @@ class GrammarMatcher {
   // Takes the token where it is allowed; else gives false and stays. After a token that ends the
   // text only tokens that end it are allowed.
   bool accept(std::int32_t token);
-  // Takes text that is no token, for instance of a prompt that begins the answer; as accept().
-  bool accept_text(std::string_view text);
-  // Takes back the last `count` calls of accept() and accept_text() that gave true. Throws
-  // Error{invalid_argument} where there were not as many.
-  void rollback(std::size_t count);
 
-  std::size_t vocabulary() const noexcept { return constraint_->trie().size(); }
+  const TokenTrie& trie() const noexcept { return constraint_->trie(); }
   // Whether the text may end here.
   bool may_end() const;
   // Still waiting for its trigger.
@@ -131,14 +125,11 @@ class GrammarMatcher {
   // Nothing where it is not allowed. With the mutex held.
   std::optional<Progress> after(std::int32_t token) const;
   std::optional<Progress> after_waiting(std::string_view text) const;
-  std::optional<Progress> after_text(std::string_view text) const;
-  void take(Progress next);
   std::shared_ptr<const TokenMask> waiting_mask() const;
 
   std::shared_ptr<Constraint> constraint_;
   std::shared_ptr<const GrammarTrigger> trigger_;
   mutable Progress now_;
-  SharedSequence<Progress> before_;
 };
 
 }  // namespace hearth::models::grammar

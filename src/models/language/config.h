@@ -141,7 +141,9 @@ struct TextVectorConfig {
 struct LanguageConfig {
   std::string architecture;  // GGUF's name of the family
   std::int64_t dim = 0;
-  std::int64_t context = 0;  // positions that the model was made for
+  // Positions of a text at most: those that the model was made for, or what LanguageModel was asked
+  // for.
+  std::int64_t context = 0;
   NormKind norm = NormKind::rms;
   double norm_epsilon = 1e-5;
   NormPlaces places = NormPlaces::before;

@@ -1,6 +1,7 @@
 #include "models/language/load_model.h"
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "core/quoted.h"
@@ -17,14 +18,28 @@
 namespace hearth::models {
 namespace {
 
-// Runs `read`, whose errors get the path in front unless they say it.
+// Whether a message names the file or folder, or what is in it: not as a word of a sentence.
+bool names(std::string_view message, std::string_view path) {
+  for (std::size_t at = message.find(path); at != std::string_view::npos;
+       at = message.find(path, at + 1)) {
+    const std::string_view before = message.substr(0, at),
+                           behind = message.substr(at + path.size());
+    const bool begins = before.empty() || before.ends_with(": ") || before.ends_with("got ") ||
+                        before.ends_with('"');
+    const bool ends = behind.empty() || behind.starts_with(':') || behind.starts_with('/') ||
+                      behind.starts_with('"');
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+// Runs `read`, whose errors get the path in front unless they name it.
 template <class Read>
 auto with_path(const std::string& path, const Read& read) try {
   return read();
 } catch (const Error& error) {
-  const std::string text = error.what();
-  if (text.find(path) != std::string::npos) throw;
-  throw Error(error.code(), path + ": " + text);
+  if (names(error.what(), path)) throw;
+  throw Error(error.code(), path + ": " + error.what());
 }
 
 ModelContents contents_of(const std::string& path) {

@@ -73,7 +73,6 @@ void PageTree::make_writable(std::int32_t page, std::int64_t row) {
   std::erase_if(cut.saved, [&](const Saved& each) {
     if (each.rows <= row) return false;
     free_states_.push_back(each.state);
-    --saved_states_;
     return true;
   });
 }
@@ -110,7 +109,6 @@ std::int32_t PageTree::name(std::int32_t page, std::int32_t parent,
             at(same).saved.push_back(each);
           } else {
             free_states_.push_back(each.state);
-            --saved_states_;
           }
         }
         named.saved.clear();
@@ -206,12 +204,10 @@ void PageTree::save_state(std::int32_t page, std::int64_t rows, std::int32_t sta
     return;
   }
   saved.push_back({rows, state, ++clock_});
-  ++saved_states_;
 }
 
 void PageTree::claim_state(std::int32_t page, std::int32_t state) {
   std::erase_if(at(page).saved, [&](const Saved& each) { return each.state == state; });
-  --saved_states_;
 }
 
 std::pair<std::int64_t, std::int32_t> PageTree::saved_state(std::int32_t page,
@@ -240,7 +236,6 @@ void PageTree::forget(std::int32_t page) {
   forget_full(page);
   windows_.forget(page);
   for (const Saved& each : forgotten.saved) free_states_.push_back(each.state);
-  saved_states_ -= static_cast<std::int64_t>(forgotten.saved.size());
   std::erase(children_of(forgotten.parent), page);
   kept_.erase({forgotten.released, page});
   forgotten = Page();
@@ -263,7 +258,6 @@ void PageTree::forget_oldest_state(std::int32_t besides) {
       std::ranges::find_if(saved, [&](const Saved& each) { return each.used == oldest; });
   free_states_.push_back(at_oldest->state);
   saved.erase(at_oldest);
-  --saved_states_;
 }
 
 }  // namespace hearth::models

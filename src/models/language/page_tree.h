@@ -78,7 +78,6 @@ class PageTree {
   void claim_state(std::int32_t page, std::int32_t state);
   // The saved states with the most rows, `most_rows` at most, of a page: rows, slot; {0, kNone}.
   std::pair<std::int64_t, std::int32_t> saved_state(std::int32_t page, std::int64_t most_rows);
-  std::int64_t saved_states() const noexcept { return saved_states_; }
 
  private:
   struct Saved {
@@ -123,7 +122,6 @@ class PageTree {
   std::set<std::pair<std::uint64_t, std::int32_t>> kept_;  // when it was released, which
   std::unordered_multimap<std::uint64_t, std::int32_t> full_;
   std::vector<std::int32_t> free_states_;
-  std::int64_t saved_states_ = 0;
   std::uint64_t clock_ = 0;
 };
 

@@ -38,7 +38,7 @@ RopeScaling read_scaling(const Keys& keys, std::int64_t context) {
   } else if (!type.empty() && type != "none" && type != "longrope") {
     throw Error(ErrorCode::unsupported,
                 keys.full("rope.scaling.type") + ": unknown scaling of positions; got " +
-                    hearth::quoted(type) + ", expected none, linear, yarn or longrope");
+                    hearth::quoted(type) + ", expected none, linear, yarn, llama3 or longrope");
   }
   return scaling;
 }

@@ -89,7 +89,6 @@ class Sequences {
   // Those that it can take, of which so many hold rows of sequences that ended.
   PageCounts free() const { return {tree_.free_pages(), tree_.windows().free_pages()}; }
   PageCounts kept() const { return {tree_.kept_pages(), tree_.windows().kept_pages()}; }
-  std::int64_t free_pages() const { return tree_.free_pages(); }
   std::int64_t page_size() const { return cache_.options.page_size; }
   bool has_states() const { return has_states_; }
   bool has_windows() const { return window_ > 0; }

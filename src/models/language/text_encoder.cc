@@ -131,14 +131,6 @@ void require_vector_text(const LanguageModel& model, std::span<const std::int32_
   require_tokens("embed", text, model.vocabulary());
 }
 
-Array encode_tokens(const LanguageModel& model, const TokenLists& texts) {
-  const NoGrad no_grad;
-  require_texts(model, texts);
-  std::int64_t longest = 0;
-  for (const auto& text : texts) longest = std::max(longest, tokens_in(text));
-  return activations(model, texts, longest);
-}
-
 Array embed_texts(const LanguageModel& model, const TokenLists& texts) {
   const NoGrad no_grad;
   require_texts(model, texts);

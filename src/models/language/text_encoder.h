@@ -36,13 +36,9 @@ std::vector<std::int32_t> tokens_of_text(const Tokenizer& tokenizer, const Langu
 // than longest_vector_text(), and tokens outside the vocabulary.
 void require_vector_text(const LanguageModel& model, std::span<const std::int32_t> text);
 
-// The activations of all tokens [texts, longest, dim]; behind a shorter text they mean nothing.
-// Throws Error{unsupported} for a model that makes no vectors, and Error{invalid_argument} for no
-// text and as require_vector_text().
-Array encode_tokens(const LanguageModel& model, const TokenLists& texts);
-
 // Each text as one vector, [texts, dim] in f32, as config.vectors has it. Texts of about equal
-// lengths run together, so that few rows are padding. Throws as encode_tokens().
+// lengths run together, so that few rows are padding. Throws Error{unsupported} for a model that
+// makes no vectors, and Error{invalid_argument} for no text and as require_vector_text().
 Array embed_texts(const LanguageModel& model, const TokenLists& texts);
 
 }  // namespace hearth::models

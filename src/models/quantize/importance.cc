@@ -17,8 +17,9 @@ constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts";
 
 std::span<const float> floats_of(const io::GgufView& view, const std::string& path) {
   if (view.dtype != DType::f32) {
-    throw Error(ErrorCode::corrupt_file, "importance: " + path + ": " + view.name + " has type " +
-                                             std::string(name(view.dtype)) + ", expected f32");
+    throw Error(ErrorCode::corrupt_file,
+                "importance: " + path + ": numbers of another dtype; got " + view.name + " of " +
+                    std::string(name(view.dtype)) + ", expected f32");
   }
   return {reinterpret_cast<const float*>(view.bytes.data()), view.bytes.size() / sizeof(float)};
 }
@@ -35,9 +36,10 @@ Importance of_gguf(const std::string& path) {
     const std::span<const float> counts =
         rows != nullptr ? floats_of(*rows, path) : std::span<const float>();
     if (counts.empty() || sums.size() % counts.size() != 0) {
-      throw Error(ErrorCode::corrupt_file, "importance: " + path + ": " + view.name + " has " +
-                                               counted(sums.size(), "sum") + " of " +
-                                               counted(counts.size(), "count"));
+      throw Error(ErrorCode::corrupt_file,
+                  "importance: " + path + ": sums and counts that do not fit; got " +
+                      counted(sums.size(), "sum") + " and " + counted(counts.size(), "count") +
+                      " of " + matrix + ", expected a count for each run of sums");
     }
     std::vector<float>& mean = means[matrix];
     mean.assign(sums.begin(), sums.end());

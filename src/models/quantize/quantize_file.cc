@@ -102,7 +102,8 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
                                        const QuantizeOptions& options) {
   if (is_same_file(in, out)) {
     throw Error(ErrorCode::invalid_argument,
-                "quantize: the file would be written over itself; got " + in + " twice");
+                "quantize: the file would be written over itself; got " + in +
+                    " twice, expected another one to write");
   }
   return quantize_contents(is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu()),
                            out, options);

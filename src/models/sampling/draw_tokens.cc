@@ -113,16 +113,6 @@ void draw_refused_rows(const Array& scores, std::span<SamplingState* const> stat
 
 }  // namespace
 
-DrawnArrays draw_on_device(const Array& logits, std::span<SamplingState* const> states) {
-  check_rows(logits, states, {});
-  const NoGrad no_grad;
-  if (states.empty()) {
-    const auto none = [&](DType dtype) { return zeros({0}, dtype, logits.device()); };
-    return {none(DType::i32), none(DType::i64), none(DType::i64)};
-  }
-  return draw_from_scores(edited_scores(logits, states), states, Candidacy::all).drawn;
-}
-
 std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState* const> states,
                                     std::span<const std::int64_t> logprobs) {
   check_rows(logits, states, logprobs);

@@ -35,16 +35,4 @@ struct DrawnToken {
 std::vector<DrawnToken> draw_tokens(const Array& logits, std::span<SamplingState* const> states,
                                     std::span<const std::int64_t> logprobs = {});
 
-// What a draw leaves on the device, to go on with before anything is read.
-struct DrawnArrays {
-  Array tokens;   // i32 [rows], -1 where no token could be drawn
-  Array weights;  // i64 [rows]: of the token,
-  Array totals;   // i64 [rows]: and of all that it was drawn from; as they were before adaptive_p
-};
-
-// The same draws as arrays, but that a grammar which waits for its trigger may refuse a token.
-// Waits for nothing. A text may not be drawn for again before its token was accepted, which is
-// where a state may learn (learns_from_draws()): with that, call SamplingState::set_surprise().
-DrawnArrays draw_on_device(const Array& logits, std::span<SamplingState* const> states);
-
 }  // namespace hearth::models

@@ -5,10 +5,16 @@
 #include <span>
 
 #include "hearth/array.h"
-#include "models/sampling/draw_tokens.h"
 #include "models/sampling/sampling_state.h"
 
 namespace hearth::models {
+
+// What a draw leaves on the device, to go on with before anything is read.
+struct DrawnArrays {
+  Array tokens;   // i32 [rows], -1 where no token could be drawn
+  Array weights;  // i64 [rows]: of the token,
+  Array totals;   // i64 [rows]: and of all that it was drawn from; as they were before adaptive_p
+};
 
 struct ChainDraw {
   DrawnArrays drawn;

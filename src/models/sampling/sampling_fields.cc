@@ -74,9 +74,4 @@ std::string range_text(const SamplingField& field) {
          number_text(field.high) + "]";
 }
 
-std::string default_text(const SamplingField& field) {
-  return std::visit([](auto member) { return number_text(SamplingOptions{}.*member); },
-                    field.member);
-}
-
 }  // namespace hearth::models

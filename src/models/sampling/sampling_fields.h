@@ -30,7 +30,5 @@ std::span<const SamplingField> sampling_fields();
 bool allows(const SamplingField& field, double value);
 // "[0, 1]", "(0, 1]".
 std::string range_text(const SamplingField& field);
-// "0.05": what SamplingOptions{} has.
-std::string default_text(const SamplingField& field);
 
 }  // namespace hearth::models

@@ -43,7 +43,7 @@ void SamplingState::accept_prompt(std::span<const std::int32_t> tokens) {
 bool SamplingState::accept(std::int32_t token) {
   require_tokens("sampling", {&token, 1}, vocabulary_);
   if (grammar_ && !grammar_->accept(token)) return false;
-  accepted_.push_back({mu_, average_, grammar_.has_value()});
+  ++draws_;
   tokens_.push_back(token);
   if (surprise_) {
     if (aims_at_probability_) {
@@ -59,25 +59,6 @@ bool SamplingState::accept(std::int32_t token) {
 
 double SamplingState::aimed_probability() const noexcept {
   return std::clamp(2 * options().adaptive_target - average_, 0.0, 1.0);
-}
-
-void SamplingState::rollback(std::size_t count) {
-  if (count > accepted_.size()) {
-    throw Error(ErrorCode::invalid_argument,
-                "sampling: more tokens to take back than were accepted; got " +
-                    std::to_string(count) + ", expected at most " +
-                    std::to_string(accepted_.size()));
-  }
-  std::size_t moves = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    mu_ = accepted_.back().mu;
-    average_ = accepted_.back().average;
-    if (accepted_.back().moved_grammar) ++moves;
-    accepted_.drop(1);
-    tokens_.drop(1);
-  }
-  if (count > 0) surprise_.reset();
-  if (moves > 0) grammar_->rollback(moves);
 }
 
 std::vector<LogitEdit> SamplingState::logit_edits() const {

@@ -41,10 +41,6 @@ class SamplingState {
   // The token that comes next, drawn or not; it counts as a draw. False where the grammar does not
   // allow it: nothing changes then.
   bool accept(std::int32_t token);
-  // Takes back the last `count` calls of accept() that gave true, with draws, grammar and what
-  // steps have learned.
-  // Throws Error{invalid_argument} where there were not as many.
-  void rollback(std::size_t count);
 
   // Holds from the next token on.
   void set_grammar(grammar::GrammarMatcher matcher) { grammar_ = std::move(matcher); }
@@ -52,7 +48,7 @@ class SamplingState {
 
   // Draws so far; the next one takes the words of Philox(seed, draws), and others where what was
   // drawn first is refused.
-  std::uint64_t draws() const noexcept { return accepted_.size(); }
+  std::uint64_t draws() const noexcept { return draws_; }
   PhiloxBlock random_words(std::uint64_t refused = 0) const noexcept {
     return philox(options().seed, refused, draws());
   }
@@ -83,16 +79,11 @@ class SamplingState {
     SamplingOptions options;
     DryBreakers breakers;
   };
-  struct Accepted {
-    double mu;           // before it
-    double average;      // likewise
-    bool moved_grammar;  // the grammar has to step back, too
-  };
 
   std::shared_ptr<const Fixed> fixed_;
   std::int64_t vocabulary_;
   SharedSequence<std::int32_t> tokens_;
-  SharedSequence<Accepted> accepted_;
+  std::uint64_t draws_ = 0;
   std::optional<grammar::GrammarMatcher> grammar_;
   bool aims_at_probability_;
   double mu_;

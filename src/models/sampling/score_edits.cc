@@ -60,7 +60,7 @@ SharedMask grammar_mask(const grammar::GrammarMatcher& matcher, std::int64_t voc
 }
 
 bool is_allowed(const grammar::GrammarMatcher& matcher, std::int32_t token) {
-  return static_cast<std::size_t>(token) < matcher.vocabulary() && matcher.allows(token);
+  return static_cast<std::size_t>(token) < matcher.trie().size() && matcher.allows(token);
 }
 
 Array edited_scores(const Array& logits, std::span<SamplingState* const> states) {

@@ -247,11 +247,6 @@ bool is_number(std::uint32_t code) noexcept {
   return kind >= Category::Nd && kind <= Category::No;
 }
 
-bool is_punctuation(std::uint32_t code) noexcept {
-  const Category kind = category(code);
-  return kind >= Category::Pc && kind <= Category::Po;
-}
-
 bool is_space(std::uint32_t code) noexcept {
   return (code >= 9 && code <= 13) || code == 0x20 || code == 0x85 || code == 0xa0 ||
          code == 0x1680 || (code >= 0x2000 && code <= 0x200a) || code == 0x2028 || code == 0x2029 ||

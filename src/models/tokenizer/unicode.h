@@ -44,7 +44,6 @@ Category category(std::uint32_t code) noexcept;
 bool is_letter(std::uint32_t code) noexcept;
 bool is_mark(std::uint32_t code) noexcept;
 bool is_number(std::uint32_t code) noexcept;
-bool is_punctuation(std::uint32_t code) noexcept;
 bool is_space(std::uint32_t code) noexcept;  // White_Space
 
 // Sorted and apart; both ends are inside.

@@ -59,6 +59,22 @@ void add_field_option(Command& command, SamplingArguments& arguments,
   std::visit(add, field.member);
 }
 
+std::string default_steps() {
+  std::string names;
+  for (const models::SamplingStep step : models::default_sampling_steps()) {
+    names += (names.empty() ? "" : ";") + std::string(name(step));
+  }
+  return names;
+}
+
+std::string shown_breakers() {
+  std::string texts;
+  for (const std::string& text : models::default_dry_breakers()) {
+    texts += (texts.empty() ? "" : " ") + json_text(text);
+  }
+  return texts;
+}
+
 // Whether this is the grammar or schema itself, and not the path of its file.
 bool is_written_out(const std::string& value, bool is_schema) {
   std::error_code ignored;
@@ -82,9 +98,10 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   for (const models::SamplingField& field : models::sampling_fields()) {
     add_field_option(command, arguments, field);
   }
-  command.option("--dry-sequence-breaker", arguments.dry_breakers,
-                 "Text across which nothing repeats; may be given several times; none: no breaker "
-                 "[line break, colon, quote, asterisk]");
+  command.option(
+      "--dry-sequence-breaker", arguments.dry_breakers,
+      "Text across which nothing repeats; may be given several times; none: no breaker [" +
+          shown_breakers() + "]");
   const Option mirostat = command
                               .option("--mirostat", arguments.mirostat,
                                       "1 or 2: its version, instead of other steps [0]")
@@ -96,8 +113,7 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
       "--logit-bias", arguments.logit_bias,
       "ID=NUMBER, added to the score of a token, or ID=-inf; may be given several times");
   command.option("--samplers", arguments.steps,
-                 "The order of steps [penalties;dry;top_n_sigma;top_k;typical_p;top_p;min_p;xtc;"
-                 "temperature;adaptive_p]; what is left out is not done");
+                 "The order of steps [" + default_steps() + "]; what is left out is not done");
   command.option("--sampling-seq,--sampler-seq", arguments.step_letters,
                  "The same by llama.cpp's letters, edskypmxt and a for adaptive_p");
   command.option("--grammar,--grammar-file", arguments.grammar,

@@ -63,7 +63,7 @@ void require_written(const models::ChatFormat& format,
     remove(without.back());
     if (!std::ranges::equal(format.render(without, options).tokens, tokens)) return;
     refuse_line("messages[" + std::to_string(without.size() - 1) + "]." + name +
-           ": not written by the model's template; expected none");
+                ": not written by the model's template; expected none");
   };
   const models::ChatMessage& answer = messages.back();
   require("tool_calls", !answer.tool_calls.empty(),

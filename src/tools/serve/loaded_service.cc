@@ -58,7 +58,9 @@ std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_schema(
 
 std::shared_ptr<models::GenerationStream> LoadedService::submit(models::GenerationRequest request) {
   if (scheduler_ == nullptr) {
-    throw Error(ErrorCode::unsupported, "serve: a text of a model that writes none");
+    throw Error(ErrorCode::unsupported,
+                "serve: a text of a model that writes none; got an encoder, expected a model that "
+                "sees one way");
   }
   return scheduler_->submit(std::move(request));
 }

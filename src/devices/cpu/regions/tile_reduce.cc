@@ -317,22 +317,10 @@ void reduce_columns(const ReducePlan& plan, const Launch& launch, TileScalars& s
   if (plan.chunks > 1) combine_chunks(plan, launch.workspace, base);
 }
 
-}  // namespace
-
-std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan) {
+// Where results lie: one for each place along the kept axes.
+void plan_results(const LoweredRegion& lowered, ReducePlan* plan) {
   const Region& region = lowered.region;
   const RegionLayout& space = lowered.layout;
-  plan->combine = region.reduction.op->combine;
-  plan->dtype = region.reduction.dtype;
-  if (plan->combine == Combine::none || region.reduction.op->finds_index) {
-    throw Error(ErrorCode::unsupported,
-                std::string(region.reduction.op->name.text) + ": no such reduction on the CPU");
-  }
-  const bool widens =
-      region.reduction.precise && plan->combine == Combine::sum && plan->dtype == DType::f32;
-  const DType accumulated = widens ? DType::f64 : plan->dtype;
-  plan->type = compute_class(accumulated);
-  plan->identity = identity_of(plan->combine, plan->dtype, plan->type);
   plan->result = static_cast<int>(region.inputs.size() + region.outputs.size());
   plan->results = space.results;
   for (const RegionAxis& axis : space.axes) {
@@ -340,14 +328,12 @@ std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan) {
     plan->kept.push_back(axis.extent);
     plan->kept_strides.push_back(axis.strides.back() * size_of(plan->dtype));
   }
-  if (space.elements == 0) {
-    plan->way = ReducePlan::Way::empty;
-    plan->program.operands.resize(space.operands.size());
-    plan->program.operands.back().offset = space.operands.back().first() * size_of(plan->dtype);
-    return 0;
-  }
-  const std::int64_t reduced = space.reduced_elements();
+}
 
+// By what the innermost axes are: the way, and how tiles lie. `widens`: values become f64.
+TileLayout plan_way(const LoweredRegion& lowered, bool widens, ReducePlan* plan) {
+  const Region& region = lowered.region;
+  const RegionLayout& space = lowered.layout;
   const std::size_t rank = space.axes.size();
   const RegionAxis* last = rank > 0 ? &space.axes[rank - 1] : nullptr;
   const RegionAxis* above = rank > 1 ? &space.axes[rank - 2] : nullptr;
@@ -383,12 +369,13 @@ std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan) {
     if (plan->way == ReducePlan::Way::columns) layout.tile = kTileElements;
     layout.tile = layout.tile / plan->segment * plan->segment;
   }
-  plan->program = compile_tiles(lowered, layout, true, accumulated);
-  TileProgram& program = plan->program;
-  if (plan->segment > 0) {
-    program.tile = std::max(plan->segment, program.tile / plan->segment * plan->segment);
-  }
+  return layout;
+}
 
+// How the rows of the program are shared out.
+void plan_tasks(const RegionLayout& space, ReducePlan* plan) {
+  const TileProgram& program = plan->program;
+  const std::int64_t reduced = space.reduced_elements();
   plan->kept_rows = 1;
   plan->reduced_rows = 1;
   for (std::size_t i = 0; i < program.outer.size(); ++i) {
@@ -437,6 +424,37 @@ std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan) {
     case ReducePlan::Way::empty:
       break;
   }
+}
+
+}  // namespace
+
+std::int64_t plan_reduction(const LoweredRegion& lowered, ReducePlan* plan) {
+  const Region& region = lowered.region;
+  const RegionLayout& space = lowered.layout;
+  plan->combine = region.reduction.op->combine;
+  plan->dtype = region.reduction.dtype;
+  if (plan->combine == Combine::none || region.reduction.op->finds_index) {
+    throw Error(ErrorCode::unsupported,
+                std::string(region.reduction.op->name.text) + ": no such reduction on the CPU");
+  }
+  const bool widens =
+      region.reduction.precise && plan->combine == Combine::sum && plan->dtype == DType::f32;
+  const DType accumulated = widens ? DType::f64 : plan->dtype;
+  plan->type = compute_class(accumulated);
+  plan->identity = identity_of(plan->combine, plan->dtype, plan->type);
+  plan_results(lowered, plan);
+  if (space.elements == 0) {
+    plan->way = ReducePlan::Way::empty;
+    plan->program.operands.resize(space.operands.size());
+    plan->program.operands.back().offset = space.operands.back().first() * size_of(plan->dtype);
+    return 0;
+  }
+  plan->program = compile_tiles(lowered, plan_way(lowered, widens, plan), true, accumulated);
+  if (plan->segment > 0) {
+    std::int64_t& tile = plan->program.tile;
+    tile = std::max(plan->segment, tile / plan->segment * plan->segment);
+  }
+  plan_tasks(space, plan);
   return plan->chunks > 1 ? plan->chunks * plan->results * size_of(plan->type) : 0;
 }
 

@@ -20,6 +20,9 @@
 
 namespace hearth::cpu {
 
+// Tasks of unequal work that even out what threads get.
+inline std::int64_t enough_tasks() { return std::int64_t{4} * WorkerPool::global().threads(); }
+
 // Elements that one claimed chunk of a cheap row loop handles.
 inline constexpr std::int64_t kChunkElements = 32768;
 

@@ -9,6 +9,7 @@
 #include "models/language/folder/config_values.h"
 #include "models/language/keys.h"
 #include "models/language/read_attention.h"
+#include "models/layer_limit.h"
 
 namespace hearth::models {
 namespace {
@@ -52,7 +53,7 @@ void add_layer_kinds(const JsonObject& config, GgufMetadata& metadata) {
   const auto full_heads =
       number_of_full_layers(config, "num_key_value_heads", "num_global_key_value_heads");
   const bool has_own_heads = find_flag(config, "attention_k_eq_v").value_or(false) && full_heads;
-  const std::size_t layers = std::min<std::size_t>(count("num_hidden_layers"), 10000);
+  const std::size_t layers = std::min<std::size_t>(count("num_hidden_layers"), kMostLayers);
   const bool is_wide = find_flag(config, "use_double_wide_mlp").value_or(false);
   const std::size_t own = layers - std::min<std::size_t>(layers, count("num_kv_shared_layers"));
   std::vector<std::uint32_t> heads, hidden;

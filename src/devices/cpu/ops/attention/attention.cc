@@ -27,6 +27,9 @@ namespace {
 
 constexpr std::int64_t kChunkRows = 512;
 constexpr std::int64_t kLeastChunkRows = 48;
+// Where a window hides keys sums begin with a chunk's first row, so chunks are by shape alone and
+// the number of threads changes no bit: tasks enough for many of them.
+constexpr std::int64_t kEnoughChunks = 16;
 constexpr std::int64_t kBlockKeys = 512;
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kSplitKeys = 256;
@@ -95,7 +98,9 @@ void attend_many(const AttentionArgs& args, const Operand& output) {
   const std::int64_t heads = args.batch * args.heads;
   // Chunks of rows, fewer per task where there are few heads to share out.
   std::int64_t chunk = kChunkRows;
-  while (chunk > 2 * kLeastChunkRows && heads * ceil_div(args.rows, chunk) < 16) chunk /= 2;
+  while (chunk > 2 * kLeastChunkRows && heads * ceil_div(args.rows, chunk) < kEnoughChunks) {
+    chunk /= 2;
+  }
   const std::int64_t chunks = ceil_div(args.rows, chunk);
   auto* run = attend_chunk<PlainProducts<T>>;
   if (PairProducts::fit(args.q, args.k, args.v)) run = attend_chunk<PairProducts>;

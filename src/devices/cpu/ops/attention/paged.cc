@@ -22,7 +22,6 @@ namespace {
 
 constexpr std::int64_t kFewPagedRows = 4;
 constexpr std::int64_t kLeastChunkLines = 96;
-constexpr std::int64_t kTasksOfThread = 4;  // that even out what threads get
 
 PagedArgs paged_args(const Launch& launch) {
   const paged::Settings settings = paged::settings_of(statics_of(launch));
@@ -84,9 +83,8 @@ struct PagedWork {
       }
     }
     // All key heads, whose rows lie side by side, where there are tasks enough for the threads.
-    const std::int64_t enough = kTasksOfThread * WorkerPool::global().threads();
     std::int64_t heads = a.kv_heads;
-    while (heads > 1 && count * ceil_div(a.kv_heads, heads) < enough) heads /= 2;
+    while (heads > 1 && count * ceil_div(a.kv_heads, heads) < enough_tasks()) heads /= 2;
     for (std::size_t at = 0; at < lines.size(); ++at) {
       for (std::int64_t p = 0; p < lines[at].pieces; ++p) {
         for (std::int64_t head = 0; head < a.kv_heads; head += heads) {
@@ -109,7 +107,7 @@ struct PagedWork {
   void add_many(const PagedArgs& a, const PagedSequence& s) {
     const std::int64_t all = s.count * a.group();
     std::int64_t size = kPagedChunkLines;
-    while (size > kLeastChunkLines && a.kv_heads * ceil_div(all, size) < 16) size /= 2;
+    while (size > kLeastChunkLines && a.kv_heads * ceil_div(all, size) < enough_tasks()) size /= 2;
     for (std::int64_t i = ceil_div(all, size) - 1; i >= 0; --i) {
       for (std::int64_t head = 0; head < a.kv_heads; ++head) {
         chunks.push_back({&s, head, i * size, std::min(size, all - i * size)});

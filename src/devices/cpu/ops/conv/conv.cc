@@ -46,7 +46,7 @@ std::int64_t part_for_threads(std::int64_t extent, std::int64_t most, std::int64
                               std::int64_t tasks, double flops) {
   constexpr double kTaskFlops = 2e5;
   std::int64_t part = std::min(extent, most);
-  const std::int64_t wanted = 4 * WorkerPool::global().threads();
+  const std::int64_t wanted = enough_tasks();
   while (part > least && tasks * ceil_div(extent, part) < wanted &&
          flops / static_cast<double>(tasks * ceil_div(extent, part)) > 2 * kTaskFlops) {
     part = std::max(ceil_div(part, 2), least);

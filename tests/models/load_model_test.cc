@@ -1,0 +1,52 @@
+// What errors of files say.
+#include "models/language/load_model.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "error_text.h"
+#include "hearth/io.h"
+#include "models/golden_model.h"
+
+namespace hearth::models {
+namespace {
+
+// Within `folder` as the working directory.
+class WithinFolder {
+ public:
+  explicit WithinFolder(const std::filesystem::path& folder)
+      : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(folder);
+  }
+  WithinFolder(const WithinFolder&) = delete;
+  WithinFolder& operator=(const WithinFolder&) = delete;
+  ~WithinFolder() { std::filesystem::current_path(before_); }
+
+ private:
+  std::filesystem::path before_;
+};
+
+// Also of a name that messages have as a word or a part of one, and never twice.
+TEST(LoadModel, ErrorsNameTheFile) {
+  const testing::TemporaryFolder folder;
+  const WithinFolder within(folder.path());
+  const std::string absolute = folder / "m.gguf";
+  GgufMetadata metadata = {{"general.architecture", "nonesuch"}};
+  for (const std::string& path : {std::string("model"), std::string("of"), absolute}) {
+    save_gguf(path, {}, metadata);
+    const std::string message =
+        check::error_of(ErrorCode::unsupported, [&] { load_language_model(path); });
+    EXPECT_TRUE(message.starts_with(path + ": general.architecture: unknown family of models"))
+        << message;
+    std::filesystem::remove(path);
+  }
+  const std::string none = check::error_of(ErrorCode::io, [&] { load_language_model(absolute); });
+  const std::size_t at = none.find(absolute);
+  ASSERT_NE(at, std::string::npos) << none;
+  EXPECT_EQ(none.find(absolute, at + 1), std::string::npos) << none;
+}
+
+}  // namespace
+}  // namespace hearth::models
