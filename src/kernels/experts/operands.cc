@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/dialect_types.h"
 #include "kernels/packed/packed.h"
 #include "ops/packed/blocks.h"
 
