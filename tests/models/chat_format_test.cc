@@ -166,5 +166,19 @@ TEST(ChatFormat, RefusesToolsThatTheTemplateWouldDrop) {
   EXPECT_EQ(bytes_and({}).decode(format.render(messages, options).tokens), "tools:toolshi");
 }
 
+TEST(ChatFormat, ToolsHaveATemplateOfTheirOwn) {
+  const Tokenizer tokenizer = bytes_and({});
+  const ChatFormat format(tokenizer, "{{ messages[0].content }}",
+                          "{% for t in tools %}{{ t.function.name }};{% endfor %}<tool_call>");
+  const std::vector<ChatMessage> messages = {{"user", "hi"}};
+  ChatOptions options;
+  EXPECT_EQ(tokenizer.decode(format.render(messages, options).tokens), "hi");
+  options.tools = JsonArray{JsonObject{{"function", JsonObject{{"name", "add"}}}}};
+  const ChatPrompt prompt = format.render(messages, options);
+  EXPECT_TRUE(prompt.has_tools);
+  EXPECT_EQ(tokenizer.decode(prompt.tokens), "add;<tool_call>");
+  EXPECT_EQ(format.source(), "{{ messages[0].content }}");
+}
+
 }  // namespace
 }  // namespace hearth::models

@@ -29,6 +29,7 @@ void add_chat_template_option(Command& command, std::string& value) {
 void set_chat_template(models::LoadedModel& loaded, const std::string& value) {
   constexpr std::uint64_t kMostTemplateFileBytes = 16u << 20;
   if (value.empty()) return;
+  loaded.tool_template.clear();
   if (is_template_text(value)) {
     loaded.chat_template = value;
     return;
