@@ -31,8 +31,8 @@ struct KeyRule {
 // A model_type of config.json.
 struct FolderType {
   std::string_view name;
-  // What keys are worth that the file leaves out, as transformers has it: a JSON object. Nulls,
-  // zeros and false, which are worth as much as nothing, need not be in it.
+  // What keys are worth that the file leaves out, as transformers has it: a JSON object. What the
+  // family takes for them anyhow, as nulls, zeros and mostly false, need not be in it.
   std::string_view defaults;
 };
 
