@@ -175,6 +175,10 @@ case("glm4", "Glm4", head_dim=16, attention_bias=True,
      rope_parameters=rope(partial_rotary_factor=0.5))
 case("stablelm", "StableLm", use_qkv_bias=True, rope_parameters=PARTIAL, num_attention_heads=3,
      num_key_value_heads=1)
+HALF = rope(partial_rotary_factor=0.5)
+case("stablelm_heads", "StableLm", qk_layernorm=True, rope_parameters=HALF)
+case("stablelm_shared_norm", "StableLm", qk_layernorm=True, use_parallel_residual=True,
+     use_qkv_bias=True, rope_parameters=HALF)
 ENCODER = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
                intermediate_size=96, max_position_embeddings=64, type_vocab_size=2, pad_token_id=0)
 CASES.append(Case("bert", "BertModel", "BertConfig", dict(ENCODER), "hidden"))

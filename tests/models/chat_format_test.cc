@@ -79,7 +79,7 @@ TEST(ChatFormat, ATextBeginsOnce) {
 
 TEST(ChatFormat, ArgumentsOfAChatStandAboveItsOwn) {
   const Tokenizer tokenizer = bytes_and({});
-  const ChatFormat format(tokenizer, "{{ one }}{{ two }}{{ three }}",
+  const ChatFormat format(tokenizer, "{{ one }}{{ two }}{{ three }}", "",
                           {{"one", "a"}, {"two", "b"}, {"bos_token", "no"}});
   const std::vector<ChatMessage> messages = {{"user", "x"}};
   const auto rendered = [&](const JsonObject& arguments) {
@@ -188,6 +188,20 @@ TEST(ChatFormat, RefusesToolsThatTheTemplateWouldDrop) {
       "chat template does not know any; got 1, expected none"));
   options.tools = JsonArray{};
   EXPECT_EQ(bytes_and({}).decode(format.render(messages, options).tokens), "tools:toolshi");
+}
+
+TEST(ChatFormat, ToolsHaveATemplateOfTheirOwn) {
+  const Tokenizer tokenizer = bytes_and({});
+  const ChatFormat format(tokenizer, "{{ messages[0].content }}",
+                          "{% for t in tools %}{{ t.function.name }};{% endfor %}<tool_call>");
+  const std::vector<ChatMessage> messages = {{"user", "hi"}};
+  ChatOptions options;
+  EXPECT_EQ(tokenizer.decode(format.render(messages, options).tokens), "hi");
+  options.tools = JsonArray{JsonObject{{"function", JsonObject{{"name", "add"}}}}};
+  const ChatPrompt prompt = format.render(messages, options);
+  EXPECT_TRUE(prompt.has_tools);
+  EXPECT_EQ(tokenizer.decode(prompt.tokens), "add;<tool_call>");
+  EXPECT_EQ(format.source(), "{{ messages[0].content }}");
 }
 
 }  // namespace

@@ -107,7 +107,6 @@ TEST(FolderKeys, ValuesThatAreTakenForGrantedAreTheOnlyOnes) {
   EXPECT_TRUE(contains(error("bert", R"("position_embedding_type": "relative_key")"),
                        "expected \"absolute\""));
   EXPECT_TRUE(contains(error("bert", R"("is_decoder": true)"), "expected false"));
-  EXPECT_TRUE(contains(error("stablelm", R"("use_parallel_residual": true)"), "expected false"));
   EXPECT_TRUE(contains(error("gemma3", R"("use_bidirectional_attention": true)"), "got use_bid"));
   EXPECT_NO_THROW(read_with("gpt_oss", std::string(kTied) + R"("swiglu_limit": 7)"));
 }

@@ -94,7 +94,7 @@ TEST(GoldenModel, EveryFileIsWhole) {
   for (const models::Family& family : models::families()) {
     EXPECT_TRUE(std::ranges::any_of(
         family.model_types,
-        [&](std::string_view type) { return types.contains(std::string(type)); }))
+        [&](const models::FolderType& type) { return types.contains(std::string(type.name)); }))
         << family.architecture << " has no golden model";
   }
 }

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -18,6 +19,7 @@
 #include "hearth/quantization/packed.h"
 #include "io/safetensors.h"
 #include "models/files/float8_weights.h"
+#include "models/files/folder_template.h"
 #include "models/files/mlx_weights.h"
 #include "models/files/safetensors_index.h"
 #include "models/golden_model.h"
@@ -180,6 +182,28 @@ TEST_F(AFolder, NamesTheFilesThatAreThere) {
   EXPECT_EQ(folder.generation_config, "");
   EXPECT_TRUE(models::is_model_folder(place_.path().string()));
   EXPECT_FALSE(models::is_model_folder(place_ / "tokenizer.json"));
+}
+
+TEST_F(AFolder, TemplatesForToolsHaveAName) {
+  write_tensors("model.safetensors", {"a"});
+  const auto templates = [&] {
+    return models::chat_templates_of(read_model_folder(place_.path().string()));
+  };
+  EXPECT_EQ(templates().usual, "");
+  write_file(place_ / "tokenizer_config.json", R"({"chat_template": "one"})");
+  EXPECT_EQ(templates().usual, "one");
+  EXPECT_EQ(templates().with_tools, "");
+  write_file(place_ / "tokenizer_config.json",
+             R"({"chat_template": [{"name": "tool_use", "template": "tools"},
+                 {"name": "rag", "template": "texts"}, {"name": "default", "template": "two"}]})");
+  EXPECT_EQ(templates().usual, "two");
+  EXPECT_EQ(templates().with_tools, "tools");
+  write_file(place_ / "chat_template.jinja", "x");
+  EXPECT_EQ(templates().usual, "x");
+  EXPECT_EQ(templates().with_tools, "");
+  std::filesystem::create_directory(place_.path() / "additional_chat_templates");
+  write_file(place_ / "additional_chat_templates/tool_use.jinja", "y");
+  EXPECT_EQ(templates().with_tools, "y");
 }
 
 TEST_F(AFolder, WithoutFilesIsAnError) {

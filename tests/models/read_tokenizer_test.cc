@@ -48,6 +48,34 @@ TEST(ReadTokenizer, KnowsBothFormats) {
   EXPECT_EQ(tokenizer.special().eos, 1);
 }
 
+TEST(ReadTokenizer, EndsAreThoseOfAllConfigurations) {
+  const Folder folder;
+  const std::string json =
+      folder.file("tokenizer.json",
+                  R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4},
+          "merges": []}})");
+  const auto ends = [&] {
+    const Tokenizer tokenizer = read_tokenizer(json);
+    Ids found;
+    for (std::int32_t id = 0; id < 5; ++id) {
+      if (tokenizer.is_end_of_generation(id)) found.push_back(id);
+    }
+    return found;
+  };
+  EXPECT_EQ(ends(), Ids());
+  folder.file("config.json", R"({"eos_token_id": 1})");
+  EXPECT_EQ(ends(), Ids{1});
+  folder.file("generation_config.json", R"({"eos_token_id": [3, 1, 70]})");
+  EXPECT_EQ(ends(), (Ids{1, 3}));
+  EXPECT_EQ(read_tokenizer(json).special().eos, 3);  // the first
+  folder.file("config.json", R"({"eos_token_id": null, "text_config": {"eos_token_id": [4]}})");
+  EXPECT_EQ(ends(), (Ids{1, 3, 4}));
+  for (const char* wrong : {R"({"eos_token_id": "a"})", R"({"eos_token_id": [1, 0.5]})", "[1]"}) {
+    folder.file("config.json", wrong);
+    check::error_of(ErrorCode::corrupt_file, [&] { read_tokenizer(json); });
+  }
+}
+
 TEST(ReadTokenizer, RefusesOtherFiles) {
   const Folder folder;
   const std::string path = folder.file("x", "neither");

@@ -77,9 +77,11 @@ TEST(RecommendedSampling, OfAFoldersGenerationConfig) {
   EXPECT_EQ(said.top_p, 1);
   EXPECT_FALSE(said.min_p);
   EXPECT_EQ(said.repetition_penalty, 1.5);
+  EXPECT_EQ(said.penalty_last, -1);  // of the whole text
   const RecommendedSampling greedy = of_config(R"({"do_sample": false, "temperature": 0.5})");
   EXPECT_EQ(greedy.temperature, 0);
   EXPECT_FALSE(greedy.top_k);
+  EXPECT_FALSE(greedy.penalty_last);
   for (const char* wrong : {"[]", "{", R"({"temperature": "hot"})", R"({"do_sample": 1})",
                             R"({"top_k": 99999999999})"}) {
     const std::string error = error_of(ErrorCode::corrupt_file, [&] { of_config(wrong); });

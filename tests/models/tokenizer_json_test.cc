@@ -121,6 +121,46 @@ TEST(TokenizerJson, WhatStandsAroundATextAndItsRoles) {
   EXPECT_TRUE(tokenizer.is_end_of_generation(6));
 }
 
+TEST(TokenizerJson, TokensThatOnlyTheConfigurationHas) {
+  const std::string added = R"("added_tokens": [{"id": 5, "content": "<s>", "special": true}])";
+  const std::string config = R"({"eos_token": "<end>", "added_tokens_decoder": {
+      "5": {"content": "<s>", "special": false},
+      "7": {"content": "<end>", "special": true, "normalized": false},
+      "6": {"content": "<t>", "special": false, "rstrip": true, "normalized": false}}})";
+  const Tokenizer tokenizer =
+      tokenizer_from_json(file_of(kBpe, kByteLevel + ", " + added), "test", config);
+  EXPECT_EQ(tokenizer.size(), 8u);
+  const EncodeOptions special{.add_special = false, .parse_special = true};
+  EXPECT_EQ(tokenizer.encode("<s>ab<t>  b<end>", special), (Ids{5, 2, 6, 1, 7}));
+  EXPECT_EQ(tokenizer.special().eos, 7);
+  EXPECT_TRUE(tokenizer.is_end_of_generation(7));
+  EXPECT_TRUE(tokenizer.is_control(5));  // as tokenizer.json has it
+  EXPECT_EQ(tokenizer.type(6), TokenType::user_defined);
+  const auto refused = [](const std::string& text) {
+    return error_of(ErrorCode::corrupt_file,
+                    [&] { tokenizer_from_json(file_of(kBpe, kByteLevel), "t.json", text); });
+  };
+  EXPECT_TRUE(contains(refused(R"({"added_tokens_decoder": {"x": {"content": "a"}}})"),
+                       "no id of a token; got \"x\""));
+  EXPECT_TRUE(contains(refused(R"({"added_tokens_decoder": {"-3": {"content": "y"}}})"), "\"y\""));
+  EXPECT_TRUE(contains(refused(R"({"added_tokens_decoder": {"7": 1}})"), "7"));
+  EXPECT_TRUE(contains(refused(R"({"eos_token": "<none>"})"),
+                       "eos_token is no token of the model; got \"<none>\""));
+}
+
+TEST(TokenizerJson, EndsThatOtherFilesName) {
+  const auto made = [](const std::string& config, const std::vector<std::int64_t>& ends) {
+    return tokenizer_from_json(file_of(kBpe, kByteLevel), "test", config, ends);
+  };
+  const Tokenizer own = made(R"({"eos_token": "a"})", {2, 3, 1, 99, -1});
+  EXPECT_EQ(own.special().eos, 0);
+  EXPECT_EQ(own.special().eot, 2);
+  EXPECT_EQ(own.special().eom, 3);
+  for (std::int32_t id = 0; id < 4; ++id) EXPECT_TRUE(own.is_end_of_generation(id)) << id;
+  EXPECT_FALSE(own.is_end_of_generation(4));
+  EXPECT_EQ(made("", {4, 1}).special().eos, 4);
+}
+
 TEST(TokenizerJson, SentencePieceAsPairs) {
   const std::string model = R"({"type": "BPE", "unk_token": "<u>", "byte_fallback": true,
     "fuse_unk": true, "vocab": {"<u>": 0, "▁": 1, "a": 2, "▁a": 3, "<0xC3>": 4, "<0xA9>": 5},

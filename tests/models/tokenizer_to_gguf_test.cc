@@ -72,6 +72,37 @@ const std::string kLlama3Split =
     split_by(R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|)"
              R"( ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+)");
 
+TEST(TokenizerToGguf, EndsAreThoseOfTheFolder) {
+  TokenizerTexts texts{byte_level(kGpt2Split, false), kConfig, ""};
+  texts.ends = {7, 8, 5, 1, 2};
+  GgufMetadata metadata = {{"general.architecture", "llama"}};
+  add_tokenizer(metadata, texts, 12, "test");
+  EXPECT_EQ(metadata.as_int("tokenizer.ggml.eos_token_id"), 7);
+  EXPECT_EQ(metadata.as_int("tokenizer.ggml.eot_token_id"), 8);
+  EXPECT_EQ(metadata.as_int("tokenizer.ggml.eom_token_id"), 5);
+  EXPECT_EQ(metadata.as_ints("tokenizer.ggml.end_token_ids"), (std::vector<std::int64_t>{1, 2}));
+  const Tokenizer read = tokenizer_from_gguf(metadata, "test");
+  for (std::int32_t id = 0; id < 12; ++id) {
+    const bool is_end = id == 1 || id == 2 || id == 5 || id == 7 || id == 8;
+    EXPECT_EQ(read.is_end_of_generation(id), is_end) << id;
+  }
+  texts.ends = {7};
+  GgufMetadata plain = {{"general.architecture", "llama"}};
+  add_tokenizer(plain, texts, 12, "test");
+  EXPECT_FALSE(plain.contains("tokenizer.ggml.end_token_ids"));
+}
+
+TEST(TokenizerToGguf, TemplatesForToolsStandBesideTheUsualOne) {
+  const TokenizerTexts texts{.tokenizer = byte_level(kGpt2Split, false),
+                             .config = kConfig,
+                             .chat_template = "usual",
+                             .tool_template = "with tools"};
+  GgufMetadata metadata = {{"general.architecture", "llama"}};
+  add_tokenizer(metadata, texts, 12, "test");
+  EXPECT_EQ(metadata.as_text("tokenizer.chat_template"), "usual");
+  EXPECT_EQ(metadata.as_text("tokenizer.chat_template.tool_use"), "with tools");
+}
+
 TEST(TokenizerToGguf, BytePairsByTheNameOfWhatCutsTexts) {
   const std::vector<std::string> samples = {"ab a", "<s>ab</s>", "a<tool> ab", "bb abb"};
   const auto pre = [&](const std::string& split, bool whole_first) {
@@ -106,8 +137,8 @@ TEST(TokenizerToGguf, RefusesWhatHasNoName) {
     return error_of(ErrorCode::unsupported, [&] { written({json, kConfig, ""}); });
   };
   EXPECT_TRUE(contains(refused(byte_level(split_by("a|[^a]+"), false)), "pre-tokenizer"));
-  EXPECT_TRUE(
-      contains(refused(R"({"model": {"type": "Unigram", "vocab": [["a", 0.5]]}})"), "Unigram"));
+  const std::string unigram = R"({"model": {"type": "Unigram", "vocab": [["a", 0.5]]}, )";
+  EXPECT_TRUE(contains(refused(unigram + kSpecial + "}"), "Unigram"));
   // Lower case is nothing that byte pairs of GGUF have.
   std::string lower = byte_level(kGpt2Split, false);
   lower.insert(1, R"("normalizer": {"type": "Lowercase"}, )");

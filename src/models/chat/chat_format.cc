@@ -100,48 +100,57 @@ bool any_tools(const JsonValue& tools) {
 }  // namespace
 
 ChatFormat::ChatFormat(const LoadedModel& loaded, JsonObject arguments)
-    : ChatFormat(loaded.tokenizer, source_of(loaded), std::move(arguments)) {}
+    : ChatFormat(loaded.tokenizer, source_of(loaded), loaded.tool_template, std::move(arguments)) {}
 
-ChatFormat::ChatFormat(Tokenizer tokenizer, const std::string& source, JsonObject arguments)
-    : tokenizer_(std::move(tokenizer)),
-      source_(source),
-      template_(source),
-      arguments_(std::move(arguments)),
-      answers_(&answer_format_of(source)),
-      reasoning_(&reasoning_marks_of(source)),
-      knows_tools_(mentions_tools(source)) {}
+ChatFormat::ChatFormat(Tokenizer tokenizer, const std::string& source,
+                       const std::string& tool_source, JsonObject arguments)
+    : tokenizer_(std::move(tokenizer)), usual_(source), arguments_(std::move(arguments)) {
+  if (!tool_source.empty()) with_tools_.emplace(tool_source);
+}
+
+ChatFormat::Written::Written(const std::string& its_source)
+    : source(its_source),
+      chat_template(its_source),
+      answers(&answer_format_of(its_source)),
+      reasoning(&reasoning_marks_of(its_source)),
+      knows_tools(mentions_tools(its_source)) {}
 
 ChatPrompt ChatFormat::render(std::span<const ChatMessage> messages,
                               const ChatOptions& options) const {
-  if (any_tools(options.tools) && !knows_tools_) {
+  const bool has_tools = any_tools(options.tools);
+  const Written& chosen = written(has_tools);
+  if (has_tools && !chosen.knows_tools) {
     throw Error(ErrorCode::invalid_argument,
                 "chat: tools of a model whose chat template does not know any; got " +
                     std::to_string(std::get<JsonArray>(options.tools).size()) +
                     ", expected none, or another template");
   }
-  const RenderedPrompt prompt = rendered(tokenizer_, template_, messages, options, arguments_);
+  const RenderedPrompt prompt =
+      rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
   ChatPrompt made;
   made.tokens = tokens_of(tokenizer_, prompt, options.limits);
-  made.has_tools = any_tools(options.tools);
+  made.has_tools = has_tools;
   if (!prompt.parts.empty() && !prompt.parts.back().is_input) {
     std::string_view end = prompt.parts.back().text;
     end = end.substr(0, end.find_last_not_of(" \t\r\n") + 1);
-    made.begins_in_reasoning = end.ends_with(reasoning_->open);
+    made.begins_in_reasoning = end.ends_with(chosen.reasoning->open);
   }
   return made;
 }
 
 AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed) const {
-  return AnswerParser(*answers_, *reasoning_,
+  const Written& chosen = written(prompt.has_tools);
+  return AnswerParser(*chosen.answers, *chosen.reasoning,
                       {.has_tools = prompt.has_tools,
                        .begins_in_reasoning = prompt.begins_in_reasoning,
                        .id_seed = id_seed});
 }
 
 bool ChatFormat::shows_special(const ChatPrompt& prompt) const {
-  const std::int32_t opens = tokenizer_.find(reasoning_->open);
+  const Written& chosen = written(prompt.has_tools);
+  const std::int32_t opens = tokenizer_.find(chosen.reasoning->open);
   return (opens >= 0 && tokenizer_.is_control(opens)) ||
-         (answers_->shows_special && (prompt.has_tools || !answers_->only_with_tools));
+         (chosen.answers->shows_special && (prompt.has_tools || !chosen.answers->only_with_tools));
 }
 
 }  // namespace hearth::models

@@ -38,7 +38,9 @@ class ChatFormat {
   // tokens of that. Throws Error{unsupported} where it has not, Error{invalid_argument} for what is
   // no template. `arguments` are the template's, where ChatOptions::arguments has no others.
   explicit ChatFormat(const LoadedModel& loaded, JsonObject arguments = {});
-  ChatFormat(Tokenizer tokenizer, const std::string& source, JsonObject arguments = {});
+  // `tool_source` in place of `source` for conversations with tools; empty: that.
+  ChatFormat(Tokenizer tokenizer, const std::string& source, const std::string& tool_source = "",
+             JsonObject arguments = {});
 
   // What the template makes of messages. What comes from messages and tools can never be a control
   // token; the rest is one text with it. A token of the text's beginning, where the tokenizer wants
@@ -51,17 +53,28 @@ class ChatFormat {
   AnswerParser parser(const ChatPrompt& prompt, std::uint64_t id_seed = 0) const;
   bool shows_special(const ChatPrompt& prompt) const;
   // The template, as its author wrote it.
-  const std::string& source() const noexcept { return source_; }
-  const AnswerFormat& answer_format() const noexcept { return *answers_; }
+  const std::string& source() const noexcept { return usual_.source; }
+  const AnswerFormat& answer_format() const noexcept { return *usual_.answers; }
 
  private:
+  // A template, and what it says of answers.
+  struct Written {
+    explicit Written(const std::string& its_source);
+
+    std::string source;
+    ChatTemplate chat_template;
+    const AnswerFormat* answers;
+    const ReasoningMarks* reasoning;
+    bool knows_tools;
+  };
+  const Written& written(bool has_tools) const {
+    return has_tools && with_tools_ ? *with_tools_ : usual_;
+  }
+
   Tokenizer tokenizer_;
-  std::string source_;
-  ChatTemplate template_;
+  Written usual_;
+  std::optional<Written> with_tools_;
   JsonObject arguments_;
-  const AnswerFormat* answers_;
-  const ReasoningMarks* reasoning_;
-  bool knows_tools_;
 };
 
 }  // namespace hearth::models

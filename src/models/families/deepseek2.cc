@@ -8,7 +8,23 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kDeepseekTypes[] = {"deepseek_v2", "deepseek_v3", "kimi_k2"};
+constexpr std::string_view kDeepseekV2Defaults =
+    R"({"max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "rms_norm_eps": 1e-6,
+        "kv_lora_rank": 512, "q_lora_rank": 1536, "n_routed_experts": 64, "n_shared_experts": 2,
+        "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "norm_topk_prob": false,
+        "v_head_dim": 128, "moe_intermediate_size": 1407})";
+constexpr std::string_view kDeepseekV3Defaults =
+    R"({"max_position_embeddings": 4096, "hidden_size": 7168, "intermediate_size": 18432,
+        "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128,
+        "moe_intermediate_size": 2048, "n_shared_experts": 1, "n_routed_experts": 256,
+        "routed_scaling_factor": 2.5, "kv_lora_rank": 512, "q_lora_rank": 1536,
+        "qk_rope_head_dim": 64, "v_head_dim": 128, "qk_nope_head_dim": 128, "n_group": 8,
+        "topk_group": 4, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+        "norm_topk_prob": true, "rms_norm_eps": 1e-6, "num_nextn_predict_layers": 1})";
+constexpr FolderType kDeepseekTypes[] = {{"deepseek_v2", kDeepseekV2Defaults},
+                                         {"deepseek_v3", kDeepseekV3Defaults},
+                                         {"kimi_k2", kDeepseekV3Defaults}};
 constexpr FixedValue kDeepseekFixed[] = {{"rope_interleave", true}, {"moe_layer_freq", 1.0}};
 
 void adjust_deepseek(LanguageConfig& config, const Keys&, FileKind) {

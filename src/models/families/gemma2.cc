@@ -4,7 +4,13 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kGemma2Types[] = {"gemma2"};
+constexpr std::string_view kGemma2Defaults =
+    R"({"max_position_embeddings": 8192, "hidden_size": 2304, "intermediate_size": 9216,
+        "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4,
+        "head_dim": 256, "rms_norm_eps": 1e-6, "tie_word_embeddings": true,
+        "query_pre_attn_scalar": 256, "sliding_window": 4096, "final_logit_softcapping": 30.0,
+        "attn_logit_softcapping": 50.0})";
+constexpr FolderType kGemma2Types[] = {{"gemma2", kGemma2Defaults}};
 
 }  // namespace
 

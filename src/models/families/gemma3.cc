@@ -4,7 +4,14 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kGemma3Types[] = {"gemma3_text", "gemma3"};
+constexpr std::string_view kGemma3Defaults =
+    R"({"max_position_embeddings": 131072, "hidden_size": 2304, "intermediate_size": 9216,
+        "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4,
+        "head_dim": 256, "rms_norm_eps": 1e-6, "tie_word_embeddings": true,
+        "query_pre_attn_scalar": 256, "sliding_window": 4096, "rope_theta": 1e6,
+        "rope_local_base_freq": 1e4})";
+constexpr FolderType kGemma3Types[] = {{"gemma3_text", kGemma3Defaults},
+                                       {"gemma3", kGemma3Defaults}};
 
 // Scores are not capped, whatever files say.
 void adjust_gemma3(LanguageConfig& config, const Keys& keys, FileKind) {

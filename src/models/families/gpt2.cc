@@ -5,7 +5,10 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kGpt2Types[] = {"gpt2"};
+constexpr std::string_view kGpt2Defaults =
+    R"({"n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12,
+        "layer_norm_epsilon": 1e-5, "tie_word_embeddings": true})";
+constexpr FolderType kGpt2Types[] = {{"gpt2", kGpt2Defaults}};
 constexpr KeyRule kGpt2Keys[] = {
     {"n_positions", "context_length"},
     {"n_embd", "embedding_length"},

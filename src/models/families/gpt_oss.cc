@@ -5,7 +5,14 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kGptOssTypes[] = {"gpt_oss"};
+constexpr std::string_view kGptOssDefaults =
+    R"({"max_position_embeddings": 131072, "hidden_size": 2880, "intermediate_size": 2880,
+        "num_hidden_layers": 36, "num_attention_heads": 64, "num_key_value_heads": 8,
+        "head_dim": 64, "num_local_experts": 128, "sliding_window": 128, "rms_norm_eps": 1e-5,
+        "num_experts_per_tok": 4, "rope_parameters": {"rope_type": "yarn", "factor": 32.0,
+        "beta_fast": 32.0, "beta_slow": 1.0, "truncate": false,
+        "original_max_position_embeddings": 4096}, "rope_theta": 1.5e5})";
+constexpr FolderType kGptOssTypes[] = {{"gpt_oss", kGptOssDefaults}};
 
 constexpr TensorRule kGptOssTensors[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},

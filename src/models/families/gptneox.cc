@@ -5,7 +5,11 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kNeoXTypes[] = {"gpt_neox"};
+constexpr std::string_view kNeoXDefaults =
+    R"({"max_position_embeddings": 2048, "hidden_size": 6144, "intermediate_size": 24576,
+        "num_hidden_layers": 44, "num_attention_heads": 64, "layer_norm_eps": 1e-5,
+        "use_parallel_residual": true, "partial_rotary_factor": 0.25})";
+constexpr FolderType kNeoXTypes[] = {{"gpt_neox", kNeoXDefaults}};
 constexpr KeyRule kNeoXKeys[] = {
     {"layer_norm_eps", "attention.layer_norm_epsilon"},
     {"use_parallel_residual", "use_parallel_residual"},

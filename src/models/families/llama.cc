@@ -4,7 +4,19 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kLlamaTypes[] = {"llama", "mistral", "mixtral"};
+constexpr std::string_view kLlamaDefaults =
+    R"({"max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "rms_norm_eps": 1e-6})";
+constexpr std::string_view kMistralDefaults =
+    R"({"max_position_embeddings": 131072, "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "rms_norm_eps": 1e-6, "sliding_window": 4096})";
+constexpr std::string_view kMixtralDefaults =
+    R"({"max_position_embeddings": 131072, "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "rms_norm_eps": 1e-5, "num_experts_per_tok": 2, "num_local_experts": 8, "rope_theta": 1e6})";
+constexpr FolderType kLlamaTypes[] = {
+    {"llama", kLlamaDefaults}, {"mistral", kMistralDefaults}, {"mixtral", kMixtralDefaults}};
 constexpr TensorRule kLlamaTensors[] = {
     {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp"},
     {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps"},

@@ -5,7 +5,10 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kMamba2Types[] = {"mamba2"};
+constexpr std::string_view kMamba2Defaults =
+    R"({"hidden_size": 4096, "num_hidden_layers": 64, "num_heads": 128, "state_size": 128,
+        "layer_norm_epsilon": 1e-5, "conv_kernel": 4, "n_groups": 8})";
+constexpr FolderType kMamba2Types[] = {{"mamba2", kMamba2Defaults}};
 constexpr KeyRule kMamba2Keys[] = {
     {"conv_kernel", "ssm.conv_kernel"},
     {"state_size", "ssm.state_size"},

@@ -4,7 +4,11 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kNomicTypes[] = {"nomic_bert"};
+constexpr std::string_view kNomicDefaults =
+    R"({"max_position_embeddings": 2048, "hidden_size": 768, "intermediate_size": 3072,
+        "num_hidden_layers": 12, "num_attention_heads": 12, "layer_norm_eps": 1e-12,
+        "rope_theta": 1e3})";
+constexpr FolderType kNomicTypes[] = {{"nomic_bert", kNomicDefaults}};
 constexpr KeyRule kNomicKeys[] = {
     {"layer_norm_eps", "attention.layer_norm_epsilon"},
     {"layer_norm_epsilon", "attention.layer_norm_epsilon"},

@@ -5,7 +5,14 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kOlmo2Types[] = {"olmo2", "olmo3"};
+constexpr std::string_view kOlmo2Defaults =
+    R"({"max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "rms_norm_eps": 1e-5})";
+constexpr std::string_view kOlmo3Defaults =
+    R"({"max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "rms_norm_eps": 1e-5,
+        "sliding_window": 4096, "rope_theta": 5e5})";
+constexpr FolderType kOlmo2Types[] = {{"olmo2", kOlmo2Defaults}, {"olmo3", kOlmo3Defaults}};
 constexpr TensorRule kOlmo2Tensors[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
     {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},

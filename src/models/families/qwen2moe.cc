@@ -4,7 +4,13 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kQwen2MoeTypes[] = {"qwen2_moe"};
+constexpr std::string_view kQwen2MoeDefaults =
+    R"({"max_position_embeddings": 32768, "hidden_size": 2048, "intermediate_size": 5632,
+        "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16,
+        "rms_norm_eps": 1e-6, "sliding_window": 4096, "moe_intermediate_size": 1408,
+        "shared_expert_intermediate_size": 5632, "num_experts_per_tok": 4, "num_experts": 60,
+        "norm_topk_prob": false})";
+constexpr FolderType kQwen2MoeTypes[] = {{"qwen2_moe", kQwen2MoeDefaults}};
 
 // Every other one of the first layers.
 void add_even_windows(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {

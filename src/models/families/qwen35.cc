@@ -4,7 +4,14 @@
 namespace hearth::models {
 namespace {
 
-constexpr std::string_view kQwen35Types[] = {"qwen3_5_text", "qwen3_5"};
+constexpr std::string_view kQwen35Defaults =
+    R"({"max_position_embeddings": 32768, "hidden_size": 4096, "intermediate_size": 12288,
+        "num_hidden_layers": 32, "num_attention_heads": 16, "num_key_value_heads": 4,
+        "head_dim": 256, "rms_norm_eps": 1e-6, "linear_conv_kernel_dim": 4,
+        "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
+        "linear_num_value_heads": 32, "partial_rotary_factor": 0.25})";
+constexpr FolderType kQwen35Types[] = {{"qwen3_5_text", kQwen35Defaults},
+                                       {"qwen3_5", kQwen35Defaults}};
 
 }  // namespace
 

@@ -23,29 +23,33 @@ std::string text_or_nothing(const JsonValue* value) {
   return text == nullptr ? "" : *text;
 }
 
-// `chat_template` of tokenizer_config.json: a text, or several with names, of which one is the
-// default.
-std::string template_of_config(const std::string& path) {
+// `chat_template` of tokenizer_config.json: a text, or several with names.
+FolderTemplates templates_of_config(const std::string& path) {
   const std::optional<JsonValue> config = parse_json(io::read_text(path, kMostTemplateBytes));
   const JsonValue* value = config ? member_of(*config, "chat_template") : nullptr;
-  if (value == nullptr) return "";
-  if (const auto* several = std::get_if<JsonArray>(value)) {
-    for (const JsonValue& each : *several) {
-      if (text_or_nothing(member_of(each, "name")) == "default") {
-        return text_or_nothing(member_of(each, "template"));
-      }
-    }
+  const auto* several = value == nullptr ? nullptr : std::get_if<JsonArray>(value);
+  if (several == nullptr) return {text_or_nothing(value), ""};
+  FolderTemplates found;
+  for (const JsonValue& each : *several) {
+    const std::string name = text_or_nothing(member_of(each, "name"));
+    const std::string text = text_or_nothing(member_of(each, "template"));
+    if (name == "default") found.usual = text;
+    if (name == "tool_use") found.with_tools = text;
   }
-  return text_or_nothing(value);
+  return found;
 }
 
 }  // namespace
 
-std::string chat_template_of(const ModelFolder& folder) {
+FolderTemplates chat_templates_of(const ModelFolder& folder) {
+  const auto text_of = [](const std::string& path) {
+    return path.empty() ? "" : io::read_text(path, kMostTemplateBytes);
+  };
   if (!folder.chat_template.empty()) {
-    return io::read_text(folder.chat_template, kMostTemplateBytes);
+    return {text_of(folder.chat_template), text_of(folder.tool_template)};
   }
-  return folder.tokenizer_config.empty() ? "" : template_of_config(folder.tokenizer_config);
+  if (folder.tokenizer_config.empty()) return {};
+  return templates_of_config(folder.tokenizer_config);
 }
 
 }  // namespace hearth::models

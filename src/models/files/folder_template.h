@@ -1,4 +1,4 @@
-// The chat template of a folder as Hugging Face has them.
+// The chat templates of a folder as Hugging Face has them.
 #pragma once
 
 #include <string>
@@ -7,8 +7,15 @@
 
 namespace hearth::models {
 
-// That of chat_template.jinja, else the one, or the default one, of tokenizer_config.json; empty
-// where there is none. Throws Error{io} for a file that cannot be read.
-std::string chat_template_of(const ModelFolder& folder);
+// Empty where there is none.
+struct FolderTemplates {
+  std::string usual;
+  std::string with_tools;  // in place of that for conversations with tools
+};
+
+// Those of chat_template.jinja and additional_chat_templates/tool_use.jinja, else the one, or those
+// named default and tool_use, of tokenizer_config.json. Throws Error{io} for a file that cannot be
+// read.
+FolderTemplates chat_templates_of(const ModelFolder& folder);
 
 }  // namespace hearth::models

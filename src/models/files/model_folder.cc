@@ -228,6 +228,7 @@ ModelFolder read_model_folder(const std::string& path, Device device) {
   folder.tokenizer = folders::existing_file(path, "tokenizer.json");
   folder.tokenizer_config = folders::existing_file(path, "tokenizer_config.json");
   folder.chat_template = folders::existing_file(path, "chat_template.jinja");
+  folder.tool_template = folders::existing_file(path, "additional_chat_templates/tool_use.jinja");
   folder.generation_config = folders::existing_file(path, "generation_config.json");
   return folder;
 }

@@ -40,6 +40,7 @@ struct ModelFolder {
   std::string tokenizer;          // tokenizer.json
   std::string tokenizer_config;   // tokenizer_config.json
   std::string chat_template;      // chat_template.jinja
+  std::string tool_template;      // additional_chat_templates/tool_use.jinja
   std::string generation_config;  // generation_config.json
 
   // Null where there is none.

@@ -15,7 +15,10 @@ const Family* find_family(std::string_view architecture) {
 const Family* find_family_of_folder(std::string_view model_type) {
   for (const Family& family : families()) {
     const auto& types = family.model_types;
-    if (std::find(types.begin(), types.end(), model_type) != types.end()) return &family;
+    const bool is_one = std::any_of(types.begin(), types.end(), [&](const FolderType& type) {
+      return type.name == model_type;
+    });
+    if (is_one) return &family;
   }
   return nullptr;
 }

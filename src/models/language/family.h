@@ -28,6 +28,14 @@ struct KeyRule {
   std::string_view gguf;  // "embedding_length"
 };
 
+// A model_type of config.json.
+struct FolderType {
+  std::string_view name;
+  // What keys are worth that the file leaves out, as transformers has it: a JSON object. What the
+  // family takes for them anyhow, as nulls, zeros and mostly false, need not be in it.
+  std::string_view defaults;
+};
+
 // What a transform of a folder's tensor may ask for.
 struct FolderContext {
   const GgufMetadata& metadata;
@@ -57,8 +65,8 @@ struct FixedValue {
 };
 
 struct Family {
-  std::string_view architecture;                       // general.architecture of GGUF files
-  std::span<const std::string_view> model_types = {};  // of config.json
+  std::string_view architecture;                 // general.architecture of GGUF files
+  std::span<const FolderType> model_types = {};  // of config.json
 
   // ---- What no file says
   NormPlaces places = NormPlaces::before;
@@ -83,6 +91,8 @@ struct Family {
   bool is_normalised = false;  // weights of chosen experts, where the file does not say
   RouterGate router = RouterGate::softmax;
   bool has_both = false;  // layers with experts have a feed-forward beside them
+  // Whether blocks are side by side, no key of a file says, but that they have one norm for both.
+  bool may_share_norm = false;
   // The rest, once all keys are read.
   void (*adjust)(LanguageConfig& config, const Keys& keys, FileKind kind) = nullptr;
 

@@ -28,7 +28,10 @@ LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std
   if (config.places == NormPlaces::around_sum) made.mixer_post_norm = norm("attn_output_norm");
   made.mixer = definition_of(layer.mixer).make({config, layer, weights, prefix, divisors, device});
   if (layer.hidden > 0 || layer.experts.count > 0) {
-    if (has_before) made.feed_forward_norm = norm(family.feed_forward_norm);
+    if (has_before) {
+      const bool is_shared = family.may_share_norm && config.is_parallel;
+      made.feed_forward_norm = is_shared ? made.mixer_norm : norm(family.feed_forward_norm);
+    }
     if (has_after) made.feed_forward_post_norm = norm("post_ffw_norm");
     if (config.places == NormPlaces::around_sum) {
       made.feed_forward_post_norm = norm("layer_output_norm");
@@ -120,6 +123,7 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
   if (config.layer_input_dim > 0) {
     layer_inputs = LayerInputs(config, token_embedding.shape(0), weights);
   }
+  if (family.may_share_norm) config.is_parallel = !weights.has("blk.0.ffn_norm.weight");
   const Array divisors = read_divisors(config, weights, context == 0 ? config.context : context);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
     layers.push_back(read_layer(config, family, i, weights, divisors, device));

@@ -45,8 +45,10 @@ auto with_path(const std::string& path, const Read& read) try {
 ModelContents contents_of(const std::string& path) {
   if (is_model_folder(path)) {
     const ModelFolder folder = read_model_folder(path);
+    FolderTemplates templates = chat_templates_of(folder);
     ModelContents files{gguf_of_folder(folder.config, folder.tensors), FileKind::folder,
-                        folder.tokenizer, chat_template_of(folder)};
+                        folder.tokenizer, std::move(templates.usual),
+                        std::move(templates.with_tools)};
     add_generation_config_of(folder, files.contents.metadata);
     add_sentence_modules_of(folder, files.contents.metadata);
     return files;
@@ -59,7 +61,8 @@ ModelContents contents_of(const std::string& path) {
   }
   GgufContents contents = map_gguf(path);
   std::string source = contents.metadata.as_text("tokenizer.chat_template", "");
-  return {std::move(contents), FileKind::gguf, path, std::move(source)};
+  std::string with_tools = contents.metadata.as_text("tokenizer.chat_template.tool_use", "");
+  return {std::move(contents), FileKind::gguf, path, std::move(source), std::move(with_tools)};
 }
 
 }  // namespace
@@ -97,7 +100,7 @@ LoadedModel load_language_model(const std::string& path, const LoadOptions& opti
     }
     RecommendedSampling recommended = recommended_sampling(files.contents.metadata);
     return {make_language_model(files, options), read_tokenizer(files.tokenizer),
-            files.chat_template, std::move(recommended)};
+            files.chat_template, std::move(recommended), files.tool_template};
   });
 }
 

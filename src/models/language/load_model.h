@@ -33,6 +33,7 @@ struct ModelContents {
   FileKind kind = FileKind::gguf;
   std::string tokenizer;           // the path of the file that has it; empty of folders without one
   std::string chat_template = {};  // of ChatTemplate, as the files have it; empty: none
+  std::string tool_template = {};  // in place of that for conversations with tools; empty: that
 };
 
 // Of a GGUF file or a folder. Throws what reading them throws, with the path.
@@ -47,6 +48,7 @@ struct LoadedModel {
   Tokenizer tokenizer;
   std::string chat_template = {};  // of ModelContents
   RecommendedSampling recommended = {};
+  std::string tool_template = {};  // of ModelContents
 };
 
 // From a GGUF file (of a split model, any part) or a folder as Hugging Face and MLX have them.

@@ -141,8 +141,8 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   for (std::int64_t i = 0; i < blocks - extra; ++i) {
     LayerConfig& layer = config.layers.emplace_back();
     layer.mixer = mixer_of(keys, family, i);
-    // Families without attention have no heads.
-    if (keys.find("attention.head_count") != nullptr) {
+    // Models without attention have no heads.
+    if (layer.mixer == Mixer::attention || keys.find("attention.head_count") != nullptr) {
       layer.attention = read_attention(keys, family, kind, config, i);
     }
     layer.hidden = keys.size_of("feed_forward_length", i, 0);

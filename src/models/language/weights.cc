@@ -42,6 +42,11 @@ Projection Projection::columns(std::int64_t first, std::int64_t count) const {
 
 Array Norm::forward(const Array& x) const {
   if (!defined()) return x;
+  if (weight.rank() == 2) {
+    const Array bare =
+        kind == NormKind::layer ? layer_norm(x, {}, {}, epsilon) : rms_norm(x, {}, epsilon);
+    return bare * weight;
+  }
   return kind == NormKind::layer ? layer_norm(x, weight, bias, epsilon)
                                  : rms_norm(x, weight, epsilon);
 }

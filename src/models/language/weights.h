@@ -40,7 +40,7 @@ struct Norm {
   Array forward(const Array& x) const;
   bool defined() const { return weight.defined(); }
 
-  Array weight;  // [dim]
+  Array weight;  // [dim], or [heads, dim] where each head has its own
   double epsilon = 1e-5;
   NormKind kind = NormKind::rms;
   Array bias = {};  // [dim], of layer norms, or undefined

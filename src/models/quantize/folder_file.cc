@@ -11,6 +11,7 @@
 #include "models/language/folder/folder_model.h"
 #include "models/language/sentence_modules.h"
 #include "models/quantize/tensor_types.h"
+#include "models/tokenizer/end_tokens.h"
 #include "models/tokenizer/to_gguf.h"
 
 namespace hearth::models {
@@ -45,7 +46,8 @@ GgufContents file_of_folder(const std::string& path) {
     contents.metadata.set("tokenizer.ggml.model", "none");
   } else {
     const TokenizerTexts texts{text_of(folder.tokenizer), text_of(folder.tokenizer_config),
-                               text_of(folder.chat_template)};
+                               text_of(folder.chat_template), text_of(folder.tool_template),
+                               end_tokens_of_folder(path)};
     add_tokenizer(contents.metadata, texts, vocabulary_of(contents.arrays), folder.tokenizer);
   }
   add_generation_config_of(folder, contents.metadata);

@@ -144,6 +144,9 @@ void add_generation_config(GgufMetadata& metadata, const std::string& text,
     }
   };
   add("repetition_penalty", "penalty_repeat");
+  if (metadata.contains(sampling_key("penalty_repeat"))) {
+    metadata.set(sampling_key("penalty_last_n"), std::int32_t{-1});  // of the whole text
+  }
   const JsonValue* draws = find_value(*config, "do_sample");
   if (draws != nullptr && !std::holds_alternative<bool>(*draws)) {
     throw wrong("do_sample", *draws, "true or false");

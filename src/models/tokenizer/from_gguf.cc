@@ -120,7 +120,9 @@ class GgufTokenizer {
       }
       if (special.*role >= size) special.*role = -1;  // a default beyond a small vocabulary
     }
-    find_roles(parts_);
+    const std::string ends = kPrefix + std::string(kEndsKey);
+    find_roles(parts_,
+               metadata_.contains(ends) ? metadata_.as_ints(ends) : std::vector<std::int64_t>());
   }
 
   // What add_special puts around a text, unless the keys say otherwise.

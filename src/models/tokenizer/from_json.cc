@@ -1,8 +1,12 @@
 #include "models/tokenizer/from_json.h"
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "core/json_object.h"
 #include "core/quoted.h"
@@ -35,10 +39,15 @@ constexpr JsonRole kJsonRoles[] = {
 
 class JsonTokenizer {
  public:
-  JsonTokenizer(const JsonValue& document, const std::string& source)
-      : file_(document, source), model_(file_.object("model")) {}
+  // `config` may be null.
+  JsonTokenizer(const JsonValue& document, const JsonValue* config, const std::string& source)
+      : file_(document, source), model_(file_.object("model")) {
+    if (config != nullptr) config_.emplace(*config, "tokenizer_config.json");
+    if (file_.find("added_tokens") != nullptr) added_ = file_.array("added_tokens");
+    if (config_) add_tokens_of_config();
+  }
 
-  Parts read(const JsonValue* config) {
+  Parts read(std::span<const std::int64_t> ends) {
     const std::string type = model_type();
     read_vocabulary(type);
     read_added();
@@ -53,13 +62,38 @@ class JsonTokenizer {
     if (const JsonValue* post = file_.find("post_processor")) {
       read_post_processor(*post, file_.name() + ".post_processor");
     }
-    if (config != nullptr) read_config(*config);
+    if (config_) read_config();
     if (parts_.special.bos < 0 && !parts_.before.empty()) parts_.special.bos = parts_.before[0];
-    find_roles(parts_);
+    find_roles(parts_, ends);
     return std::move(parts_);
   }
 
  private:
+  // Those whose texts the file has not added.
+  void add_tokens_of_config() {
+    if (config_->find("added_tokens_decoder") == nullptr) return;
+    const JsonFields decoder = config_->object("added_tokens_decoder");
+    std::set<std::string, std::less<>> known;
+    for (const JsonValue& value : added_) known.insert(added_fields(value).text("content"));
+    for (const auto& [number, value] : std::get<JsonObject>(config_->at("added_tokens_decoder"))) {
+      const JsonFields token = decoder.object(number);
+      if (known.contains(token.text("content"))) continue;
+      std::int64_t id = -1;
+      const char* end = number.data() + number.size();
+      if (std::from_chars(number.data(), end, id).ptr != end || number.empty()) {
+        decoder.fail("no id of a token; got " + hearth::quoted(number));
+      }
+      JsonObject added = std::get<JsonObject>(value);
+      std::erase_if(added, [](const auto& member) { return member.first == "id"; });
+      added.emplace_back("id", id);
+      added_.emplace_back(std::move(added));
+    }
+  }
+
+  JsonFields added_fields(const JsonValue& value) const {
+    return JsonFields(value, file_.name() + ".added_tokens");
+  }
+
   std::string model_type() const {
     std::string type = model_.text("type", "");
     // Files of the first versions do not say.
@@ -128,15 +162,13 @@ class JsonTokenizer {
     }
     model_tokens_ = entries.size();
     std::vector<bool> is_added;
-    if (file_.find("added_tokens") != nullptr) {
-      for (const JsonValue& value : file_.array("added_tokens")) {
-        const JsonFields added(value, file_.name() + ".added_tokens");
-        const std::string& text = added.text("content");
-        const std::size_t id = checked_id(added, added.at("id"), text);
-        if (id >= entries.size()) entries.resize(id + 1);
-        entries[id].text = text;
-        entries[id].is_there = true;
-      }
+    for (const JsonValue& value : added_) {
+      const JsonFields added = added_fields(value);
+      const std::string& text = added.text("content");
+      const std::size_t id = checked_id(added, added.at("id"), text);
+      if (id >= entries.size()) entries.resize(id + 1);
+      entries[id].text = text;
+      entries[id].is_there = true;
     }
     Vocabulary& vocabulary = parts_.vocabulary;
     for (const Entry& entry : entries) text_bytes_ += entry.text.size();
@@ -157,9 +189,8 @@ class JsonTokenizer {
 
   void read_added() {
     is_added_.assign(parts_.vocabulary.size(), false);
-    if (file_.find("added_tokens") == nullptr) return;
-    for (const JsonValue& value : file_.array("added_tokens")) {
-      const JsonFields added(value, file_.name() + ".added_tokens");
+    for (const JsonValue& value : added_) {
+      const JsonFields added = added_fields(value);
       const auto id = static_cast<std::size_t>(added.integer("id", 0));
       is_added_[id] = true;
       parts_.vocabulary.types[id] =
@@ -177,9 +208,8 @@ class JsonTokenizer {
 
   // Needs the normalizer.
   void find_added() {
-    if (file_.find("added_tokens") == nullptr) return;
-    for (const JsonValue& value : file_.array("added_tokens")) {
-      const JsonFields added(value, file_.name() + ".added_tokens");
+    for (const JsonValue& value : added_) {
+      const JsonFields added = added_fields(value);
       AddedToken token;
       token.id = static_cast<std::int32_t>(added.integer("id", 0));
       token.is_control = added.flag("special", false);
@@ -365,18 +395,25 @@ class JsonTokenizer {
     }
   }
 
-  void read_config(const JsonValue& value) {
-    const JsonFields config(value, "tokenizer_config.json");
+  void read_config() {
     for (const auto& [role, key] : kJsonRoles) {
-      const JsonValue* token = config.find(key);
+      const JsonValue* token = config_->find(key);
       if (token == nullptr) continue;
       const bool is_object = std::holds_alternative<JsonObject>(*token);
-      const std::string text = is_object ? config.object(key).text("content") : config.text(key);
+      const std::string text =
+          is_object ? config_->object(key).text("content") : config_->text(key);
       parts_.special.*role = parts_.vocabulary.texts.find(text);
+      // Answers would never end.
+      if (role == &SpecialTokens::eos && parts_.special.eos < 0 && !text.empty()) {
+        config_->fail("eos_token is no token of the model; got " + hearth::quoted(text) +
+                      ", expected one of its vocabulary");
+      }
     }
   }
 
   JsonFields file_, model_;
+  std::optional<JsonFields> config_;  // tokenizer_config.json
+  JsonArray added_;                   // as tokenizer.json has them
   Parts parts_;
   std::vector<double> scores_;
   std::size_t text_bytes_ = 0;  // of all tokens
@@ -390,14 +427,14 @@ class JsonTokenizer {
 }  // namespace tokens
 
 Tokenizer tokenizer_from_json(const std::string& json, const std::string& source,
-                              const std::string& config) {
+                              const std::string& config, std::span<const std::int64_t> ends) {
   const JsonValue document = parse_json_object(json, source, "a tokenizer");
   const std::optional<JsonValue> settings = config.empty() ? std::nullopt : parse_json(config);
   if (!config.empty() && !settings) {
     throw Error(ErrorCode::corrupt_file, source + ": its tokenizer_config.json is no JSON");
   }
-  tokens::JsonTokenizer tokenizer(document, source);
-  return Tokenizer(tokenizer.read(settings ? &*settings : nullptr));
+  tokens::JsonTokenizer tokenizer(document, settings ? &*settings : nullptr, source);
+  return Tokenizer(tokenizer.read(ends));
 }
 
 }  // namespace hearth::models

@@ -1,6 +1,8 @@
 // Tokenizers of Hugging Face: the file tokenizer.json.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "models/tokenizer/tokenizer.h"
@@ -9,10 +11,12 @@ namespace hearth::models {
 
 // Models BPE, Unigram and WordPiece, with the normalizers, pre-tokenizers, post-processors and
 // decoders that models use. `config` is the text of tokenizer_config.json, which says what the
-// special tokens are; it may be empty. `source` begins messages. Throws Error{corrupt_file} for
-// what is no such file, with the field or token, and Error{unsupported} with the part that is not
-// known.
+// special tokens are, and has tokens that the file lacks; it may be empty. `ends` are tokens that
+// end a text beside those that these texts name (end_tokens.h). `source` begins messages. Throws
+// Error{corrupt_file} for what is no such file, with the field or token, and Error{unsupported}
+// with the part that is not known.
 Tokenizer tokenizer_from_json(const std::string& json, const std::string& source,
-                              const std::string& config = "");
+                              const std::string& config = "",
+                              std::span<const std::int64_t> ends = {});
 
 }  // namespace hearth::models

@@ -32,4 +32,7 @@ inline constexpr RoleKey kRoleKeys[] = {
     {&SpecialTokens::fim_separator, "fim_sep_token_id"},
 };
 
+// Tokens that end a text and have no role, an array of ids: what no other program writes.
+inline constexpr std::string_view kEndsKey = "end_token_ids";  // behind "tokenizer.ggml."
+
 }  // namespace hearth::models::tokens

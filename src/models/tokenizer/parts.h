@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,10 @@ struct Parts {
   std::size_t widest = 0;
 };
 
-// Completes Parts::special by the texts of tokens, and sets Parts::ends_generation by both.
-void find_roles(Parts& parts);
+// Completes Parts::special by the texts of tokens, and sets Parts::ends_generation by both and by
+// `ends`, of which the first that have no role are Parts::special's eos, eot and eom where these
+// are free. Those outside of the vocabulary count for nothing.
+void find_roles(Parts& parts, std::span<const std::int64_t> ends = {});
 // Sets Parts::widest by all other members.
 void find_widest(Parts& parts);
 

@@ -4,6 +4,7 @@
 #include "io/file.h"
 #include "io/gguf.h"
 #include "io/text_file.h"
+#include "models/tokenizer/end_tokens.h"
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/from_json.h"
 #include "models/tokenizer/tokenizer.h"
@@ -28,11 +29,12 @@ Tokenizer read_tokenizer(const std::string& given) {
       return tokenizer_from_gguf(model.metadata(), path);
     }
   }
-  const std::filesystem::path config =
-      std::filesystem::path(path).parent_path() / "tokenizer_config.json";
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::filesystem::path config = folder / "tokenizer_config.json";
   const bool has_config = std::filesystem::is_regular_file(config, failure);
   return tokenizer_from_json(io::read_text(path, kMaxTokenizerBytes), path,
-                             has_config ? io::read_text(config.string(), kMaxTokenizerBytes) : "");
+                             has_config ? io::read_text(config.string(), kMaxTokenizerBytes) : "",
+                             end_tokens_of_folder(folder.string()));
 }
 
 }  // namespace hearth::models

@@ -72,7 +72,7 @@ constexpr std::string_view kEndTexts[] = {
 
 }  // namespace
 
-void find_roles(Parts& parts) {
+void find_roles(Parts& parts, std::span<const std::int64_t> ends) {
   const Vocabulary& vocabulary = parts.vocabulary;
   SpecialTokens& special = parts.special;
   // Where answers are written in channels, <|end|> ends a message, and the next one follows.
@@ -96,6 +96,21 @@ void find_roles(Parts& parts) {
   for (const std::int32_t id : {special.eos, special.eot, special.eom, special.fim_pad,
                                 special.fim_repository, special.fim_separator}) {
     if (id >= 0) parts.ends_generation[static_cast<std::size_t>(id)] = true;
+  }
+  for (const std::int64_t end : ends) {
+    if (end < 0 || end >= static_cast<std::int64_t>(vocabulary.size())) continue;
+    const auto id = static_cast<std::int32_t>(end);
+    const auto at = static_cast<std::size_t>(end);
+    if (special.eos < 0) {
+      special.eos = id;
+    } else if (!parts.ends_generation[at]) {
+      if (special.eot < 0 || special.eot == special.eos) {
+        special.eot = id;
+      } else if (special.eom < 0) {
+        special.eom = id;
+      }
+    }
+    parts.ends_generation[at] = true;
   }
 }
 

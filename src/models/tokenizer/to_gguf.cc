@@ -219,6 +219,17 @@ class GgufTokenizerWriter {
   std::vector<float> scores_;
 };
 
+// Tokens that end texts, where readers do not find them by their roles and texts.
+void add_ends(GgufMetadata& metadata, const Tokenizer& given, const Tokenizer& written) {
+  std::vector<std::uint32_t> ends;
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(given.size()); ++id) {
+    if (given.is_end_of_generation(id) && !written.is_end_of_generation(id)) {
+      ends.push_back(static_cast<std::uint32_t>(id));
+    }
+  }
+  if (!ends.empty()) metadata.set(kKeys + std::string(kEndsKey), std::move(ends));
+}
+
 void require_same(const Tokenizer& given, const Tokenizer& written, const std::string& source) {
   for (const std::string_view text : kProbes) {
     for (const bool adds : {false, true}) {
@@ -250,6 +261,7 @@ void add_templates(GgufMetadata& metadata, const TokenizerTexts& texts, const st
   const std::string key = "tokenizer.chat_template";
   if (!texts.chat_template.empty()) {
     metadata.set(key, texts.chat_template);
+    if (!texts.tool_template.empty()) metadata.set(key + ".tool_use", texts.tool_template);
     return;
   }
   const auto document = texts.config.empty() ? std::nullopt : parse_json(texts.config);
@@ -273,12 +285,13 @@ void add_templates(GgufMetadata& metadata, const TokenizerTexts& texts, const st
 
 void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int64_t rows,
                    const std::string& source) {
-  const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config);
+  const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config, texts.ends);
   const std::optional<JsonValue> document = parse_json(texts.tokenizer);
   tokens::GgufTokenizerWriter writer(metadata, *document, given, source);
   writer.write(rows);
   const Tokenizer written = tokenizer_from_gguf(metadata, source);
   tokens::require_same(given, written, source);
+  tokens::add_ends(metadata, given, written);
   if (writer.needs_merges()) tokens::require_merges_to_all(given, written, source);
   tokens::add_templates(metadata, texts, source);
 }

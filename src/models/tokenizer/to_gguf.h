@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "hearth/gguf.h"
 
@@ -10,9 +11,11 @@ namespace hearth::models {
 
 // The texts of a folder's files; empty where there is none.
 struct TokenizerTexts {
-  std::string tokenizer;      // tokenizer.json
-  std::string config;         // tokenizer_config.json
-  std::string chat_template;  // chat_template.jinja
+  std::string tokenizer;                // tokenizer.json
+  std::string config;                   // tokenizer_config.json
+  std::string chat_template;            // chat_template.jinja
+  std::string tool_template = {};       // what is beside that for tools
+  std::vector<std::int64_t> ends = {};  // of end_tokens_of()
 };
 
 // Adds "tokenizer.ggml.*" and "tokenizer.chat_template*": kinds gpt2 (BPE over bytes, by a

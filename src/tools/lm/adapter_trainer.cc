@@ -64,7 +64,10 @@ models::LoadedModel load_trained(const FinetuneOptions& options, const models::M
                                                                  .context = options.context,
                                                                  .adapters = options.adapters,
                                                                  .low_rank = adapter.finder()}),
-                             models::read_tokenizer(files.tokenizer), files.chat_template};
+                             models::read_tokenizer(files.tokenizer),
+                             files.chat_template,
+                             {},
+                             files.tool_template};
   models::require_causal(loaded.model.config, "finetune: adapters", kEncodersEmbed);
   set_chat_template(loaded, options.chat_template);
   static_cast<void>(adapter.adapter());  // throws where nothing is trained

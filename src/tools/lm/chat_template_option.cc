@@ -50,6 +50,7 @@ JsonObject template_arguments_of(const std::string& value) {
 void set_chat_template(models::LoadedModel& loaded, const std::string& value) {
   constexpr std::uint64_t kMostTemplateFileBytes = 16u << 20;
   if (value.empty()) return;
+  loaded.tool_template.clear();
   if (is_template_text(value)) {
     loaded.chat_template = value;
     return;

@@ -56,12 +56,18 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
   output = weights.projection(prefix + "attn_output", model.dim, config.heads * config.value_dim);
   const std::string of_queries = prefix + "attn_q_norm.weight";
   if (weights.has(of_queries)) {
-    norms_width = weights.shape(of_queries) != Shape{config.key_dim};
-    const auto norm = [&](const std::string& name, std::int64_t width) {
-      return weights.norm(prefix + name, norms_width ? width : config.key_dim, model.norm_epsilon);
+    const bool is_by_head = weights.shape(of_queries).rank() == 2;
+    norms_width = !is_by_head && weights.shape(of_queries) != Shape{config.key_dim};
+    const auto norm = [&](const std::string& name, std::int64_t heads) -> Norm {
+      if (is_by_head) {
+        const Array each = weights.matrix(prefix + name + ".weight", {heads, config.key_dim});
+        return {cast(each, weights.compute()), model.norm_epsilon, model.norm};
+      }
+      const std::int64_t width = norms_width ? heads * config.key_dim : config.key_dim;
+      return weights.norm(prefix + name, width, model.norm_epsilon);
     };
-    query_norm = norm("attn_q_norm", queries);
-    if (!is_shared) key_norm = norm("attn_k_norm", keys);
+    query_norm = norm("attn_q_norm", config.heads);
+    if (!is_shared) key_norm = norm("attn_k_norm", config.kv_heads);
   }
   if (config.norms_values && !is_shared) {
     value_norm = {ones({config.value_dim}, weights.compute(), device), model.norm_epsilon};

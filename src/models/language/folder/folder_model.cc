@@ -1,9 +1,11 @@
 #include "models/language/folder/folder_model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -14,6 +16,7 @@
 #include "hearth/ops.h"
 #include "models/files/tensor_roles.h"
 #include "models/language/family.h"
+#include "models/language/folder/config_defaults.h"
 #include "models/language/folder/config_values.h"
 #include "models/language/folder/latent_keys.h"
 #include "models/language/folder/rope_keys.h"
@@ -24,14 +27,13 @@
 namespace hearth::models {
 namespace {
 
-const Family& family_of_config(const JsonObject& config) {
-  const std::string type = find_text(config, "model_type").value_or("");
+const Family& family_of_type(const std::string& type) {
   const Family* family = find_family_of_folder(type);
   if (family != nullptr) return *family;
   std::string known;
   for (const Family& each : families()) {
-    for (const std::string_view name : each.model_types) {
-      known += (known.empty() ? "" : ", ") + std::string(name);
+    for (const FolderType& one : each.model_types) {
+      known += (known.empty() ? "" : ", ") + std::string(one.name);
     }
   }
   throw Error(ErrorCode::unsupported, "config.json: unknown model_type; got " +
@@ -178,6 +180,17 @@ bool is_of_images(const std::string& name) {
   return false;
 }
 
+// Whether the tensor is of a layer behind the last, which drafts further tokens.
+bool is_of_drafting(std::string_view name, const JsonObject& config) {
+  constexpr std::string_view kLayers = "model.layers.";
+  const std::int64_t drafting = find_integer(config, "num_nextn_predict_layers").value_or(0);
+  if (drafting < 1 || !name.starts_with(kLayers)) return false;
+  std::int64_t layer = -1;
+  std::from_chars(name.data() + kLayers.size(), name.data() + name.size(), layer);
+  const std::int64_t layers = find_integer(config, "num_hidden_layers").value_or(0);
+  return layer >= layers && layer - layers < drafting;
+}
+
 // Tensors of experts on their way into one.
 using ExpertParts = std::map<std::string, std::map<std::int64_t, Array>>;
 
@@ -200,11 +213,16 @@ void add_stacked(const ExpertParts& experts, NamedArrays& arrays) {
 
 GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) {
   const JsonObject* text = find_object(whole, "text_config");
-  const JsonObject& config = text == nullptr ? whole : *text;
-  const Family& family = family_of_config(config);
+  const JsonObject& said = text == nullptr ? whole : *text;
+  std::optional<std::string> type = find_text(said, "model_type");
+  if (!type) type = find_text(whole, "model_type");
+  const Family& family = family_of_type(type.value_or(""));
+  const JsonObject config = with_defaults(said, family, type.value_or(""));
   GgufContents contents;
   contents.metadata = metadata_of(config, family);
-  if (family.adjust_folder != nullptr) family.adjust_folder(config, whole, contents.metadata);
+  if (family.adjust_folder != nullptr) {
+    family.adjust_folder(config, text == nullptr ? config : whole, contents.metadata);
+  }
   add_rope(config, family.architecture, head_dim_of(contents.metadata, family), contents);
   std::optional<bool> tied = find_flag(whole, "tie_word_embeddings");
   if (!tied) tied = find_flag(config, "tie_word_embeddings");
@@ -213,7 +231,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   bool has_output = false;
   for (const NamedArray& each : arrays) {
     const std::string name = text_name(each.name);
-    if (is_of_images(name)) continue;
+    if (is_of_images(name) || is_of_drafting(name, config)) continue;
     const std::vector<RenamedTensor> all = renamed(name, family);
     if (all.empty()) {
       throw Error(ErrorCode::unsupported, "model: tensor that its family does not have; got " +
