@@ -129,7 +129,33 @@ AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed)
   return AnswerParser(*answers_, *reasoning_,
                       {.has_tools = prompt.has_tools,
                        .begins_in_reasoning = prompt.begins_in_reasoning,
+                       .is_constrained = prompt.is_constrained,
                        .id_seed = id_seed});
+}
+
+void ChatFormat::prepare(ChatPrompt* prompt, GenerationRequest* request) const {
+  if (request->constraint != nullptr) {
+    prompt->has_tools = false;
+    prompt->is_constrained = true;
+    request->trigger = {.texts = {}, .tokens = {}, .marks = answer_marks(*prompt)};
+  }
+  request->shows_special = shows_special(*prompt);
+}
+
+grammar::GrammarMarks ChatFormat::answer_marks(const ChatPrompt& prompt) const {
+  grammar::GrammarMarks marks;
+  if (!answers_->channel_end.empty()) {
+    marks.begin = answers_->channel_begin;
+    marks.end = answers_->channel_end;
+    marks.unless = kReasoningChannel;
+  } else if (prompt.begins_in_reasoning) {
+    marks.end = reasoning_->close;
+  }
+  for (const std::string& text : {marks.begin, marks.end}) {
+    const std::int32_t id = text.empty() ? -1 : tokenizer_.find(text);
+    if (id >= 0) marks.special.emplace_back(id, text);
+  }
+  return marks;
 }
 
 bool ChatFormat::shows_special(const ChatPrompt& prompt) const {

@@ -13,6 +13,7 @@
 #include "models/chat/chat_message.h"
 #include "models/chat_template/chat_template.h"
 #include "models/language/load_model.h"
+#include "models/serving/request.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {
@@ -28,6 +29,7 @@ struct ChatPrompt {
   std::vector<std::int32_t> tokens;
   bool has_tools = false;
   bool begins_in_reasoning = false;  // it ends with what opens the reasoning
+  bool is_constrained = false;       // a grammar holds the answer behind its reasoning
 };
 
 // Immutable: may be used by several threads at once.
@@ -45,14 +47,20 @@ class ChatFormat {
   // tools where the template does not look at any: the model would never hear of them.
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
 
-  // Of the answer to a prompt, whose text has those of control tokens where shows_special().
+  // Sets what of the request for the prompt's answer follows from the model's form: what parser()
+  // has to see of it, and where its constraint begins, if it has one: behind the reasoning that the
+  // prompt opens, or that channels have. There are no calls of tools then.
+  void prepare(ChatPrompt* prompt, GenerationRequest* request) const;
+  // Of the answer to a prepared prompt.
   AnswerParser parser(const ChatPrompt& prompt, std::uint64_t id_seed = 0) const;
-  bool shows_special(const ChatPrompt& prompt) const;
   // The template, as its author wrote it.
   const std::string& source() const noexcept { return source_; }
   const AnswerFormat& answer_format() const noexcept { return *answers_; }
 
  private:
+  bool shows_special(const ChatPrompt& prompt) const;
+  grammar::GrammarMarks answer_marks(const ChatPrompt& prompt) const;
+
   Tokenizer tokenizer_;
   std::string source_;
   ChatTemplate template_;

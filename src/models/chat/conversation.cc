@@ -16,6 +16,12 @@ constexpr std::chrono::milliseconds kPause{20};  // between looks at whether it 
 
 Conversation::Conversation(Scheduler& scheduler, ChatFormat format, ConversationOptions options)
     : scheduler_(scheduler), format_(std::move(format)), options_(std::move(options)) {
+  const auto* tools = std::get_if<JsonArray>(&options_.tools);
+  if (options_.constraint != nullptr && tools != nullptr && !tools->empty()) {
+    throw Error(ErrorCode::invalid_argument,
+                "chat: tools beside a grammar or schema, which leaves no room for calls; got " +
+                    std::to_string(tools->size()) + ", expected one of both");
+  }
   reset();
 }
 
@@ -39,9 +45,9 @@ GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const Answer
                    std::make_move_iterator(said.end()));
   try {
     ChatMessage message{"assistant", ""};
-    const ChatPrompt prompt = format_.render(
+    ChatPrompt prompt = format_.render(
         messages_, {.tools = options_.tools, .arguments = options_.template_arguments});
-    const GenerationPiece last = write(prompt, writer, &message);
+    const GenerationPiece last = write(std::move(prompt), writer, &message);
     messages_.push_back(std::move(message));
     return last;
   } catch (...) {
@@ -50,7 +56,7 @@ GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const Answer
   }
 }
 
-GenerationPiece Conversation::write(const ChatPrompt& prompt, const AnswerWriter& writer,
+GenerationPiece Conversation::write(ChatPrompt prompt, const AnswerWriter& writer,
                                     ChatMessage* message) {
   GenerationRequest request;
   request.tokens = prompt.tokens;
@@ -59,7 +65,7 @@ GenerationPiece Conversation::write(const ChatPrompt& prompt, const AnswerWriter
   request.sampling.seed += answers_++;
   request.stops = options_.stops;
   request.constraint = options_.constraint;
-  request.shows_special = format_.shows_special(prompt);
+  format_.prepare(&prompt, &request);
   AnswerParser parser = format_.parser(prompt, request.sampling.seed);
   const auto show = [&](const AnswerDelta& delta) {
     message->reasoning += delta.reasoning;

@@ -18,7 +18,7 @@ struct ConversationOptions {
   std::int64_t most_tokens = 2048;  // of an answer
   SamplingOptions sampling;         // the seed of the n-th answer is n above it
   std::vector<std::string> stops;   // an answer ends before the first of these
-  std::shared_ptr<grammar::Constraint> constraint;
+  std::shared_ptr<grammar::Constraint> constraint;  // of what comes behind the reasoning
   JsonValue tools = nullptr;           // of ChatOptions
   JsonObject template_arguments = {};  // of ChatOptions
 };
@@ -34,6 +34,7 @@ struct AnswerWriter {
 // Not for several threads at once. The scheduler must outlive this.
 class Conversation {
  public:
+  // Throws Error{invalid_argument} for tools beside a constraint.
   Conversation(Scheduler& scheduler, ChatFormat format, ConversationOptions options);
 
   // Says a line as the user and shows the answer; both stay part of the conversation, of an answer
@@ -50,7 +51,7 @@ class Conversation {
   const std::vector<ChatMessage>& messages() const noexcept { return messages_; }
 
  private:
-  GenerationPiece write(const ChatPrompt& prompt, const AnswerWriter& writer, ChatMessage* message);
+  GenerationPiece write(ChatPrompt prompt, const AnswerWriter& writer, ChatMessage* message);
 
   Scheduler& scheduler_;
   ChatFormat format_;

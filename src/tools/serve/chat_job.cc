@@ -55,6 +55,10 @@ ChatJob read_chat_job(const Fields& fields, const Service& service) {
       throw bad_field("tools", error.what());
     }
     job.is_call = true;
+  } else if (choice.may_call && generation.constraint != nullptr) {
+    throw bad_field("tools",
+                    "beside a response_format or grammar, which leaves no room for calls; expected "
+                    "tool_choice \"none\", or one of both");
   }
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);
@@ -62,13 +66,7 @@ ChatJob read_chat_job(const Fields& fields, const Service& service) {
   options.add_generation_prompt = true;  // what follows is the answer
   job.prompt = service.model->chat().render(read_chat_messages(fields), options);
   check_prompt(job.prompt.tokens, *service.model, "messages");
-  if (generation.constraint != nullptr) {
-    // What a grammar holds is the answer alone, without reasoning and marks.
-    job.prompt.begins_in_reasoning = false;
-    job.prompt.has_tools = false;
-  } else {
-    generation.shows_special = service.model->chat().shows_special(job.prompt);
-  }
+  service.model->chat().prepare(&job.prompt, &generation);
   return job;
 }
 
