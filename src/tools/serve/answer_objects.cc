@@ -144,11 +144,20 @@ void CompletionLogprobs::add_token(const models::Tokenizer& tokenizer,
 void CompletionLogprobs::add_prompt(const models::Tokenizer& tokenizer, std::int32_t first,
                                     std::span<const models::GenerationToken> scored,
                                     TextPlace& place) {
-  const models::GenerationToken unscored{first, 0, {}};
-  add(tokenizer, {&unscored, 1}, place);
+  models::TokenStream echo(tokenizer);
+  const auto show = [&](std::int32_t token) {
+    place.offset += code_points(echo.push(token));
+    tokenizer.shown(token, {}, place.at_start);
+  };
+  add_token(tokenizer, {first, 0, {}}, place.offset);
   logprobs_.back() = nullptr;
   best_.back() = nullptr;
-  add(tokenizer, scored, place);
+  show(first);
+  for (const models::GenerationToken& token : scored) {
+    add_token(tokenizer, token, place.offset);
+    show(token.token);
+  }
+  place.offset += code_points(echo.finish());
 }
 
 void CompletionLogprobs::add(const models::Tokenizer& tokenizer,
