@@ -172,6 +172,8 @@ bool Tokenizer::is_end_of_generation(std::int32_t id) const {
 
 bool Tokenizer::adds_bos() const noexcept { return !parts_->before.empty(); }
 
+bool Tokenizer::drops_first_space() const noexcept { return parts_->drops_first_space; }
+
 TokenStream::TokenStream(Tokenizer tokenizer, const DecodeOptions& options,
                          std::span<const std::int32_t> before)
     : tokenizer_(std::move(tokenizer)), options_(options) {

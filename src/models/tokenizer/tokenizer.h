@@ -94,6 +94,8 @@ class Tokenizer {
   // Whether encode() with add_special puts special().bos (or cls) before a text: a prompt that
   // already begins with it takes add_special off.
   bool adds_bos() const noexcept;
+  // Whether decode() drops the space that the text begins with.
+  bool drops_first_space() const noexcept;
 
  private:
   std::vector<std::int32_t> encode(std::string_view text, const tokens::ControlPlaces& controls,
