@@ -318,7 +318,8 @@ TEST(GrammarMatcher, BeginsBehindMarks) {
   const auto size = constraint->trie().size();
   const auto end = static_cast<std::int32_t>(size) - 1;
   ASSERT_TRUE(constraint->trie().is_end(end));
-  GrammarMatcher matcher(constraint, {{}, {}, {.begin = "", .end = "</think>", .unless = "", .special = {}}});
+  GrammarMatcher matcher(constraint,
+                         {{}, {}, {.begin = "", .end = "</think>", .unless = "", .special = {}}});
   EXPECT_TRUE(matcher.accept_text("12 x </thi"));
   EXPECT_FALSE(matcher.may_end());
   EXPECT_FALSE(matcher.allows(end));
@@ -334,12 +335,13 @@ TEST(GrammarMatcher, BeginsBehindMarks) {
   EXPECT_TRUE(matcher.accept_text("</think>7"));
   EXPECT_FALSE(matcher.is_waiting());
 
-  // Channels, whose marks are tokens without bytes.
+  // Channels, whose marks are tokens without bytes; the text begins within one's header.
   const GrammarMarks marks = {
       .begin = "<c>", .end = "<m>", .unless = "plan", .special = {{259, "<c>"}, {260, "<m>"}}};
   GrammarMatcher channels(constraint, {{}, {}, marks});
-  for (const std::int32_t token : {260, 259, std::int32_t{'p'}}) EXPECT_TRUE(channels.accept(token));
-  EXPECT_TRUE(channels.accept_text("lan"));
+  EXPECT_TRUE(channels.accept(259));
+  EXPECT_TRUE(channels.accept_text("pla"));
+  EXPECT_TRUE(channels.accept('n'));
   EXPECT_TRUE(channels.accept(260));
   EXPECT_TRUE(channels.accept_text("x <m> y"));
   EXPECT_TRUE(channels.is_waiting());
@@ -350,6 +352,9 @@ TEST(GrammarMatcher, BeginsBehindMarks) {
   EXPECT_FALSE(channels.allows('x'));
   EXPECT_FALSE(channels.allows(259));
   EXPECT_TRUE(channels.accept('4'));
+  GrammarMatcher unnamed(constraint, {{}, {}, marks});
+  EXPECT_TRUE(unnamed.accept(260));
+  EXPECT_FALSE(unnamed.is_waiting());
   EXPECT_THROW(GrammarMatcher(constraint, {{"a"}, {}, marks}), Error);
 }
 

@@ -134,8 +134,8 @@ TEST(TokenizerJson, WordsOfWhitespaceAndOfPatterns) {
     "continuing_subword_prefix": "##", "max_input_chars_per_word": 20,
     "vocab": {"[UNK]": 0, "a\u200cb": 1, "a": 2, "b": 3, "\u200c": 4, "\u24b6b": 5, "a\u00bd": 6,
               "\u00bd": 7, "\ud83c\udd30b": 8}})";
-  const Tokenizer words = tokenizer_from_json(
-      file_of(model, R"("pre_tokenizer": {"type": "Whitespace"})"), "test");
+  const Tokenizer words =
+      tokenizer_from_json(file_of(model, R"("pre_tokenizer": {"type": "Whitespace"})"), "test");
   EXPECT_EQ(words.encode("a\u200cb a \u24b6b a\u00bd \U0001f130b"), (Ids{1, 2, 5, 2, 7, 8}));
   const Tokenizer pattern = tokenizer_from_json(
       file_of(model, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\w+"},

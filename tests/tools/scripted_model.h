@@ -121,7 +121,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
   std::chrono::milliseconds pause{0};  // before each token
   std::string failure;                 // ends answers, where it is not empty
   ErrorCode failure_code = ErrorCode::internal;
-  std::string stop;                    // the same, as one of the request's stops
+  std::string stop;  // the same, as one of the request's stops
   std::atomic<bool> has_full_queue = false, is_failing = false;
   std::atomic<std::int64_t> tokens_out = 0, cancelled = 0;
 

@@ -174,8 +174,8 @@ TEST_F(ServeChat, GrammarsHoldWhatComesBehindReasoning) {
   model_->says = [](const auto&) {
     return std::string(R"(hm</think>{"name":"add","arguments":{"a":41}})");
   };
-  const JsonValue call = document("/v1/chat/completions",
-                                  chat(think + kTool + R"(, "tool_choice": "required")"));
+  const JsonValue call =
+      document("/v1/chat/completions", chat(think + kTool + R"(, "tool_choice": "required")"));
   EXPECT_EQ(text(message(call), "reasoning_content"), "hm");
   EXPECT_EQ(*member(message(call), "content"), JsonValue(nullptr));
   EXPECT_EQ(list(message(call), "tool_calls").size(), 1u);
@@ -183,8 +183,7 @@ TEST_F(ServeChat, GrammarsHoldWhatComesBehindReasoning) {
 }
 
 TEST_F(ServeChat, ToolsBesideASchemaAreRefusedOrNone) {
-  const std::string both =
-      std::string(kTool) + R"(, "response_format": {"type": "json_object"})";
+  const std::string both = std::string(kTool) + R"(, "response_format": {"type": "json_object"})";
   const JsonValue error = refusal("/v1/chat/completions", chat(both));
   EXPECT_EQ(text(error, "param"), "tools");
   document("/v1/chat/completions", chat(both + R"(, "tool_choice": "none")"));

@@ -159,8 +159,11 @@ grammar::GrammarMarks ChatFormat::answer_marks(const ChatPrompt& prompt) const {
 }
 
 bool ChatFormat::shows_special(const ChatPrompt& prompt) const {
-  const std::int32_t opens = tokenizer_.find(reasoning_->open);
-  return (opens >= 0 && tokenizer_.is_control(opens)) ||
+  const auto is_control = [&](std::string_view mark) {
+    const std::int32_t id = tokenizer_.find(mark);
+    return id >= 0 && tokenizer_.is_control(id);
+  };
+  return is_control(reasoning_->open) || is_control(reasoning_->close) ||
          (answers_->shows_special && (prompt.has_tools || !answers_->only_with_tools));
 }
 

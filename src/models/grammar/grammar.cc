@@ -130,8 +130,7 @@ GrammarMatcher::GrammarMatcher(std::shared_ptr<Constraint> constraint, GrammarTr
       throw Error(ErrorCode::invalid_argument,
                   "grammar: marks beside another trigger; got texts or tokens, expected none");
     }
-    now_.is_waiting = true;
-    now_.is_between = trigger.marks.begin.empty();
+    now_.is_waiting = now_.is_between = true;
   }
   trigger_ = std::make_shared<const GrammarTrigger>(std::move(trigger));
   const std::lock_guard lock(constraint_->mutex_);
@@ -211,7 +210,6 @@ std::optional<GrammarMatcher::Progress> GrammarMatcher::after_marks(std::string_
     const std::size_t unless = marks.unless.empty() ? std::string::npos : tail.find(marks.unless);
     if (unless < end) {
       tail.erase(0, unless + marks.unless.size());
-      // Without what begins anew there is nothing to wait for.
       next.is_between = false;
     } else if (end == std::string::npos) {
       drop_all_but(std::max(marks.end.size(), marks.unless.size()) - 1);
