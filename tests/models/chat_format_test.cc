@@ -166,7 +166,8 @@ TEST(ChatFormat, ToolsAndReasoningReachTheTemplate) {
 // A grammar begins where what the parser takes for content does.
 TEST(ChatFormat, GrammarsBeginBehindTheReasoning) {
   const std::vector<ChatMessage> messages = {{"user", "hi"}};
-  const Tokenizer tokenizer = bytes_and({"</think>", "<|channel|>", "<|message|>", "<|end|>"});
+  const Tokenizer tokenizer =
+      bytes_and({"</think>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"});
   const auto prepared = [&](const char* source) {
     const ChatFormat format(tokenizer, source);
     ChatPrompt prompt = format.render(messages);
