@@ -104,7 +104,7 @@ AnswerSection AnswerParser::section_of_header() {
     return AnswerSection::call;
   }
   return header.find(kReasoningChannel) != std::string::npos ? AnswerSection::reasoning
-                                                      : AnswerSection::content;
+                                                             : AnswerSection::content;
 }
 
 void AnswerParser::leave_call(std::string_view closing, AnswerDelta& delta) {

@@ -134,8 +134,7 @@ AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed)
 }
 
 void ChatFormat::prepare(ChatPrompt* prompt, GenerationRequest* request) const {
-  if (request->constraint != nullptr) {
-    prompt->has_tools = false;
+  if (request->constraint != nullptr && !prompt->has_tools) {
     prompt->is_constrained = true;
     request->trigger = {.texts = {}, .tokens = {}, .marks = answer_marks(*prompt)};
   }

@@ -16,12 +16,6 @@ constexpr std::chrono::milliseconds kPause{20};  // between looks at whether it 
 
 Conversation::Conversation(Scheduler& scheduler, ChatFormat format, ConversationOptions options)
     : scheduler_(scheduler), format_(std::move(format)), options_(std::move(options)) {
-  const auto* tools = std::get_if<JsonArray>(&options_.tools);
-  if (options_.constraint != nullptr && tools != nullptr && !tools->empty()) {
-    throw Error(ErrorCode::invalid_argument,
-                "chat: tools beside a grammar or schema, which leaves no room for calls; got " +
-                    std::to_string(tools->size()) + ", expected one of both");
-  }
   reset();
 }
 

@@ -233,8 +233,7 @@ const JsonArray* list_at(const JsonObject& schema, std::string_view key) {
 }
 
 bool is_annotation(std::string_view key) noexcept {
-  return std::find(std::begin(kRestricting), std::end(kRestricting), key) ==
-         std::end(kRestricting);
+  return std::find(std::begin(kRestricting), std::end(kRestricting), key) == std::end(kRestricting);
 }
 
 JsonObject merged_schemas(const JsonObject& a, const JsonObject& b) {

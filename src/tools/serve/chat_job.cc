@@ -66,6 +66,8 @@ ChatJob read_chat_job(const Fields& fields, const Service& service) {
   options.add_generation_prompt = true;  // what follows is the answer
   job.prompt = service.model->chat().render(read_chat_messages(fields), options);
   check_prompt(job.prompt.tokens, *service.model, "messages");
+  // A call that is required is JSON without marks.
+  if (generation.constraint != nullptr) job.prompt.has_tools = false;
   service.model->chat().prepare(&job.prompt, &generation);
   return job;
 }

@@ -52,8 +52,8 @@ RunningAnswers::RunningAnswers(Service service, std::vector<models::GenerationRe
       continue;
     }
     const bool is_constrained = each.constraint != nullptr;
-    answers_.push_back({.stream = service_.model->submit(std::move(each)),
-                        .is_constrained = is_constrained});
+    answers_.push_back(
+        {.stream = service_.model->submit(std::move(each)), .is_constrained = is_constrained});
   }
 }
 
