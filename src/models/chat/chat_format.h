@@ -49,7 +49,8 @@ class ChatFormat {
 
   // Sets what of the request for the prompt's answer follows from the model's form: what parser()
   // has to see of it, and where its constraint begins, if it has one: behind the reasoning that the
-  // prompt opens, or that channels have. There are no calls of tools then.
+  // prompt opens, or that channels have. Where the prompt tells of tools it holds all that the
+  // model writes, with the marks of reasoning and calls, so that it may say what calls look like.
   void prepare(ChatPrompt* prompt, GenerationRequest* request) const;
   // Of the answer to a prepared prompt.
   AnswerParser parser(const ChatPrompt& prompt, std::uint64_t id_seed = 0) const;

@@ -18,7 +18,8 @@ struct ConversationOptions {
   std::int64_t most_tokens = 2048;  // of an answer
   SamplingOptions sampling;         // the seed of the n-th answer is n above it
   std::vector<std::string> stops;   // an answer ends before the first of these
-  std::shared_ptr<grammar::Constraint> constraint;  // of what comes behind the reasoning
+  // Of what comes behind the reasoning; with tools, of all that the model writes.
+  std::shared_ptr<grammar::Constraint> constraint;
   JsonValue tools = nullptr;           // of ChatOptions
   JsonObject template_arguments = {};  // of ChatOptions
 };
@@ -34,7 +35,6 @@ struct AnswerWriter {
 // Not for several threads at once. The scheduler must outlive this.
 class Conversation {
  public:
-  // Throws Error{invalid_argument} for tools beside a constraint.
   Conversation(Scheduler& scheduler, ChatFormat format, ConversationOptions options);
 
   // Says a line as the user and shows the answer; both stay part of the conversation, of an answer

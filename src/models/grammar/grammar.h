@@ -86,8 +86,8 @@ class Constraint {
 };
 
 // Marks before what a grammar is about, such as those of a chat's reasoning: the grammar begins
-// behind `end`, of which the text is no part, where what stands between `begin` and it does not
-// have `unless`. An empty `begin` is there from the start; an empty `unless` never.
+// behind the first `end`, which it does not read. Where `unless` stands before that one, it is the
+// first behind the next `begin`, on the same condition; an empty `unless` never stands there.
 struct GrammarMarks {
   std::string begin, end, unless;
   // Tokens that have no bytes in the grammar's vocabulary, with the texts that count here.
