@@ -55,6 +55,41 @@ int open_file(const std::string& path, int flags, mode_t mode = 0) {
   return descriptor;
 }
 
+std::string link_to(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+// A new file in the folder that has no name until it is given one, and is gone with the process
+// before; -1 where the file system or the system has none such.
+int open_nameless(const std::string& folder) {
+#ifdef O_TMPFILE
+  const int descriptor = open_file(folder, O_WRONLY | O_TMPFILE, 0666);
+  if (descriptor < 0 || ::access(link_to(descriptor).c_str(), F_OK) == 0) return descriptor;
+  ::close(descriptor);
+#else
+  static_cast<void>(folder);
+#endif
+  return -1;
+}
+
+enum class Lock { taken, busy, none };  // none: the file system has no locks
+
+Lock lock(int descriptor) {
+  int result = 0;
+  do {
+    result = ::flock(descriptor, LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return Lock::taken;
+  return errno == EWOULDBLOCK ? Lock::busy : Lock::none;
+}
+
+// Whether the regular file still has that name.
+bool has_name(int descriptor, const std::string& name) {
+  struct stat opened{};
+  struct stat named{};
+  return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode) &&
+         ::lstat(name.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
 int sync_descriptor(int descriptor) {
   int result = 0;
   do {
@@ -189,34 +224,59 @@ AtomicFileWriter::AtomicFileWriter(const std::string& path)
   }
 }
 
-// The temporary's name depends on the target alone, so a file left by a killed process is reused
-// instead of piling up. Its owner holds a lock; a lock counts only while the name still leads to
-// the locked file, since the previous owner may have renamed or removed it in between.
+std::string AtomicFileWriter::temporary_name(int index) const {
+  const std::size_t slash = target_.rfind('/');
+  const std::string base = slash == std::string::npos ? target_ : target_.substr(slash + 1);
+  return folder_of(target_) + "." + base + (index == 0 ? "" : "." + std::to_string(index)) + ".tmp";
+}
+
+// A name depends on the target alone, so a file left by a killed process is found again instead of
+// piling up. Its owner holds a lock; a lock counts only while the name still leads to the locked
+// file, since the previous owner may have renamed or removed it in between.
 void AtomicFileWriter::open_temporary() {
-  const std::string folder = folder_of(target_);
-  const std::string base =
-      target_.find('/') == std::string::npos ? target_ : target_.substr(target_.rfind('/') + 1);
+  descriptor_ = open_nameless(folder_of(target_));
+  if (descriptor_ >= 0) {
+    lock(descriptor_);
+    remove_remains();
+    return;
+  }
   for (int i = 0; i < kTemporaryNames; ++i) {
-    temporary_ = folder + "." + base + (i == 0 ? "" : "." + std::to_string(i)) + ".tmp";
+    temporary_ = temporary_name(i);
     descriptor_ = open_file(temporary_, O_WRONLY | O_CREAT | O_NOFOLLOW, 0666);
     if (descriptor_ < 0) throw_io("write", path_, errno);
-    int locked = 0;
-    do {
-      locked = ::flock(descriptor_, LOCK_EX | LOCK_NB);
-    } while (locked != 0 && errno == EINTR);
     // File systems without locks lose only the protection of two writers from each other.
-    const bool busy = locked != 0 && errno == EWOULDBLOCK;
-    struct stat opened{};
-    struct stat named{};
-    if (!busy && ::fstat(descriptor_, &opened) == 0 && S_ISREG(opened.st_mode) &&
-        ::lstat(temporary_.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-        opened.st_ino == named.st_ino) {
+    if (lock(descriptor_) != Lock::busy && has_name(descriptor_, temporary_)) {
       if (::ftruncate(descriptor_, 0) != 0) fail("write", errno);
       return;
     }
     ::close(descriptor_);
     descriptor_ = -1;
   }
+  throw_io("write", path_, std::string("too many unfinished writes of the same file"));
+}
+
+// Where locks do not tell whether somebody writes them still, they stay.
+void AtomicFileWriter::remove_remains() const {
+  for (int i = 0; i < kTemporaryNames; ++i) {
+    const std::string name = temporary_name(i);
+    const Descriptor file(open_file(name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK));
+    if (file.get() < 0) return;
+    if (lock(file.get()) == Lock::taken && has_name(file.get(), name)) ::unlink(name.c_str());
+  }
+}
+
+// Only renaming replaces a file, for which it takes a name.
+void AtomicFileWriter::name_temporary() {
+  for (int i = 0; i < kTemporaryNames; ++i) {
+    const std::string name = temporary_name(i);
+    if (::linkat(AT_FDCWD, link_to(descriptor_).c_str(), AT_FDCWD, name.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return;
+    }
+    if (errno != EEXIST) fail("write", errno);
+  }
+  discard();
   throw_io("write", path_, std::string("too many unfinished writes of the same file"));
 }
 
@@ -257,6 +317,7 @@ void AtomicFileWriter::commit() {
   require_open();
   flush();
   if (const int reason = sync_descriptor(descriptor_)) fail("write", reason);
+  if (temporary_.empty()) name_temporary();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("replace", errno);
   // Closing gives up the lock, which must hold until the rename is done.
   ::close(std::exchange(descriptor_, -1));
@@ -274,7 +335,7 @@ void AtomicFileWriter::commit() {
 
 void AtomicFileWriter::discard() noexcept {
   if (descriptor_ < 0) return;
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   ::close(std::exchange(descriptor_, -1));
 }
 

@@ -47,10 +47,11 @@ void replace_file(const std::string& path, const std::string& text);
 // message of the Error{io}.
 void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path);
 
-// Writes a new version of a file in parts. Bytes go to a hidden file in the same folder,
-// which commit() syncs and renames over the path. Until then the old file is untouched; a writer
-// destroyed before commit(), or one whose write failed, leaves nothing behind. After a SIGKILL the
-// hidden file stays, and the next writer of the same path takes it over.
+// Writes a new version of a file in parts. Bytes go to a file in the same folder, which commit()
+// syncs and renames over the path. It has no name until then, where the system and the file system
+// can do that, else a hidden one. Until commit() the old file is untouched; a writer destroyed
+// before, or one whose write failed, leaves nothing behind. After a SIGKILL a hidden file stays,
+// which the next writer of the same path takes over or removes.
 //
 // A path that is a symbolic link keeps being one: its target is replaced. An existing file keeps
 // its permissions. Not to be used by two threads at once; several writers of one path are fine, and
@@ -72,7 +73,10 @@ class AtomicFileWriter {
   void commit();
 
  private:
+  std::string temporary_name(int index) const;  // of those that hidden files have
   void open_temporary();
+  void remove_remains() const;
+  void name_temporary();
   void require_open() const;
   void flush();
   void discard() noexcept;
@@ -80,7 +84,7 @@ class AtomicFileWriter {
 
   std::string path_;       // as given, for messages
   std::string target_;     // with symbolic links resolved
-  std::string temporary_;  // in the folder of target_
+  std::string temporary_;  // in the folder of target_; empty while the file has no name
   std::vector<std::byte> buffer_;
   int descriptor_ = -1;
 };

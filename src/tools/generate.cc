@@ -1,3 +1,5 @@
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,7 +22,10 @@ struct GenerateArguments {
   PromptArguments prompt;
   TextArguments text;
   bool hides_prompt = false;
+  std::int64_t keep = 0;
 };
+
+constexpr std::int64_t kAllTokens = std::numeric_limits<std::int64_t>::max();
 
 // Says how to have the text again.
 void note_seed(const AskedSampling& sampling) {
@@ -61,6 +66,7 @@ void run_generate(const GenerateArguments& arguments) {
       .stops = stop_texts(arguments.text),
       // Without a number of tokens nothing else might end it.
       .goes_on = arguments.text.tokens >= 0,
+      .kept_tokens = arguments.keep < 0 ? kAllTokens : arguments.keep,
       .drafts = arguments.writer.drafts.count(),
       .draft_model = writer.draft_model.get()};
   const std::string prompt = read_prompt(arguments.prompt, arguments.text.sampling.escapes);
@@ -90,6 +96,11 @@ void add_generate(CommandLine& line) {
   command.flag("--no-display-prompt", arguments->hides_prompt, "Print only what is new");
   add_text_options(command, arguments->text,
                    "Tokens to write; beyond the context from its last half on");
+  command
+      .option("--keep", arguments->keep,
+              "Tokens of the prompt that stay before that last half, besides the one that texts "
+              "begin with; -1: all")
+      .range(-1, kAllTokens);
   add_context_option(command, arguments->writer.model.context,
                      "Tokens that the model sees at most [its own]");
   add_writer_options(command, arguments->writer, false);

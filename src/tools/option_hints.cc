@@ -76,7 +76,8 @@ constexpr OptionHint kOptionHints[] = {
     {" --ignore-eos ",
      "--logit-bias ID=-inf for the token that ends texts, or ignore_eos in requests to "
      "`hearth serve`"},
-    {" --keep --context-shift ",
+    {" --keep ", "--keep of `hearth generate`; other commands end where the context is full"},
+    {" --context-shift ",
      "none: `hearth generate` goes on from a text's last half where it fills the context, other "
      "commands end there"},
     {" --no-context-shift ",

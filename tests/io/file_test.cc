@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -200,10 +201,43 @@ TEST_F(FileTest, KilledWriterLeavesTheOldFileAndItsRemainsAreTakenOver) {
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(text(path("a")), "old");
-  EXPECT_EQ(entries(), 2);
+#ifdef O_TMPFILE
+  const int nameless = ::open(folder_.c_str(), O_WRONLY | O_TMPFILE, 0600);
+#else
+  const int nameless = -1;
+#endif
+  EXPECT_EQ(entries(), nameless < 0 ? 2 : 1);
+  if (nameless >= 0) ::close(nameless);
   replace_file(path("a"), "new");
   EXPECT_EQ(text(path("a")), "new");
   EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(FileTest, TheNextWriterRemovesWhatKilledOnesLeft) {
+  for (const char* name : {".a.tmp", ".a.1.tmp"}) {
+    const int left = ::open(path(name).c_str(), O_WRONLY | O_CREAT, 0600);
+    ASSERT_GE(left, 0);
+    ::close(left);
+  }
+  {
+    AtomicFileWriter abandoned(path("a"));
+    abandoned.write("x");
+  }
+  replace_file(path("a"), "new");
+  EXPECT_EQ(text(path("a")), "new");
+  EXPECT_LE(entries(), 2);  // a second one stays where hidden files are taken over
+  EXPECT_FALSE(std::filesystem::exists(path(".a.tmp")));
+}
+
+// Names that others hold are left to them.
+TEST_F(FileTest, UnfinishedFilesOfOthersStay) {
+  const int held = ::open(path(".a.tmp").c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_GE(held, 0);
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  replace_file(path("a"), "new");
+  EXPECT_EQ(text(path("a")), "new");
+  EXPECT_EQ(entries(), 2);
+  ::close(held);
 }
 
 TEST_F(FileTest, SeveralWritersOfOnePathDoNotMix) {

@@ -56,6 +56,25 @@ Parsed parse(const std::string& template_text, const std::string& answer,
   return whole;
 }
 
+TEST(AnswerParser, WhatAGrammarHoldsIsTextBehindTheReasoning) {
+  const std::string json = R"({"a":"<think>b</think><tool_call>"})";
+  Parsed parsed = parse("<think>", json, {.is_constrained = true});
+  EXPECT_EQ(parsed.content, json);
+  EXPECT_EQ(parsed.reasoning, "");
+  parsed = parse("<think>", "Hm.\n</think>" + json,
+                 {.begins_in_reasoning = true, .is_constrained = true});
+  EXPECT_EQ(parsed.content, json);
+  EXPECT_EQ(parsed.reasoning, "Hm.");
+  const std::string channels = R"({"a":"<|end|>"})";
+  parsed = parse("<|channel|>",
+                 "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"
+                 "<|channel|>final<|message|>" +
+                     channels,
+                 {.is_constrained = true});
+  EXPECT_EQ(parsed.content, channels);
+  EXPECT_EQ(parsed.reasoning, "Hm.");
+}
+
 TEST(AnswerParser, PlainTextStaysWhatItIs) {
   const std::string text = "  An answer.\n\nWith <b>tags</b> and {braces} \n";
   EXPECT_EQ(parse("", text).content, text);

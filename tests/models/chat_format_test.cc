@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "error_text.h"
+#include "models/grammar/token_constraints.h"
 #include "models/tokenizer/from_gguf.h"
 
 namespace hearth::models {
@@ -166,16 +167,64 @@ TEST(ChatFormat, ToolsAndReasoningReachTheTemplate) {
             "add;assistant:radd(3)id1|tool:id1add|<tool_call><think>\n");
   EXPECT_TRUE(prompt.begins_in_reasoning);
   EXPECT_TRUE(prompt.has_tools);
-  EXPECT_TRUE(format.shows_special(prompt));
+  GenerationRequest request;
+  ChatPrompt prepared = prompt;
+  format.prepare(&prepared, &request);
+  EXPECT_TRUE(request.shows_special);
+  EXPECT_TRUE(prepared.has_tools);
   AnswerParser parser = format.parser(prompt);
   EXPECT_EQ(parser.push("so</think>yes").reasoning, "so");
   options.arguments.clear();
   EXPECT_FALSE(format.render(messages, options).begins_in_reasoning);
   options.tools = nullptr;
-  EXPECT_FALSE(format.shows_special(format.render(messages, options)));
+  prepared = format.render(messages, options);
+  format.prepare(&prepared, &request);
+  EXPECT_FALSE(request.shows_special);
   // Where what opens the reasoning would be hidden.
   const ChatFormat hiding(bytes_and({"<think>"}), "{{ messages[0].content }}");
-  EXPECT_TRUE(hiding.shows_special(hiding.render(messages)));
+  prepared = hiding.render(messages);
+  hiding.prepare(&prepared, &request);
+  EXPECT_TRUE(request.shows_special);
+}
+
+// A grammar begins where what the parser takes for content does.
+TEST(ChatFormat, GrammarsBeginBehindTheReasoning) {
+  const std::vector<ChatMessage> messages = {{"user", "hi"}};
+  const Tokenizer tokenizer =
+      bytes_and({"</think>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"});
+  const auto prepared = [&](const char* source) {
+    const ChatFormat format(tokenizer, source);
+    ChatPrompt prompt = format.render(messages);
+    GenerationRequest request;
+    request.constraint = grammar::TokenConstraints(tokenizer).from_gbnf("root ::= \"ab\"");
+    format.prepare(&prompt, &request);
+    EXPECT_TRUE(prompt.is_constrained);
+    return grammar::GrammarMatcher(request.constraint, request.trigger);
+  };
+  const auto accept = [&](grammar::GrammarMatcher& matcher, const std::string& text) {
+    for (const std::int32_t id : tokenizer.encode(text, {false, true})) {
+      if (!matcher.accept(id)) return false;
+    }
+    return true;
+  };
+  grammar::GrammarMatcher open = prepared("{{ messages[0].content }}<think>\n");
+  EXPECT_TRUE(accept(open, "so"));
+  EXPECT_FALSE(open.may_end());
+  EXPECT_FALSE(open.allows(tokenizer.special().eos));
+  EXPECT_TRUE(accept(open, "</think>"));
+  EXPECT_FALSE(accept(open, "so"));
+  EXPECT_TRUE(accept(open, "ab"));
+  EXPECT_TRUE(open.may_end());
+  grammar::GrammarMatcher closed = prepared("{{ messages[0].content }}<think>\n\n</think>");
+  EXPECT_FALSE(accept(closed, "so"));
+  EXPECT_TRUE(accept(closed, "ab"));
+  grammar::GrammarMatcher channels = prepared("{{ messages[0].content }}{# <|channel|> #}");
+  EXPECT_TRUE(accept(channels, "<|channel|>analysis<|message|>so<|end|>"));
+  EXPECT_FALSE(channels.may_end());
+  EXPECT_TRUE(accept(channels, "<|channel|>final<|message|>"));
+  EXPECT_FALSE(accept(channels, "<|end|>"));
+  EXPECT_TRUE(accept(channels, "ab"));
+  EXPECT_TRUE(channels.may_end());
 }
 
 TEST(ChatFormat, RefusesToolsThatTheTemplateWouldDrop) {

@@ -86,9 +86,11 @@ std::int64_t common_run(const Ids& left, const Ids& right) {
 }
 
 // What an answer is taken for, told as its tokens come.
-ChatMessage parsed(const Tokenizer& tokenizer, const ChatFormat& format, const ChatPrompt& prompt,
+ChatMessage parsed(const Tokenizer& tokenizer, const ChatFormat& format, ChatPrompt prompt,
                    Ids written) {
   if (written.back() == tokenizer.special().eos) written.pop_back();
+  GenerationRequest request;
+  format.prepare(&prompt, &request);
   AnswerParser parser = format.parser(prompt);
   ChatMessage message{"assistant", ""};
   const auto take = [&](const AnswerDelta& delta) {
@@ -97,7 +99,7 @@ ChatMessage parsed(const Tokenizer& tokenizer, const ChatFormat& format, const C
     message.tool_calls.insert(message.tool_calls.end(), delta.tool_calls.begin(),
                               delta.tool_calls.end());
   };
-  take(parser.push(tokenizer.decode(written, {.show_special = format.shows_special(prompt)})));
+  take(parser.push(tokenizer.decode(written, {.show_special = request.shows_special})));
   take(parser.finish());
   return message;
 }

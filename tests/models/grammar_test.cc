@@ -307,6 +307,53 @@ TEST(GrammarMatcher, NamesTokens) {
   EXPECT_TRUE(matcher.may_end());
 }
 
+TEST(GrammarMatcher, BeginsBehindMarks) {
+  const std::vector<std::string> more = {"</think>", "nk>1", "nk>x", "", ""};
+  const auto constraint = constraint_of("root ::= [0-9]+", more);
+  const auto size = constraint->trie().size();
+  const auto end = static_cast<std::int32_t>(size) - 1;
+  ASSERT_TRUE(constraint->trie().is_end(end));
+  GrammarMatcher matcher(constraint,
+                         {{}, {}, {.begin = "", .end = "</think>", .unless = "", .special = {}}});
+  EXPECT_TRUE(accept_text(matcher, "12 x </thi"));
+  EXPECT_FALSE(matcher.may_end());
+  EXPECT_FALSE(matcher.allows(end));
+  EXPECT_FALSE(matcher.allows(258)) << "nk>x goes on as the grammar does not";
+  EXPECT_TRUE(matcher.allows('x'));
+  expect_mask_is_brute_force(matcher, size);
+  const GrammarMatcher before = matcher;
+  EXPECT_TRUE(matcher.accept(257));
+  EXPECT_FALSE(matcher.is_waiting());
+  EXPECT_TRUE(matcher.may_end());
+  EXPECT_FALSE(matcher.allows('x'));
+  matcher = before;
+  EXPECT_TRUE(matcher.is_waiting());
+  EXPECT_TRUE(accept_text(matcher, "</think>7"));
+  EXPECT_FALSE(matcher.is_waiting());
+
+  // Channels, whose marks are tokens without bytes; the text begins within one's header.
+  const GrammarMarks marks = {
+      .begin = "<c>", .end = "<m>", .unless = "plan", .special = {{259, "<c>"}, {260, "<m>"}}};
+  GrammarMatcher channels(constraint, {{}, {}, marks});
+  EXPECT_TRUE(channels.accept(259));
+  EXPECT_TRUE(accept_text(channels, "pla"));
+  EXPECT_TRUE(channels.accept('n'));
+  EXPECT_TRUE(channels.accept(260));
+  EXPECT_TRUE(accept_text(channels, "x <m> y"));
+  EXPECT_TRUE(channels.is_waiting());
+  EXPECT_TRUE(channels.accept(259));
+  EXPECT_TRUE(accept_text(channels, "final"));
+  EXPECT_TRUE(channels.accept(260));
+  EXPECT_FALSE(channels.is_waiting());
+  EXPECT_FALSE(channels.allows('x'));
+  EXPECT_FALSE(channels.allows(259));
+  EXPECT_TRUE(channels.accept('4'));
+  GrammarMatcher unnamed(constraint, {{}, {}, marks});
+  EXPECT_TRUE(unnamed.accept(260));
+  EXPECT_FALSE(unnamed.is_waiting());
+  EXPECT_THROW(GrammarMatcher(constraint, {{"a"}, {}, marks}), Error);
+}
+
 TEST(GrammarMatcher, WaitsForItsTrigger) {
   const std::vector<std::string> more = {"<tool", "l>[", "l>x", ">[1"};
   const auto constraint = constraint_of("root ::= \"<tool>\" \"[\" [0-9]+ \"]\"", more);

@@ -56,6 +56,31 @@ void expect_cases(const std::vector<Case>& cases) {
   }
 }
 
+// What only describes passes, by any name; OpenAPI's nullable widens a type.
+TEST(JsonSchema, AnnotationsOfAnyNameAndNullable) {
+  expect_cases({
+      {R"({"type":"string","nullable":true,"strict":true,"propertyOrdering":["a"],
+           "externalDocs":{"url":"x"},"enumNames":["b"],"errorMessage":"c","$dynamicAnchor":"d",
+           "discriminator":{"propertyName":"e"}})",
+       {"null", "\"\""},
+       {"1"}},
+      {R"({"type":["string"],"nullable":false})", {"\"\""}, {"null"}},
+      {R"({"allOf":[{"type":"integer","nullable":true},{"type":["integer","null"]}]})",
+       {"1", "null"},
+       {"\"\""}},
+      {R"({"type":"object","properties":{"a":{"$ref":"#/$defs/a","strict":1}},"required":["a"],
+           "$defs":{"a":{"type":"integer","nullable":true,"custom":[]}}})",
+       {R"({"a":null})", R"({"a":2})"},
+       {R"({"a":""})"}},
+      {R"({"anyOf":[{"type":"integer"},{"type":"null","note":1}],"discriminator":{}})",
+       {"1", "null"},
+       {"\"\""}},
+  });
+  for (const char* const key : {"not", "if", "contains", "dependentSchemas", "$dynamicRef"}) {
+    EXPECT_THROW(Grammar::from_schema(JsonObject{{key, JsonObject()}}), Error) << key;
+  }
+}
+
 TEST(JsonSchema, TypesAndConstants) {
   expect_cases({
       {"true", {"1", "\"a\"", "{\"a\":[null,true]}", "[]"}, {"", "{", "nul"}},

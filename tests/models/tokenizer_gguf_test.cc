@@ -272,6 +272,23 @@ TEST(TokenizerStream, HoldsBackPartsOfCodePoints) {
   EXPECT_EQ(stream.push(kWord + 4), "a");
 }
 
+// Behind other tokens a stream gives what decode() has more of all together.
+TEST(TokenizerStream, OnlyTheBeginningOfATextLosesItsSpace) {
+  const Tokenizer tokenizer = tokenizer_from_gguf(small_spm(), "test");
+  for (const Ids& before : {Ids{}, Ids{1}, Ids{kWord + 4}, Ids{1, kWord + 4}, Ids{1, kWord}}) {
+    Ids all = before;
+    TokenStream stream(tokenizer, {}, before);
+    std::string text = tokenizer.decode(before);
+    for (const std::int32_t id : {kWord + 4, kWord, kWord + 4}) {
+      all.push_back(id);
+      text += stream.push(id);
+      EXPECT_EQ(text, tokenizer.decode(all));
+    }
+  }
+  const Ids padded = {1, 1 << 30};  // vocabularies may be padded
+  EXPECT_EQ(TokenStream(tokenizer, {}, padded).push(kWord + 4), "a");
+}
+
 TEST(TokenizerGguf, ErrorsNameTheKey) {
   const auto failing = [](const std::string& key, const GgufValue& value,
                           ErrorCode code = ErrorCode::corrupt_file) {

@@ -190,6 +190,56 @@ TEST(TokenizerJson, WordPieces) {
   EXPECT_EQ(tokenizer.decode(Ids{1, 2, 4, 1}), "unable! un");
 }
 
+// What Unicode has not assigned, or only later, is no control character; the formats that the
+// normalizer of Hugging Face knows are.
+TEST(TokenizerJson, WhatBertCleansAway) {
+  const std::string model = R"({"type": "WordPiece", "unk_token": "[UNK]",
+    "continuing_subword_prefix": "##", "max_input_chars_per_word": 6,
+    "vocab": {"[UNK]": 0, "ab": 1}})";
+  const std::string parts = R"("normalizer": {"type": "BertNormalizer", "strip_accents": false},
+                               "pre_tokenizer": {"type": "BertPreTokenizer"})";
+  const Tokenizer tokenizer = tokenizer_from_json(file_of(model, parts), "test");
+  for (const char* const dropped : {"\u00ad", "\u200d", "\x07", "\u180e", "\ue000"}) {
+    EXPECT_EQ(tokenizer.encode("a" + std::string(dropped) + "b"), Ids{1});
+  }
+  for (const char* const kept : {"\u0378", "\u17ee", "\u0890", "\u08e2", "\U0001fae9"}) {
+    EXPECT_EQ(tokenizer.encode("a" + std::string(kept) + "b"), Ids{0}) << kept;
+  }
+}
+
+// Rust's \w and Oniguruma's differ: joiners belong to words for the one, fractions for the other.
+TEST(TokenizerJson, WordsOfWhitespaceAndOfPatterns) {
+  const std::string model = R"({"type": "WordPiece", "unk_token": "[UNK]",
+    "continuing_subword_prefix": "##", "max_input_chars_per_word": 20,
+    "vocab": {"[UNK]": 0, "a\u200cb": 1, "a": 2, "b": 3, "\u200c": 4, "\u24b6b": 5, "a\u00bd": 6,
+              "\u00bd": 7, "\ud83c\udd30b": 8}})";
+  const Tokenizer words =
+      tokenizer_from_json(file_of(model, R"("pre_tokenizer": {"type": "Whitespace"})"), "test");
+  EXPECT_EQ(words.encode("a\u200cb a \u24b6b a\u00bd \U0001f130b"), (Ids{1, 2, 5, 2, 7, 8}));
+  const Tokenizer pattern = tokenizer_from_json(
+      file_of(model, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\w+"},
+                                          "behavior": "Isolated", "invert": false})"),
+      "test");
+  EXPECT_EQ(pattern.encode("a\u200cb"), (Ids{2, 4, 3}));
+  EXPECT_EQ(pattern.encode("\u24b6b"), Ids{5});
+  EXPECT_EQ(pattern.encode("a\u00bd"), Ids{6});
+}
+
+// What has no token is dropped before pairs are joined.
+TEST(TokenizerJson, PairsJoinAcrossWhatIsDropped) {
+  EXPECT_EQ(tokenizer_from_json(file_of(kBpe), "test").encode("axb\u00e9"), Ids{2});
+  EXPECT_EQ(tokenizer_from_json(file_of(kBpe), "test").encode("xyz"), Ids{});
+  const std::string marks = R"({"type": "BPE", "vocab": {"a": 0, "\u2581": 1, "a\u2581": 2},
+                                "merges": ["a \u2581"]})";
+  EXPECT_EQ(tokenizer_from_json(file_of(marks), "test").encode("ax\u2581"), Ids{2});
+  const std::string falls_back =
+      R"({"type": "BPE", "byte_fallback": true, "vocab": {"a": 0, "b": 1, "ab": 2, "<0x78>": 3},
+          "merges": ["a b"]})";
+  const Tokenizer bytes = tokenizer_from_json(file_of(falls_back), "test");
+  EXPECT_EQ(bytes.encode("axb"), (Ids{0, 3, 1}));
+  EXPECT_EQ(bytes.encode("ayb"), Ids{2});
+}
+
 TEST(TokenizerJson, Unigram) {
   const std::string model = R"({"type": "Unigram", "unk_id": 0,
     "vocab": [["<u>", 0], ["▁", -2], ["a", -3], ["▁a", -4], ["aa", -1.5]]})";

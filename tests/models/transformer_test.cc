@@ -158,8 +158,9 @@ TEST(TrainedModel, ReusesPlansFromTokenToToken) {
 
 // What is written behind "abc", where the context has 12 tokens.
 std::vector<std::int32_t> written(const LoadedModel& model, const SamplingOptions& sampling,
-                                  std::int64_t drafts = 0) {
+                                  std::int64_t drafts = 0, std::int64_t kept = 0) {
   GenerationRequest request;
+  request.kept_tokens = kept;
   request.tokens = {'a', 'b', 'c'};
   request.sampling = sampling;
   request.most_tokens = 30;
@@ -175,15 +176,17 @@ std::vector<std::int32_t> written(const LoadedModel& model, const SamplingOption
 TEST(TrainedModel, AFullContextGoesOnFromItsLastHalf) {
   const Transformer model = make(of_bytes());
   const LoadedModel read = loaded(model);
-  for (const std::int64_t drafts : {0, 3}) {
-    const std::vector<std::int32_t> got = written(read, {.temperature = 0}, drafts);
+  for (const auto& [drafts, kept] : {std::pair{0, 0}, {3, 0}, {0, 2}, {3, 2}, {0, 100}}) {
+    const std::vector<std::int32_t> got = written(read, {.temperature = 0}, drafts, kept);
     ASSERT_EQ(got.size(), 30u);
     std::vector<std::int32_t> text = {'a', 'b', 'c'};
     for (const std::int32_t token : got) {
       const std::vector<double> expected = scores(model, text);
       EXPECT_EQ(token, std::ranges::max_element(expected) - expected.begin()) << text.size();
       text.push_back(token);
-      if (text.size() == 12) text.erase(text.begin(), text.begin() + 6);
+      if (text.size() < 12) continue;
+      const std::ptrdiff_t first = std::min(kept, 3);
+      text.erase(text.begin() + first, text.end() - (12 - first) / 2);
     }
   }
 }

@@ -79,7 +79,7 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"--stdin", "tokenize", "standard input"},
       {"--show-count", "tokenize", "wc -w"},
       {"--no-parse-special", "tokenize", "without --special"},
-      {"--keep", "generate", "last half"},
+      {"--keep", "chat", "--keep of `hearth generate`"},
       {"--context-shift", "generate", "last half"},
       {"--no-context-shift", "generate", "--tokens -1"},
       {"-sp", "generate", "`hearth tokenize --decode --special`"},

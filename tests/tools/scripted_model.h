@@ -120,7 +120,8 @@ class ScriptedModel final : public tools::serve::ServedModel {
       [](const models::GenerationRequest&) { return std::string("Hello!"); };
   std::chrono::milliseconds pause{0};  // before each token
   std::string failure;                 // ends answers, where it is not empty
-  std::string stop;                    // the same, as one of the request's stops
+  ErrorCode failure_code = ErrorCode::internal;
+  std::string stop;  // the same, as one of the request's stops
   std::atomic<bool> has_full_queue = false, is_failing = false;
   std::atomic<std::int64_t> tokens_out = 0, cancelled = 0;
 
@@ -139,7 +140,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
       }
       channel.write(std::move(scored));
     }
-    models::TokenStream stream(tokenizer_);
+    models::TokenStream stream(tokenizer_, {}, request.tokens);
     for (const std::int32_t token : tokenizer_.encode(says(request))) {
       std::this_thread::sleep_for(pause);
       if (channel.is_cancelled || has_ended_) {
@@ -169,6 +170,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
     if (!failure.empty()) {
       piece.finish = models::FinishReason::failed;
       piece.error = failure;
+      piece.error_code = failure_code;
     }
     channel.write(piece);
   }

@@ -156,5 +156,49 @@ TEST_F(ServeChat, CallsThatAreRequiredAreHeldByAGrammar) {
   EXPECT_EQ(text(first_choice(all.back()), "finish_reason"), "tool_calls");
 }
 
+// Reasoning that the prompt opens is free; what holds the answer begins behind it.
+TEST_F(ServeChat, GrammarsHoldWhatComesBehindReasoning) {
+  const std::string think = R"("chat_template_kwargs": {"think": true}, )";
+  const std::string schema = R"("response_format": {"type": "json_schema",
+      "json_schema": {"name": "x", "schema": {"type": "string"}}})";
+  model_->says = [](const auto&) { return std::string("hm\n</think>\"<think>a\""); };
+  const JsonValue answer = document("/v1/chat/completions", chat(think + schema));
+  EXPECT_EQ(text(message(answer), "content"), "\"<think>a\"");
+  EXPECT_EQ(text(message(answer), "reasoning_content"), "hm");
+  const models::GenerationRequest request = model_->requests().back();
+  models::grammar::GrammarMatcher matcher(request.constraint, request.trigger);
+  EXPECT_TRUE(hearth::testing::accept_text(matcher, "hm"));
+  EXPECT_FALSE(matcher.may_end());
+  EXPECT_TRUE(hearth::testing::accept_text(matcher, "</think>"));
+  EXPECT_FALSE(hearth::testing::accept_text(matcher, "hm"));
+  EXPECT_TRUE(hearth::testing::accept_text(matcher, "\"a\""));
+  // Calls that are required, too.
+  model_->says = [](const auto&) {
+    return std::string(R"(hm</think>{"name":"add","arguments":{"a":41}})");
+  };
+  const JsonValue call =
+      document("/v1/chat/completions", chat(think + kTool + R"(, "tool_choice": "required")"));
+  EXPECT_EQ(text(message(call), "reasoning_content"), "hm");
+  EXPECT_EQ(*member(message(call), "content"), JsonValue(nullptr));
+  EXPECT_EQ(list(message(call), "tool_calls").size(), 1u);
+  EXPECT_EQ(text(first_choice(call), "finish_reason"), "tool_calls");
+}
+
+TEST_F(ServeChat, ToolsBesideASchemaAreRefusedOrNone) {
+  const std::string both = std::string(kTool) + R"(, "response_format": {"type": "json_object"})";
+  const JsonValue error = refusal("/v1/chat/completions", chat(both));
+  EXPECT_EQ(text(error, "param"), "tools");
+  document("/v1/chat/completions", chat(both + R"(, "tool_choice": "none")"));
+}
+
+// Known only as it is read: the client's own mistake all the same.
+TEST_F(ServeChat, AGrammarThatIsTooAmbiguousIsTheClients) {
+  model_->failure = "grammar: too many ways to read a text";
+  model_->failure_code = ErrorCode::unsupported;
+  const std::string grammar = chat(R"("grammar": "root ::= [a-z]+")");
+  EXPECT_EQ(text(refusal("/v1/chat/completions", grammar), "type"), "invalid_request_error");
+  EXPECT_EQ(text(refusal("/v1/chat/completions", chat(), 500), "type"), "server_error");
+}
+
 }  // namespace
 }  // namespace hearth::tools::serve

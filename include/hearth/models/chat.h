@@ -63,8 +63,10 @@ struct ChatSessionOptions {
   std::int64_t tokens = 2048;           // of an answer at most
   SamplingOptions sampling = {};  // that of the n-th answer, from 0 on, has n added to its seed
   std::vector<std::string> stops = {};  // an answer ends before the first of these
-  std::string grammar = {};             // in GBNF: answers are its texts; empty: any
-  std::string json_schema = {};         // or JSON of this schema
+  // In GBNF: answers are its texts behind their reasoning, with tools all that the model writes;
+  // empty: any.
+  std::string grammar = {};
+  std::string json_schema = {};  // or JSON of this schema
 };
 
 // A handle that moves. Several sessions of one model run side by side, each on its own thread, and

@@ -42,7 +42,8 @@ constexpr AnswerMark kChannelMarks[] = {
 };
 
 constexpr AnswerFormat kFormats[] = {
-    {"gpt-oss", "<|channel|>", kChannelMarks, AnswerSection::header, false, false, true},
+    {"gpt-oss", "<|channel|>", kChannelMarks, AnswerSection::header, false, false, true,
+     "<|channel|>", "<|message|>"},
     {"deepseek", "<\uff5ctool\u2581calls\u2581begin\uff5c>", kDeepSeekMarks, AnswerSection::content,
      true, false, true},
     {"hermes", "<tool_call>", kHermesMarks, AnswerSection::content, true, false, true},

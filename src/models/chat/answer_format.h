@@ -24,6 +24,9 @@ struct AnswerMark {
   AnswerSection from, to;
 };
 
+// What a header has that begins reasoning.
+inline constexpr std::string_view kReasoningChannel = "analysis";
+
 struct AnswerFormat {
   std::string_view name;
   // A template with this text asks for the format.
@@ -33,6 +36,8 @@ struct AnswerFormat {
   bool only_with_tools = true;    // without tools the marks are text
   bool opens_with_brace = false;  // an answer that begins with { is a call
   bool shows_special = false;     // marks are control tokens
+  // Where `start` is a header: what stands around its channel.
+  std::string_view channel_begin = {}, channel_end = {};
 };
 
 // The first whose sign `source` has; one without marks where none is.

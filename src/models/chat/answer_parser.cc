@@ -34,6 +34,10 @@ AnswerParser::AnswerParser(const AnswerFormat& format, const ReasoningMarks& rea
     marks_.push_back({reasoning.close, AnswerSection::reasoning, AnswerSection::content});
     if (options.begins_in_reasoning) section_ = AnswerSection::reasoning;
   }
+  if (options.is_constrained) {
+    std::erase_if(marks_,
+                  [](const AnswerMark& mark) { return mark.from == AnswerSection::content; });
+  }
   at_start_ = section_ == AnswerSection::reasoning;
 }
 
@@ -99,8 +103,8 @@ AnswerSection AnswerParser::section_of_header() {
     if (recipient_.starts_with(kNamespace)) recipient_.erase(0, kNamespace.size());
     return AnswerSection::call;
   }
-  return header.find("analysis") != std::string::npos ? AnswerSection::reasoning
-                                                      : AnswerSection::content;
+  return header.find(kReasoningChannel) != std::string::npos ? AnswerSection::reasoning
+                                                             : AnswerSection::content;
 }
 
 void AnswerParser::leave_call(std::string_view closing, AnswerDelta& delta) {

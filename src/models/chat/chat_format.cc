@@ -143,13 +143,42 @@ AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed)
   return AnswerParser(*chosen.answers, *chosen.reasoning,
                       {.has_tools = prompt.has_tools,
                        .begins_in_reasoning = prompt.begins_in_reasoning,
+                       .is_constrained = prompt.is_constrained,
                        .id_seed = id_seed});
+}
+
+void ChatFormat::prepare(ChatPrompt* prompt, GenerationRequest* request) const {
+  if (request->constraint != nullptr && !prompt->has_tools) {
+    prompt->is_constrained = true;
+    request->trigger = {.texts = {}, .tokens = {}, .marks = answer_marks(*prompt)};
+  }
+  request->shows_special = shows_special(*prompt);
+}
+
+grammar::GrammarMarks ChatFormat::answer_marks(const ChatPrompt& prompt) const {
+  const Written& chosen = written(prompt.has_tools);
+  grammar::GrammarMarks marks;
+  if (!chosen.answers->channel_end.empty()) {
+    marks.begin = chosen.answers->channel_begin;
+    marks.end = chosen.answers->channel_end;
+    marks.unless = kReasoningChannel;
+  } else if (prompt.begins_in_reasoning) {
+    marks.end = chosen.reasoning->close;
+  }
+  for (const std::string& text : {marks.begin, marks.end}) {
+    const std::int32_t id = text.empty() ? -1 : tokenizer_.find(text);
+    if (id >= 0) marks.special.emplace_back(id, text);
+  }
+  return marks;
 }
 
 bool ChatFormat::shows_special(const ChatPrompt& prompt) const {
   const Written& chosen = written(prompt.has_tools);
-  const std::int32_t opens = tokenizer_.find(chosen.reasoning->open);
-  return (opens >= 0 && tokenizer_.is_control(opens)) ||
+  const auto is_control = [&](std::string_view mark) {
+    const std::int32_t id = tokenizer_.find(mark);
+    return id >= 0 && tokenizer_.is_control(id);
+  };
+  return is_control(chosen.reasoning->open) || is_control(chosen.reasoning->close) ||
          (chosen.answers->shows_special && (prompt.has_tools || !chosen.answers->only_with_tools));
 }
 

@@ -13,6 +13,7 @@
 #include "models/chat/chat_message.h"
 #include "models/chat_template/chat_template.h"
 #include "models/language/load_model.h"
+#include "models/serving/request.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {
@@ -29,6 +30,7 @@ struct ChatPrompt {
   std::vector<std::int32_t> tokens;
   bool has_tools = false;
   bool begins_in_reasoning = false;  // it ends with what opens the reasoning
+  bool is_constrained = false;       // a grammar holds the answer behind its reasoning
 };
 
 // Immutable: may be used by several threads at once.
@@ -49,9 +51,13 @@ class ChatFormat {
   // those of Tokenizer::encode().
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
 
-  // Of the answer to a prompt, whose text has those of control tokens where shows_special().
+  // Sets what of the request for the prompt's answer follows from the model's form: what parser()
+  // has to see of it, and where its constraint begins, if it has one: behind the reasoning that the
+  // prompt opens, or that channels have. Where the prompt tells of tools it holds all that the
+  // model writes, with the marks of reasoning and calls, so that it may say what calls look like.
+  void prepare(ChatPrompt* prompt, GenerationRequest* request) const;
+  // Of the answer to a prepared prompt.
   AnswerParser parser(const ChatPrompt& prompt, std::uint64_t id_seed = 0) const;
-  bool shows_special(const ChatPrompt& prompt) const;
   // The template, as its author wrote it.
   const std::string& source() const noexcept { return usual_.source; }
   const AnswerFormat& answer_format() const noexcept { return *usual_.answers; }
@@ -70,6 +76,8 @@ class ChatFormat {
   const Written& written(bool has_tools) const {
     return has_tools && with_tools_ ? *with_tools_ : usual_;
   }
+  bool shows_special(const ChatPrompt& prompt) const;
+  grammar::GrammarMarks answer_marks(const ChatPrompt& prompt) const;
 
   Tokenizer tokenizer_;
   Written usual_;

@@ -40,13 +40,13 @@ GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const Answer
                    std::make_move_iterator(said.end()));
   try {
     ChatMessage message{"assistant", ""};
-    const ChatPrompt prompt = within_prompt(
+    ChatPrompt prompt = within_prompt(
         scheduler_.longest_text(), options_.most_tokens, [&](const EncodeLimits& limits) {
           return format_.render(messages_, {.tools = options_.tools,
                                             .arguments = options_.template_arguments,
                                             .limits = limits});
         });
-    const GenerationPiece last = write(prompt, writer, &message);
+    const GenerationPiece last = write(std::move(prompt), writer, &message);
     messages_.push_back(std::move(message));
     ++answers_;
     return last;
@@ -56,7 +56,7 @@ GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const Answer
   }
 }
 
-GenerationPiece Conversation::write(const ChatPrompt& prompt, const AnswerWriter& writer,
+GenerationPiece Conversation::write(ChatPrompt prompt, const AnswerWriter& writer,
                                     ChatMessage* message) {
   GenerationRequest request;
   request.tokens = prompt.tokens;
@@ -65,7 +65,7 @@ GenerationPiece Conversation::write(const ChatPrompt& prompt, const AnswerWriter
   request.sampling.seed += answers_;
   request.stops = options_.stops;
   request.constraint = options_.constraint;
-  request.shows_special = format_.shows_special(prompt);
+  format_.prepare(&prompt, &request);
   AnswerParser parser = format_.parser(prompt, request.sampling.seed);
   const auto show = [&](const AnswerDelta& delta) {
     message->reasoning += delta.reasoning;

@@ -18,6 +18,7 @@ struct ConversationOptions {
   std::int64_t most_tokens = 2048;  // of an answer
   SamplingOptions sampling;         // that of the n-th answer, from 0 on, has n added to its seed
   std::vector<std::string> stops;   // an answer ends before the first of these
+  // Of what comes behind the reasoning; with tools, of all that the model writes.
   std::shared_ptr<grammar::Constraint> constraint;
   JsonValue tools = nullptr;           // of ChatOptions
   JsonObject template_arguments = {};  // of ChatOptions
@@ -51,7 +52,7 @@ class Conversation {
   const std::vector<ChatMessage>& messages() const noexcept { return messages_; }
 
  private:
-  GenerationPiece write(const ChatPrompt& prompt, const AnswerWriter& writer, ChatMessage* message);
+  GenerationPiece write(ChatPrompt prompt, const AnswerWriter& writer, ChatMessage* message);
 
   Scheduler& scheduler_;
   ChatFormat format_;

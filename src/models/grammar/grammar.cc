@@ -123,6 +123,13 @@ GrammarMatcher::GrammarMatcher(std::shared_ptr<Constraint> constraint, GrammarTr
                 "grammar: empty text of a trigger; got no bytes, expected at least one");
   }
   now_.is_waiting = !trigger.texts.empty() || !trigger.tokens.empty();
+  if (!trigger.marks.empty()) {
+    if (now_.is_waiting) {
+      throw Error(ErrorCode::invalid_argument,
+                  "grammar: marks beside another trigger; got texts or tokens, expected none");
+    }
+    now_.is_waiting = now_.is_between = true;
+  }
   trigger_ = std::make_shared<const GrammarTrigger>(std::move(trigger));
   const std::lock_guard lock(constraint_->mutex_);
   now_.place = constraint_->start();
@@ -138,6 +145,7 @@ void GrammarMatcher::check(std::int32_t token) const {
 
 std::optional<GrammarMatcher::Progress> GrammarMatcher::after(std::int32_t token) const {
   const TokenTrie& trie = constraint_->trie();
+  if (now_.is_waiting && !trigger_->marks.empty()) return after_marks(token);
   if (now_.is_waiting) {
     const auto& tokens = trigger_->tokens;
     if (std::find(tokens.begin(), tokens.end(), token) != tokens.end()) {
@@ -160,7 +168,58 @@ std::optional<GrammarMatcher::Progress> GrammarMatcher::after(std::int32_t token
   return next;
 }
 
+std::optional<GrammarMatcher::Progress> GrammarMatcher::begun(std::string_view text) const {
+  Progress next = now_;
+  next.is_waiting = false;
+  next.tail.clear();
+  next.place.set = constraint_->after_text(next.place, text);
+  if (next.place.set == Positions::kNowhere) return std::nullopt;
+  return next;
+}
+
+std::optional<GrammarMatcher::Progress> GrammarMatcher::after_marks(std::int32_t token) const {
+  const TokenTrie& trie = constraint_->trie();
+  for (const auto& [id, text] : trigger_->marks.special) {
+    if (id == token) return after_marks(text);
+  }
+  if (trie.is_end(token)) return std::nullopt;
+  return after_marks(trie.bytes(token));
+}
+
+std::optional<GrammarMatcher::Progress> GrammarMatcher::after_marks(std::string_view text) const {
+  const GrammarMarks& marks = trigger_->marks;
+  Progress next = now_;
+  std::string& tail = next.tail;
+  tail += text;
+  const auto drop_all_but = [&](std::size_t keep) {
+    if (tail.size() > keep) tail.erase(0, tail.size() - keep);
+  };
+  while (true) {
+    if (!next.is_between) {
+      const std::size_t found = tail.find(marks.begin);
+      if (found == std::string::npos) {
+        drop_all_but(marks.begin.size() - 1);
+        return next;
+      }
+      tail.erase(0, found + marks.begin.size());
+      next.is_between = true;
+    }
+    const std::size_t end = tail.find(marks.end);
+    const std::size_t unless = marks.unless.empty() ? std::string::npos : tail.find(marks.unless);
+    if (unless < end) {
+      tail.erase(0, unless + marks.unless.size());
+      next.is_between = false;
+    } else if (end == std::string::npos) {
+      drop_all_but(std::max(marks.end.size(), marks.unless.size()) - 1);
+      return next;
+    } else {
+      return begun(std::string_view(tail).substr(end + marks.end.size()));
+    }
+  }
+}
+
 std::optional<GrammarMatcher::Progress> GrammarMatcher::after_waiting(std::string_view text) const {
+  if (!trigger_->marks.empty()) return after_marks(text);
   Progress next = now_;
   next.tail += text;
   std::size_t begin = std::string::npos, longest = 0;
@@ -173,11 +232,7 @@ std::optional<GrammarMatcher::Progress> GrammarMatcher::after_waiting(std::strin
     if (next.tail.size() > keep) next.tail.erase(0, next.tail.size() - keep);
     return next;
   }
-  next.is_waiting = false;
-  next.place.set = constraint_->after_text(next.place, std::string_view(next.tail).substr(begin));
-  next.tail.clear();
-  if (next.place.set == Positions::kNowhere) return std::nullopt;
-  return next;
+  return begun(std::string_view(next.tail).substr(begin));
 }
 
 bool GrammarMatcher::allows(std::int32_t token) const {
@@ -198,7 +253,8 @@ bool GrammarMatcher::accept(std::int32_t token) {
 
 bool GrammarMatcher::may_end() const {
   const std::lock_guard lock(constraint_->mutex_);
-  return now_.is_waiting || now_.has_ended || now_.place.positions->may_end(now_.place.set);
+  if (now_.is_waiting) return trigger_->marks.empty();
+  return now_.has_ended || now_.place.positions->may_end(now_.place.set);
 }
 
 std::shared_ptr<const TokenMask> GrammarMatcher::mask() const {

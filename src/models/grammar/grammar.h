@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
@@ -83,17 +84,31 @@ class Constraint {
   mutable std::atomic<std::size_t> bytes_ = 0;
 };
 
+// Marks before what a grammar is about, such as those of a chat's reasoning: the grammar begins
+// behind the first `end`, which it does not read. Where `unless` stands before that one, it is the
+// first behind the next `begin`, on the same condition; an empty `unless` never stands there.
+struct GrammarMarks {
+  std::string begin, end, unless;
+  // Tokens that have no bytes in the grammar's vocabulary, with the texts that count here.
+  std::vector<std::pair<std::int32_t, std::string>> special;
+
+  bool empty() const noexcept { return end.empty(); }
+};
+
 // When a grammar begins to hold. Until then all tokens are allowed.
 struct GrammarTrigger {
   std::vector<std::string> texts;    // from the first of these on, which the grammar reads, too
   std::vector<std::int32_t> tokens;  // behind one of these
+  // Instead of both. Tokens that end the text are not allowed before.
+  GrammarMarks marks = {};
 };
 
 // How far one text has come in a grammar. Copies cost nothing and go their own ways; they are not
 // for several threads at once.
 class GrammarMatcher {
  public:
-  // Lazy where there is a trigger. Throws Error{invalid_argument} for empty texts of triggers.
+  // Lazy where there is a trigger. Throws Error{invalid_argument} for empty texts of triggers, and
+  // for marks beside them.
   explicit GrammarMatcher(std::shared_ptr<Constraint> constraint, GrammarTrigger trigger = {});
 
   // Whether the token may come next. Throws Error{invalid_argument} for ids outside of the
@@ -118,6 +133,7 @@ class GrammarMatcher {
     Constraint::Place place;
     std::string tail;  // of the text before a trigger, where one may have begun
     bool is_waiting = false;
+    bool is_between = false;  // GrammarMarks::begin and ::end
     bool has_ended = false;
   };
 
@@ -125,6 +141,11 @@ class GrammarMatcher {
   // Nothing where it is not allowed. With the mutex held.
   std::optional<Progress> after(std::int32_t token) const;
   std::optional<Progress> after_waiting(std::string_view text) const;
+  std::optional<Progress> after_marks(std::string_view text) const;
+  std::optional<Progress> after_marks(std::int32_t token) const;
+  // Begins to read, with what the text has of it already.
+  std::optional<Progress> begun(std::string_view text) const;
+  std::optional<Progress> after_text(std::string_view text) const;
   std::shared_ptr<const TokenMask> waiting_mask() const;
 
   std::shared_ptr<Constraint> constraint_;

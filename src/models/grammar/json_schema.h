@@ -19,9 +19,10 @@ namespace hearth::models::grammar {
 // Of Draft 2020-12: type enum const anyOf oneOf allOf $ref (within the document) $defs properties
 // required additionalProperties minProperties maxProperties items prefixItems minItems maxItems
 // minLength maxLength pattern format (date, time, date-time, uuid; others are annotations) minimum
-// maximum exclusiveMinimum exclusiveMaximum. A pattern is a regular expression without assertions
-// inside and back references. Throws Error{unsupported} with the name of any other keyword that
-// restricts, and of what cannot be combined; Error{invalid_argument} for what is no schema.
+// maximum exclusiveMinimum exclusiveMaximum; OpenAPI's nullable adds null to a type beside it. A
+// pattern is a regular expression without assertions inside and back references. Throws
+// Error{unsupported} with the name of any other keyword that restricts in some draft, and of what
+// cannot be combined; Error{invalid_argument} for what is no schema. All else is an annotation.
 std::string gbnf_of_schema(const JsonValue& schema);
 
 }  // namespace hearth::models::grammar

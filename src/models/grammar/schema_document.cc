@@ -26,6 +26,24 @@ std::string unescaped(const std::string& step) {
   return out;
 }
 
+// OpenAPI's nullable widens the type that stands beside it, and without one says nothing.
+bool is_nullable_type(const JsonObject& schema) {
+  const JsonValue* nullable = find_key(schema, "nullable");
+  return nullable != nullptr && *nullable == JsonValue(true);
+}
+
+JsonValue with_null(const JsonValue& type) {
+  const JsonValue null = std::string("null");
+  JsonArray types;
+  if (const auto* several = std::get_if<JsonArray>(&type)) {
+    types = *several;
+  } else {
+    types.push_back(type);
+  }
+  if (std::find(types.begin(), types.end(), null) == types.end()) types.push_back(null);
+  return types;
+}
+
 }  // namespace
 
 const JsonValue& SchemaDocument::target(const std::string& reference) const {
@@ -73,8 +91,11 @@ JsonObject SchemaDocument::expanded(const JsonValue& schema, int depth) {
     fail_schema("no schema; got " + json_text(schema) + ", expected an object, true or false");
   }
   JsonObject out;
+  const bool is_nullable = is_nullable_type(*object);
   for (const auto& [key, value] : *object) {
-    if (key != "$ref" && key != "allOf" && key != "oneOf" && key != "anyOf") {
+    if (is_nullable && key == "type") {
+      out.emplace_back(key, with_null(value));
+    } else if (key != "$ref" && key != "allOf" && key != "oneOf" && key != "anyOf") {
       out.emplace_back(key, value);
     }
   }

@@ -1,7 +1,7 @@
 #include "models/grammar/schema_merge.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "hearth/error.h"
 
@@ -10,10 +10,60 @@ namespace {
 
 constexpr std::size_t kMaxAlternatives = 256;
 
-constexpr std::array<std::string_view, 17> kAnnotations = {
-    "title",     "description",      "default",         "examples",    "example",    "$schema",
-    "$id",       "$comment",         "$anchor",         "$vocabulary", "deprecated", "readOnly",
-    "writeOnly", "contentMediaType", "contentEncoding", "$defs",       "definitions"};
+// All keywords that restrict values in some draft, whether grammars hold to them or not. Drafts let
+// any others stand, and documents are full of them.
+constexpr std::string_view kRestricting[] = {
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "divisibleBy",
+    "disallow",
+    "extends",
+    "formatMinimum",
+    "formatMaximum",
+    "formatExclusiveMinimum",
+    "formatExclusiveMaximum",
+};
 
 // Which of two values of a keyword restricts more.
 enum class Stricter { larger, smaller, none };
@@ -183,8 +233,7 @@ const JsonArray* list_at(const JsonObject& schema, std::string_view key) {
 }
 
 bool is_annotation(std::string_view key) noexcept {
-  return std::find(kAnnotations.begin(), kAnnotations.end(), key) != kAnnotations.end() ||
-         key.substr(0, 2) == "x-";
+  return std::find(std::begin(kRestricting), std::end(kRestricting), key) == std::end(kRestricting);
 }
 
 JsonObject merged_schemas(const JsonObject& a, const JsonObject& b) {

@@ -16,7 +16,7 @@ namespace hearth::models::grammar {
 std::int64_t count_of(const JsonObject& schema, std::string_view key, std::int64_t fallback);
 // The list of a keyword; null where it is absent.
 const JsonArray* list_at(const JsonObject& schema, std::string_view key);
-// Whether a keyword only describes.
+// Whether a keyword restricts nothing.
 bool is_annotation(std::string_view key) noexcept;
 
 // A schema of what both allow; anyOf of both is multiplied out. Throws Error{unsupported} where

@@ -24,8 +24,10 @@ struct GenerationRequest {
   std::vector<std::string> stops = {};
   std::shared_ptr<grammar::Constraint> constraint = nullptr;  // null: any text
   grammar::GrammarTrigger trigger = {};
-  // Where the context is full the text goes on behind its last half, which runs again.
+  // Where the context is full the text goes on behind its last half, which runs again, and before
+  // it the token that the tokenizer begins texts with, and so many tokens of the prompt behind it.
   bool goes_on = false;
+  std::int64_t kept_tokens = 0;
   bool ignores_end = false;    // tokens that end a text are tokens like others
   bool shows_special = false;  // texts of control tokens are text
   // -1: none; else the logarithm of each token's probability, and those of so many of the best.

@@ -33,6 +33,10 @@ GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
     fail_request("most_tokens out of range; got " + std::to_string(request.most_tokens) +
                  ", expected >= 0");
   }
+  if (request.kept_tokens < 0) {
+    fail_request("kept_tokens out of range; got " + std::to_string(request.kept_tokens) +
+                 ", expected >= 0");
+  }
   if (request.logprobs < -1 || request.logprobs > vocabulary) {
     fail_request("logprobs out of range; got " + std::to_string(request.logprobs) +
                  ", expected -1 to " + std::to_string(vocabulary));
@@ -59,7 +63,7 @@ RunningText::RunningText(const LoadedModel& loaded, std::int64_t longest, Genera
       given_length_(prompt_length_),
       last_scored_row_(request_.prompt_logprobs < 0 ? 0 : prompt_length_ - 1),
       sampling_(request_.sampling, loaded.model.vocabulary()),
-      stream_(loaded.tokenizer, {.show_special = request_.shows_special}),
+      stream_(loaded.tokenizer, {.show_special = request_.shows_special}, tokens_),
       stops_(request_.stops) {
   sampling_.accept_prompt(tokens_);
   if (request_.constraint != nullptr) {
@@ -118,6 +122,13 @@ std::span<const std::int32_t> RunningText::rows_ahead() {
   rows_ahead_.assign(tokens_.begin() + static_cast<std::ptrdiff_t>(sequence.length), tokens_.end());
   rows_ahead_.insert(rows_ahead_.end(), guess_.begin(), guess_.end());
   return rows_ahead_;
+}
+
+std::int64_t RunningText::kept_tokens() const {
+  const bool has_bos = tokenizer_->adds_bos() && tokens_.front() == tokenizer_->special().bos;
+  // Room for one of the last, and one to come.
+  const std::int64_t most = std::min(prompt_length_, longest_ - 2);
+  return std::min(std::min(request_.kept_tokens, most) + (has_bos ? 1 : 0), most);
 }
 
 std::string RunningText::rest() {
@@ -196,8 +207,10 @@ bool RunningText::take(const DrawnToken& drawn) {
   }
   add(std::move(piece));
   if (has_ended_ || !is_full()) return false;
-  given_length_ = longest_ / 2;
-  tokens_.erase(tokens_.begin(), tokens_.end() - given_length_);
+  const std::int64_t kept = kept_tokens();
+  const std::int64_t last = std::max<std::int64_t>((longest_ - kept) / 2, 1);
+  tokens_.erase(tokens_.begin() + kept, tokens_.end() - last);
+  given_length_ = kept + last;
   return true;
 }
 

@@ -31,8 +31,8 @@ class RunningText {
   // The prompt and what was drawn; those from sequence.length on are to run.
   std::span<const std::int32_t> tokens() const noexcept { return tokens_; }
   std::int64_t prompt_length() const noexcept { return prompt_length_; }
-  // Of tokens(), those that stood there before the next ones were drawn: the prompt, or the half of
-  // a full context that the text went on from.
+  // Of tokens(), those that stood there before the next ones were drawn: the prompt, or what of a
+  // full context the text went on from.
   std::int64_t given_length() const noexcept { return given_length_; }
   std::int64_t pending() const noexcept {
     return static_cast<std::int64_t>(tokens_.size()) - sequence.length;
@@ -96,7 +96,8 @@ class RunningText {
 
  private:
   bool is_full() const noexcept { return std::ssize(tokens_) == longest_; }
-  std::string rest();  // what was held back
+  std::int64_t kept_tokens() const;  // where the text goes on behind a full context
+  std::string rest();                // what was held back
   GenerationPiece last(FinishReason finish);
   void add(GenerationPiece piece);
   void break_off() noexcept;  // ends an answer for which there is no memory

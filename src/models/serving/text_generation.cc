@@ -24,6 +24,7 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   request.stops = options.stops;
   request.constraint = options.constraint;
   request.goes_on = options.goes_on;
+  request.kept_tokens = options.kept_tokens;
   // Room for this text and no other.
   SchedulerOptions one{.most_running = 1,
                        .keys = options.keys,

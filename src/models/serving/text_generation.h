@@ -25,6 +25,7 @@ struct TextGenerationOptions {
   std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
   std::vector<std::string> stops = {};  // the text ends before the first of these
   bool goes_on = false;                 // of GenerationRequest
+  std::int64_t kept_tokens = 0;         // of GenerationRequest
   // Of SchedulerOptions: tokens guessed ahead, and what guesses them.
   std::int64_t drafts = 0;
   const LoadedModel* draft_model = nullptr;

@@ -131,15 +131,29 @@ void Bpe::merge_many(std::span<Symbol> symbols, EncodeBudget& budget) const {
   }
 }
 
+bool Bpe::falls_back(std::string_view bytes) const noexcept {
+  return options_.byte_fallback && std::all_of(bytes.begin(), bytes.end(), [&](char c) {
+           return of_bytes_[static_cast<std::uint8_t>(c)] >= 0;
+         });
+}
+
+std::string Bpe::without_unknown(std::string_view piece) const {
+  std::string known;
+  for (std::size_t at = 0; at < piece.size();) {
+    const std::string_view one =
+        piece.substr(at, options_.by_bytes ? 1 : decode_one(piece, at).size);
+    const std::int32_t id = pieces_.find(one);
+    if ((id >= 0 && id < tokens_) || falls_back(one)) known += one;
+    at += one.size();
+  }
+  return known;
+}
+
 void Bpe::append_unknown(std::string_view bytes, std::vector<std::int32_t>& out,
                          std::size_t first) const {
-  if (options_.byte_fallback) {
-    bool all = true;
-    for (const char c : bytes) all = all && of_bytes_[static_cast<std::uint8_t>(c)] >= 0;
-    if (all) {
-      for (const char c : bytes) out.push_back(of_bytes_[static_cast<std::uint8_t>(c)]);
-      return;
-    }
+  if (falls_back(bytes)) {
+    for (const char c : bytes) out.push_back(of_bytes_[static_cast<std::uint8_t>(c)]);
+    return;
   }
   if (options_.unknown < 0) return;
   const bool fuses = options_.fuse_unknown && out.size() > first && out.back() == options_.unknown;
@@ -154,6 +168,12 @@ void Bpe::encode(std::string_view piece, EncodeBudget& budget,
       out.push_back(whole);
       return;
     }
+  }
+  std::string known;
+  if (options_.joins_known && options_.unknown < 0) {
+    known = without_unknown(piece);
+    if (known.empty()) return;
+    piece = known;
   }
   const std::size_t first = out.size();
   if (options_.by_bytes) return encode_part(piece, first, budget, out);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ struct BpeOptions {
   bool byte_fallback = false;  // code points that are no token become <0xXX>
   bool fuse_unknown = false;   // neighbours that are unknown are one token
   std::int32_t unknown = -1;   // -1: what is unknown is dropped
+  bool joins_known = false;    // what stood beside it may then be joined
 };
 
 class Bpe final : public Model {
@@ -54,6 +56,10 @@ class Bpe final : public Model {
     if (left < 0 || right < 0) return nullptr;
     return merges_.find(static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right));
   }
+  // Whether its bytes are tokens that stand for it.
+  bool falls_back(std::string_view bytes) const noexcept;
+  // Without the code points, or bytes, that no token stands for.
+  std::string without_unknown(std::string_view piece) const;
   void encode_part(std::string_view piece, std::size_t first, EncodeBudget& budget,
                    std::vector<std::int32_t>& out) const;
   // How many symbols the piece is, which has no more bytes than there is room.

@@ -269,6 +269,8 @@ class JsonTokenizer {
     options.byte_fallback = model_.flag("byte_fallback", false);
     options.fuse_unknown = model_.flag("fuse_unk", false);
     options.unknown = parts_.special.unknown = unknown_token();
+    options.joins_known =
+        !by_bytes_;  // GGUF cannot say it of bytes, of which vocabularies have all
     const Vocabulary& vocabulary = parts_.vocabulary;
     StringTable pieces;
     pieces.reserve(vocabulary.size(), 0);

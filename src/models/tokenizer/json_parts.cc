@@ -72,6 +72,11 @@ std::string base64_bytes(const JsonFields& fields, std::string_view key) {
 }
 
 // Those that BERT's decoder leaves out spaces before, with what stands in their place.
+// What \w is for the pre-tokenizer Whitespace, whose regular expressions are Rust's: alphabetic
+// symbols and joiners belong to words, numbers that are no digits do not.
+const std::string kRustWord = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u200c\u200d\u24b6-\u24e9)"
+                              R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+
 constexpr std::pair<std::string_view, std::string_view> kCleanedUp[] = {
     {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
     {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
@@ -177,7 +182,7 @@ void add_pre_tokenizer(const JsonValue* value, const std::string& name,
   } else if (type == "BertPreTokenizer") {
     add_bert_pre_tokenizer(steps);
   } else if (type == "Whitespace") {
-    split(R"(\w+|[^\w\s]+)", Behavior::removed, true);
+    split("[" + kRustWord + "]+|[^" + kRustWord + R"(\s]+)", Behavior::removed, true);
   } else if (type == "WhitespaceSplit") {
     split(R"(\s+)", Behavior::removed);
   } else if (type == "Digits") {

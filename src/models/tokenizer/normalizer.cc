@@ -13,11 +13,14 @@ bool is_ideograph(std::uint32_t code) {
          (code >= 0xf900 && code <= 0xfaff) || (code >= 0x2f800 && code <= 0x2fa1f);
 }
 
-// Those that are white space for BERT are none.
+// Those that are white space for BERT are none, nor is what Unicode has not assigned. Formats that
+// are newer than Unicode 8 stay, as in Hugging Face's tokenizers.
 bool is_bert_control(std::uint32_t code) {
   if (code == '\t' || code == '\n' || code == '\r') return false;
   const Category kind = category(code);
-  return kind >= Category::Cc && kind <= Category::Cn;
+  if (kind != Category::Cf) return kind == Category::Cc || kind == Category::Co;
+  return code != 0x890 && code != 0x891 && code != 0x8e2 && code != 0x110cd &&
+         !(code >= 0x13430 && code <= 0x1343f);
 }
 
 std::string bert_text(const BertText& step, std::string_view text) {

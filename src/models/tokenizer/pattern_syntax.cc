@@ -22,8 +22,11 @@ bool overlap(const CodeRanges& a, const CodeRanges& b) {
   return false;
 }
 
+// As Oniguruma has \w: what is alphabetic, marks, digits and what joins words. Of symbols only
+// letters in circles and squares are alphabetic; six numbers of Latin-1 count for old times' sake.
 CodeRanges word_ranges() {
-  CodeRanges all;
+  CodeRanges all = {{0xb2, 0xb3},       {0xb9, 0xb9},       {0xbc, 0xbe},      {0x24b6, 0x24e9},
+                    {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
   for (const std::string_view name : {"L", "M", "Nd", "Nl", "Pc"}) {
     const CodeRanges some = category_ranges(name);
     all.insert(all.end(), some.begin(), some.end());

@@ -152,17 +152,18 @@ void Tokenizer::append(std::string_view text, const tokens::ControlPlaces& contr
 std::string Tokenizer::decode(std::span<const std::int32_t> ids,
                               const DecodeOptions& options) const {
   std::string out;
-  bool at_start = parts_->drops_first_space;
-  for (const std::int32_t id : ids) {
-    const std::size_t index = checked(*parts_, id);
-    const bool hidden = is_control(static_cast<std::int32_t>(index));
-    if (hidden && !options.show_special) continue;
-    std::string_view bytes = parts_->vocabulary.bytes[id];
-    if (at_start && bytes.starts_with(' ')) bytes.remove_prefix(1);
-    at_start = false;
-    out += bytes;
-  }
+  bool at_start = true;
+  for (const std::int32_t id : ids) out += shown(id, options, at_start);
   return out;
+}
+
+std::string_view Tokenizer::shown(std::int32_t id, const DecodeOptions& options,
+                                  bool& at_start) const {
+  if (is_control(id) && !options.show_special) return {};
+  std::string_view bytes = parts_->vocabulary.bytes[id];
+  if (at_start && parts_->drops_first_space && bytes.starts_with(' ')) bytes.remove_prefix(1);
+  at_start = false;
+  return bytes;
 }
 
 std::size_t Tokenizer::size() const noexcept { return parts_->vocabulary.size(); }
@@ -199,17 +200,17 @@ bool Tokenizer::adds_bos() const noexcept { return !parts_->before.empty(); }
 
 bool Tokenizer::drops_first_space() const noexcept { return parts_->drops_first_space; }
 
-TokenStream::TokenStream(Tokenizer tokenizer, const DecodeOptions& options)
-    : tokenizer_(std::move(tokenizer)), options_(options) {}
+TokenStream::TokenStream(Tokenizer tokenizer, const DecodeOptions& options,
+                         std::span<const std::int32_t> before)
+    : tokenizer_(std::move(tokenizer)), options_(options) {
+  for (std::size_t i = 0; at_start_ && i < before.size(); ++i) {
+    const bool is_known = before[i] >= 0 && static_cast<std::size_t>(before[i]) < tokenizer_.size();
+    if (is_known) tokenizer_.shown(before[i], options_, at_start_);
+  }
+}
 
 std::string TokenStream::push(std::int32_t id) {
-  if (tokenizer_.is_control(id) && !options_.show_special) return {};
-  std::string_view bytes = tokenizer_.bytes(id);
-  if (at_start_ && tokenizer_.drops_first_space() && bytes.starts_with(' ')) {
-    bytes.remove_prefix(1);
-  }
-  at_start_ = false;
-  held_ += bytes;
+  held_ += tokenizer_.shown(id, options_, at_start_);
   const std::size_t held = tokens::incomplete_suffix(held_);
   std::string out = tokens::valid_utf8(std::string_view(held_).substr(0, held_.size() - held));
   held_.erase(0, held_.size() - held);

@@ -78,6 +78,10 @@ class Tokenizer {
   // outside of the vocabulary, as all that take ids do.
   std::string decode(std::span<const std::int32_t> ids, const DecodeOptions& options = {}) const;
 
+  // What decode() has of the token behind others. `at_start`: those added nothing; false once this
+  // one did.
+  std::string_view shown(std::int32_t id, const DecodeOptions& options, bool& at_start) const;
+
   std::size_t size() const noexcept;  // ids are below it
   // As the file has it, for instance with U+2581 for a space.
   std::string_view text(std::int32_t id) const;
@@ -113,11 +117,15 @@ class Tokenizer {
 // once.
 class TokenStream {
  public:
-  explicit TokenStream(Tokenizer tokenizer, const DecodeOptions& options = {});
+  // `before`: tokens that the text goes on behind, of which it has nothing; it is what they and its
+  // own decode to together, without what they decode to alone. Ids outside of the vocabulary are no
+  // text there.
+  explicit TokenStream(Tokenizer tokenizer, const DecodeOptions& options = {},
+                       std::span<const std::int32_t> before = {});
 
   // The text that is known now, perhaps none: at most three bytes of a code point are held back.
   std::string push(std::int32_t id);
-  // The rest: U+FFFD for what was held back. The stream is then as new.
+  // The rest: U+FFFD for what was held back. The stream is then as one without tokens before it.
   std::string finish();
 
  private:

@@ -139,6 +139,14 @@ std::int64_t code_points(std::string_view text) {
                        [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
+TextPlace place_behind(const models::Tokenizer& tokenizer, std::span<const std::int32_t> tokens) {
+  TextPlace place;
+  for (std::size_t i = 0; place.at_start && i < tokens.size(); ++i) {
+    tokenizer.shown(tokens[i], {}, place.at_start);
+  }
+  return place;
+}
+
 void CompletionLogprobs::add_token(const models::Tokenizer& tokenizer,
                                    const models::GenerationToken& token, std::int64_t offset) {
   JsonObject others;
@@ -155,26 +163,29 @@ void CompletionLogprobs::add_token(const models::Tokenizer& tokenizer,
 
 void CompletionLogprobs::add_prompt(const models::Tokenizer& tokenizer, std::int32_t first,
                                     std::span<const models::GenerationToken> scored,
-                                    std::int64_t& offset) {
-  // What the echo shows of each: nothing of control tokens, and not the space that begins texts.
+                                    TextPlace& place) {
   models::TokenStream echo(tokenizer);
-  add_token(tokenizer, {first, 0, {}}, 0);
+  const auto show = [&](std::int32_t token) {
+    place.offset += code_points(echo.push(token));
+    tokenizer.shown(token, {}, place.at_start);
+  };
+  add_token(tokenizer, {first, 0, {}}, place.offset);
   logprobs_.back() = nullptr;
   best_.back() = nullptr;
-  offset = code_points(echo.push(first));
+  show(first);
   for (const models::GenerationToken& token : scored) {
-    add_token(tokenizer, token, offset);
-    offset += code_points(echo.push(token.token));
+    add_token(tokenizer, token, place.offset);
+    show(token.token);
   }
-  offset += code_points(echo.finish());
+  place.offset += code_points(echo.finish());
 }
 
 void CompletionLogprobs::add(const models::Tokenizer& tokenizer,
-                             std::span<const models::GenerationToken> tokens,
-                             std::int64_t& offset) {
+                             std::span<const models::GenerationToken> tokens, TextPlace& place) {
   for (const models::GenerationToken& token : tokens) {
-    add_token(tokenizer, token, offset);
-    offset += code_points(token_text(tokenizer, token.token));
+    add_token(tokenizer, token, place.offset);
+    // Nothing of control tokens, and not the space that begins texts.
+    place.offset += code_points(tokenizer.shown(token.token, {}, place.at_start));
   }
 }
 

@@ -36,17 +36,25 @@ JsonObject sampling_object(const models::SamplingOptions& options);
 // How many code points a text has, of which clients count places in texts.
 std::int64_t code_points(std::string_view text);
 
+// How far a text of tokens has come.
+struct TextPlace {
+  std::int64_t offset = 0;  // code points
+  bool at_start = true;     // of Tokenizer::shown()
+};
+// Behind tokens whose text is left out.
+TextPlace place_behind(const models::Tokenizer& tokenizer, std::span<const std::int32_t> tokens);
+
 // The logprobs of completions: {tokens, token_logprobs, top_logprobs, text_offset}. Tokens that are
 // no UTF-8 are called "bytes:\xf0\x9f".
 class CompletionLogprobs {
  public:
   // A prompt, of which the first token has null, for nothing stands before it. `scored`: the
-  // others, with their scores. `offset` is put behind the echo.
+  // others, with their scores. `place`: as add() has it.
   void add_prompt(const models::Tokenizer& tokenizer, std::int32_t first,
-                  std::span<const models::GenerationToken> scored, std::int64_t& offset);
-  // `offset` is where the text of the first token begins, and is moved behind the last.
+                  std::span<const models::GenerationToken> scored, TextPlace& place);
+  // `place` is where the text of the first token begins, and is moved behind the last.
   void add(const models::Tokenizer& tokenizer, std::span<const models::GenerationToken> tokens,
-           std::int64_t& offset);
+           TextPlace& place);
   JsonValue document() &&;
 
  private:

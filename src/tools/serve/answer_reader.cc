@@ -15,13 +15,11 @@ void join(models::AnswerDelta& all, models::AnswerDelta part) {
 
 models::AnswerDelta AnswerReader::push(const models::GenerationPiece& piece) {
   const bool is_last = piece.finish != models::FinishReason::none;
-  models::AnswerDelta part;
+  models::AnswerDelta part = parser_.push(piece.text);
+  if (is_last) join(part, parser_.finish());
   if (job_.is_call) {
-    call_ += piece.text;
-    if (is_last) part = read_call_text();
-  } else {
-    part = parser_.push(piece.text);
-    if (is_last) join(part, parser_.finish());
+    call_ += std::exchange(part.content, "");
+    if (is_last) join(part, read_call_text());
   }
   if (is_last) finish_ = piece.finish;
   const std::size_t most =

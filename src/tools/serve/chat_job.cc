@@ -59,6 +59,10 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
       throw bad_field("tools", error.what());
     }
     job.is_call = true;
+  } else if (choice.may_call && generation.constraint != nullptr) {
+    throw bad_field("tools",
+                    "beside a response_format or grammar, which leaves no room for calls; expected "
+                    "tool_choice \"none\", or one of both");
   }
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);
@@ -70,13 +74,9 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
     return service.model->chat().render(messages, options);
   });
   check_prompt(job.prompt.tokens, *service.model, "messages");
-  if (generation.constraint != nullptr) {
-    // What a grammar holds is the answer alone, without reasoning and marks.
-    job.prompt.begins_in_reasoning = false;
-    job.prompt.has_tools = false;
-  } else {
-    generation.shows_special = service.model->chat().shows_special(job.prompt);
-  }
+  // A call that is required is JSON without marks.
+  if (generation.constraint != nullptr) job.prompt.has_tools = false;
+  service.model->chat().prepare(&job.prompt, &generation);
   return job;
 }
 

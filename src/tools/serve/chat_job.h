@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMostChatLogprobs = 20;
 struct ChatJob {
   GenerationFields fields;
   models::ChatPrompt prompt;  // that the answer is read by
-  bool is_call = false;       // the answer is the JSON of one call, and nothing else
+  bool is_call = false;       // its content is the JSON of one call, and nothing else
   bool may_call_several = true;
   bool has_logprobs = false;
 

@@ -75,17 +75,24 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   return job;
 }
 
+// Where the first token that has logprobs stands.
+TextPlace first_place(const CompletionJob& job, const models::Tokenizer& tokenizer,
+                      std::size_t answer) {
+  if (job.scores_echo) return {};
+  return place_behind(tokenizer, job.prompts[job.prompt_of(answer)]);
+}
+
 // The logprobs of what is new of an answer: of `tokens`. has_echo: those of the prompt stand before
 // them.
 JsonValue logprobs_of(const CompletionJob& job, const models::Tokenizer& tokenizer,
                       std::size_t answer, bool has_echo,
                       std::span<const models::GenerationToken> prompt,
-                      std::span<const models::GenerationToken> tokens, std::int64_t& offset) {
+                      std::span<const models::GenerationToken> tokens, TextPlace& place) {
   CompletionLogprobs logprobs;
   if (has_echo) {
-    logprobs.add_prompt(tokenizer, job.prompts[job.prompt_of(answer)].front(), prompt, offset);
+    logprobs.add_prompt(tokenizer, job.prompts[job.prompt_of(answer)].front(), prompt, place);
   }
-  logprobs.add(tokenizer, tokens, offset);
+  logprobs.add(tokenizer, tokens, place);
   return std::move(logprobs).document();
 }
 
@@ -127,10 +134,10 @@ ApiResponse whole_completion(const CompletionJob& job, const Service& service,
   JsonArray choices;
   for (std::size_t i = 0; i < all.size(); ++i) {
     JsonValue logprobs = nullptr;
-    std::int64_t offset = 0;
+    TextPlace place = first_place(job, tokenizer, i);
     if (job.fields.generation.logprobs >= 0) {
       logprobs =
-          logprobs_of(job, tokenizer, i, job.scores_echo, all[i].prompt, all[i].tokens, offset);
+          logprobs_of(job, tokenizer, i, job.scores_echo, all[i].prompt, all[i].tokens, place);
     }
     JsonObject choice =
         completion_choice(i, std::move(all[i].text), std::move(logprobs), all[i].finish);
@@ -154,7 +161,11 @@ class CompletionChunks {
         tokenizer_(tokenizer),
         answers_(answers),
         events_(events),
-        states_(answers.count()) {}
+        states_(answers.count()) {
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      states_[i].place = first_place(job, tokenizer, i);
+    }
+  }
 
   // The echoes that wait for no scores.
   bool begin() {
@@ -178,7 +189,7 @@ class CompletionChunks {
     }
     JsonValue logprobs = nullptr;
     if (job_.fields.generation.logprobs >= 0 && !piece.tokens.empty()) {
-      logprobs = logprobs_of(job_, tokenizer_, i, false, {}, piece.tokens, state.offset);
+      logprobs = logprobs_of(job_, tokenizer_, i, false, {}, piece.tokens, state.place);
     }
     const bool has_news = !piece.text.empty() || piece.finish != models::FinishReason::none ||
                           !std::holds_alternative<std::nullptr_t>(logprobs);
@@ -194,14 +205,14 @@ class CompletionChunks {
  private:
   struct State {
     std::vector<models::GenerationToken> prompt;  // scored
-    std::int64_t offset = 0;                      // where the text of the next token begins
+    TextPlace place;                              // where the text of the next token begins
   };
 
   bool send_echo(std::size_t i, models::FinishReason finish) {
     State& state = states_[i];
     JsonValue logprobs = nullptr;
     if (job_.scores_echo) {
-      logprobs = logprobs_of(job_, tokenizer_, i, true, state.prompt, {}, state.offset);
+      logprobs = logprobs_of(job_, tokenizer_, i, true, state.prompt, {}, state.place);
     }
     return send({completion_choice(i, job_.echo(i), std::move(logprobs), finish)}, false);
   }

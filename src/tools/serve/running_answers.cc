@@ -27,8 +27,12 @@ void add_phase(JsonObject& timings, const std::string& name, std::int64_t count,
   timings.emplace_back(name + "_per_second", has_speed ? 1000 * tokens / milliseconds : 0.0);
 }
 
-void require_whole(const models::GenerationPiece& piece) {
+void require_whole(const models::GenerationPiece& piece, bool is_constrained) {
   if (piece.finish == models::FinishReason::failed) {
+    // A grammar may turn out to be too ambiguous only as it is read.
+    if (is_constrained && piece.error_code == ErrorCode::unsupported) {
+      throw bad_field("", piece.error);
+    }
     throw ApiError(500, piece.error, "server_error");
   }
   if (piece.finish == models::FinishReason::cancelled) {
@@ -47,7 +51,9 @@ RunningAnswers::RunningAnswers(Service service, std::vector<models::GenerationRe
       answers_.push_back({.stream = nullptr, .prompt_tokens = prompt_tokens, .is_finished = true});
       continue;
     }
-    answers_.push_back({.stream = service_.model->submit(std::move(each))});
+    const bool is_constrained = each.constraint != nullptr;
+    answers_.push_back(
+        {.stream = service_.model->submit(std::move(each)), .is_constrained = is_constrained});
   }
 }
 
@@ -77,7 +83,7 @@ bool RunningAnswers::run(
         answer.cached_tokens = piece->cached_tokens;
         answer.new_tokens = piece->new_tokens;
         answer.is_finished = piece->finish != models::FinishReason::none;
-        require_whole(*piece);
+        require_whole(*piece, answer.is_constrained);
         if (!take(i, *piece)) return cancel();
       }
       if (Clock::now() - asked >= kWait) {

@@ -57,6 +57,7 @@ class RunningAnswers {
     std::shared_ptr<models::GenerationStream> stream;  // null: nothing was submitted
     std::int64_t prompt_tokens = 0, cached_tokens = 0, new_tokens = 0;
     bool is_finished = false;
+    bool is_constrained = false;
   };
 
   // Of the answer as it was before the piece.
