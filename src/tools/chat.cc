@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,8 @@
 #include "models/serving/scheduler.h"
 #include "tools/commands.h"
 #include "tools/lm/context_note.h"
+#include "tools/lm/message_reader.h"
+#include "tools/lm/paste_marks.h"
 #include "tools/lm/text_options.h"
 #include "tools/lm/writer_options.h"
 #include "tools/output.h"
@@ -36,7 +39,10 @@ constexpr std::string_view kResetHint = " (/reset begins the conversation anew)"
 constexpr std::string_view kHelp =
     "/reset          begins the conversation anew\n"
     "/system TEXT    begins it anew, with TEXT told to the model before all else; none: nothing\n"
-    "/exit or /bye   ends, as Ctrl-D does; Ctrl-C ends an answer\n";
+    "/exit or /bye   ends, as Ctrl-D does; Ctrl-C ends an answer\n"
+    "\"\"\"             opens a message of several lines, and closes it\n"
+    "\\               at the end of a line: the message goes on with the next one\n"
+    "What is pasted is one message, whatever its lines.\n";
 
 struct ChatArguments {
   WriterArguments writer;
@@ -170,7 +176,7 @@ void run_chat(const ChatArguments& arguments) {
       write_out(std::string(kDim) + std::string(text) + std::string(kUndim));
     };
   }
-  std::int64_t lines = 0, unanswered = 0;
+  std::int64_t unanswered = 0;
   // `place`: where the message came from.
   const auto say = [&](const std::string& message, const std::string& place) {
     try {
@@ -193,23 +199,30 @@ void run_chat(const ChatArguments& arguments) {
     if (is_asking) write_out("> " + first + "\n");
     say(first, "--prompt");
   }
-  std::string line;
+  MessageReader reader(std::cin, is_asking);
   bool goes_on = first.empty() || !arguments.is_single_turn;
   while (goes_on) {
-    if (is_asking) write_out("> ");
-    if (!std::getline(std::cin, line)) break;
-    ++lines;
-    if (line.empty()) continue;
-    const Asked asked = obey(line, session);
+    std::optional<TypedMessage> message;
+    {
+      std::optional<PasteMarks> marks;
+      if (is_asking && is_shown) marks.emplace();
+      message = reader.next([&](bool is_later) {
+        if (is_asking) write_out(is_later ? "... " : "> ");
+      });
+    }
+    if (!message) break;
+    if (message->text.empty()) continue;
+    const std::string place = "line " + std::to_string(reader.lines());
+    const Asked asked = message->is_line ? obey(message->text, session) : Asked::nothing;
     if (asked == Asked::end) break;
     if (asked == Asked::done) continue;
     if (asked == Asked::unknown) {
-      write_note("chat: line " + std::to_string(lines) + ": no such command; got " +
-                 command_of(line) + ", expected one of those that /help lists\n");
+      write_note("chat: " + place + ": no such command; got " + command_of(message->text) +
+                 ", expected one of those that /help lists\n");
       ++unanswered;
       continue;
     }
-    say(line, "line " + std::to_string(lines));
+    say(message->text, place);
     goes_on = !arguments.is_single_turn;
   }
   if (is_asking && std::cin.eof()) write_out("\n");

@@ -26,7 +26,10 @@ constexpr std::size_t kMostBreakers = 16;
 constexpr std::size_t kMostBreakerBytes = 40;
 
 void read_field(const Fields& fields, const models::SamplingField& field, double& option) {
-  if (const auto given = fields.number(field.request, field.low, field.high)) option = *given;
+  for (const std::string_view name : {field.other_request, field.request}) {
+    if (name.empty()) continue;
+    if (const auto given = fields.number(name, field.low, field.high)) option = *given;
+  }
 }
 void read_field(const Fields& fields, const models::SamplingField& field, std::int64_t& option) {
   const auto given = fields.integer(field.request, static_cast<std::int64_t>(field.low),
@@ -266,6 +269,9 @@ void refuse_other_names(const Fields& fields) {
   }
   if (fields.number("n_probs", 0, 1 << 20).value_or(0) != 0) {
     throw bad_field("n_probs", "is not supported; expected logprobs, of /v1/completions or chats");
+  }
+  if (fields.find("lora") != nullptr) {
+    throw bad_field("lora", "is not supported in requests; expected --lora of the server's command");
   }
 }
 
