@@ -179,9 +179,8 @@ void run_bench_model(const BenchModelArguments& arguments) {
   report.values = caches.values.value_or(compute);
   const BenchedModel benched = model_to_bench(arguments, sweep.most_rows(), device, compute);
   const bool is_causal = benched.model.config.is_causal;
-  const std::vector<ModelBenchStep> steps =
-      steps_of(sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values},
-               is_causal);
+  const std::vector<ModelBenchStep> steps = steps_of(
+      sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values}, is_causal);
   report.model = benched.name;
   report.path = arguments.model.path.empty() ? benched.name : arguments.model.path;
   report.type = benched.type;

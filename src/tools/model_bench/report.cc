@@ -138,10 +138,14 @@ std::string model_bench_csv(const ModelBenchReport& report) {
 JsonObject model_bench_document(const ModelBenchReport& report) {
   JsonArray rows;
   for (const ModelBenchRow& row : report.rows) {
-    JsonObject members = {{"test", row.test},       {"mean", row.mean()},
-                          {"deviation", row.deviation()}, {"best", row.best()},
-                          {"held", row.held},       {"threads", row.threads},
-                          {"piece", row.piece},     {"depth", row.depth},
+    JsonObject members = {{"test", row.test},
+                          {"mean", row.mean()},
+                          {"deviation", row.deviation()},
+                          {"best", row.best()},
+                          {"held", row.held},
+                          {"threads", row.threads},
+                          {"piece", row.piece},
+                          {"depth", row.depth},
                           {"samples", JsonArray(row.rates.begin(), row.rates.end())}};
     for (auto& column : columns_of(report, row)) members.push_back(std::move(column));
     JsonArray times;

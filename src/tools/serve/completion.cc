@@ -179,9 +179,8 @@ class CompletionChunks {
     }
     const bool has_news = !piece.text.empty() || piece.finish != models::FinishReason::none ||
                           !std::holds_alternative<std::nullptr_t>(logprobs);
-    return !has_news ||
-           send({completion_choice(i, piece.text, std::move(logprobs), piece.finish)},
-                is_last(piece.finish));
+    return !has_news || send({completion_choice(i, piece.text, std::move(logprobs), piece.finish)},
+                             is_last(piece.finish));
   }
 
   void end() {
@@ -201,8 +200,7 @@ class CompletionChunks {
     if (job_.scores_echo) {
       logprobs = logprobs_of(job_, tokenizer_, i, true, state.prompt, {}, state.offset);
     }
-    return send({completion_choice(i, job_.echo(i), std::move(logprobs), finish)},
-                is_last(finish));
+    return send({completion_choice(i, job_.echo(i), std::move(logprobs), finish)}, is_last(finish));
   }
 
   // Whether a chunk with this end of an answer is the last one of all.

@@ -271,7 +271,8 @@ void refuse_other_names(const Fields& fields) {
     throw bad_field("n_probs", "is not supported; expected logprobs, of /v1/completions or chats");
   }
   if (fields.find("lora") != nullptr) {
-    throw bad_field("lora", "is not supported in requests; expected --lora of the server's command");
+    throw bad_field("lora",
+                    "is not supported in requests; expected --lora of the server's command");
   }
 }
 
