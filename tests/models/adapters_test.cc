@@ -270,7 +270,8 @@ TEST_F(AdapterFiles, RefusesFilesOfGgufThatAreNoAdapters) {
         << path;
   }
   EXPECT_FALSE(is_adapter(folder_ / "none"));
-  EXPECT_FALSE(is_adapter(golden_.model));
+  save_gguf(folder_ / "model.gguf", {}, {{"general.type", "model"}});
+  EXPECT_FALSE(is_adapter(folder_ / "model.gguf"));
   EXPECT_TRUE(says(gguf_error(pair, {{"general.architecture", "llama"}}), "another kind of file"));
   GgufMetadata other = lora_metadata();
   other.set("general.architecture", "qwen3");
