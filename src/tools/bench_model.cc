@@ -1,8 +1,11 @@
 // `hearth bench-model`: tokens a second of a language model, of a file or of a shape.
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,6 +42,7 @@ struct BenchModelArguments {
 struct BenchedModel {
   models::LanguageModel model;
   std::string name;
+  std::string type;  // of ModelBenchReport
   std::int64_t bytes = 0;
   std::int64_t parameters = 0;
   std::string tokenizer;  // of ModelContents
@@ -86,10 +90,16 @@ BenchedModel model_to_bench(const BenchModelArguments& arguments, std::int64_t r
   made.name = arguments.model.path.empty()
                   ? arguments.shape + " " + arguments.type
                   : std::filesystem::path(arguments.model.path).filename().string();
+  std::map<DType, std::int64_t> elements;
   for (const NamedArray& each : files.contents.arrays) {
     made.bytes += bytes_of(each.array.dtype(), each.array.size());
     made.parameters += each.array.size();
+    elements[each.array.dtype()] += each.array.size();
   }
+  const auto most = std::ranges::max_element(elements, {}, [](auto& each) { return each.second; });
+  made.type = files.contents.metadata.as_text("general.architecture", "") + " " +
+              parameters_text(made.parameters) +
+              (most == elements.end() ? "" : " " + std::string(hearth::name(most->first)));
   made.tokenizer = files.tokenizer;
   made.model =
       models::make_language_model(files, {.device = device, .compute = compute, .context = rows});
@@ -117,15 +127,41 @@ void check_arguments(const BenchModelArguments& arguments, const ModelBenchSweep
   }
 }
 
+// "2026-01-31T23:59:59Z": now.
+std::string time_text() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto day = std::chrono::floor<std::chrono::days>(now);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(now - day);
+  char text[32];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+                static_cast<int>(time.seconds().count()));
+  return text;
+}
+
+// The name that llama-bench has for what computes.
+std::string backend_of(Device device) {
+  const std::string kind = device.name().substr(0, device.name().find(':'));
+  return kind == "cpu" ? "CPU" : kind == "cuda" ? "CUDA" : kind == "metal" ? "Metal" : kind;
+}
+
 // The rows of all steps; threads are then those of the last one.
 std::vector<ModelBenchRow> measure_steps(
-    const std::vector<ModelBenchStep>& steps,
+    const std::vector<ModelBenchStep>& steps, bool is_causal,
     const std::function<std::vector<ModelBenchRow>(const ModelBenchOptions&)>& measure) {
   std::vector<ModelBenchRow> rows;
   for (const ModelBenchStep& step : steps) {
     WorkerPool::global().set_threads(static_cast<int>(step.threads));
+    const std::string time = time_text();
     for (ModelBenchRow& row : measure(step.options)) {
       row.threads = step.threads;
+      row.time = time;
+      row.prompt = step.options.prompt;
+      row.tokens = step.options.tokens;
+      // Prompts are read one by one, but texts become vectors side by side.
+      row.sequences = is_causal && row.tokens == 0 ? 1 : step.options.sequences;
       rows.push_back(std::move(row));
     }
   }
@@ -143,10 +179,13 @@ void run_bench_model(const BenchModelArguments& arguments) {
   report.keys = caches.keys.value_or(compute);
   report.values = caches.values.value_or(compute);
   const BenchedModel benched = model_to_bench(arguments, sweep.most_rows(), device, compute);
-  const std::vector<ModelBenchStep> steps =
-      steps_of(sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values},
-               benched.model.config.is_causal);
+  const bool is_causal = benched.model.config.is_causal;
+  const std::vector<ModelBenchStep> steps = steps_of(
+      sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values}, is_causal);
   report.model = benched.name;
+  report.path = arguments.model.path.empty() ? benched.name : arguments.model.path;
+  report.type = benched.type;
+  report.backend = backend_of(device);
   report.bytes = benched.bytes;
   report.parameters = benched.parameters;
   report.device = device.name();
@@ -155,10 +194,10 @@ void run_bench_model(const BenchModelArguments& arguments) {
   };
   if (arguments.shows_profile) {
     const runtime::Profile profile;
-    measure_steps(steps, plain);
+    measure_steps(steps, is_causal, plain);
     return write_out(kernel_table(profile.kernels()));
   }
-  report.rows = measure_steps(steps, plain);
+  report.rows = measure_steps(steps, is_causal, plain);
   if (arguments.drafts.count() > 0) {
     const auto draft_model = load_draft_model(
         arguments.drafts, {.device = device, .compute = compute, .context = sweep.most_rows()});
@@ -167,7 +206,7 @@ void run_bench_model(const BenchModelArguments& arguments) {
       if (options.tokens == 0 || options.together) return {};
       return {measure_drafts(loaded, options, arguments.drafts.count(), draft_model.get())};
     };
-    std::ranges::move(measure_steps(steps, drafted), std::back_inserter(report.rows));
+    std::ranges::move(measure_steps(steps, is_causal, drafted), std::back_inserter(report.rows));
   }
   write_out(report_text(report, arguments.has_json ? "json" : arguments.output));
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,8 @@
 #include "tools/commands.h"
 #include "tools/lm/chat_template_option.h"
 #include "tools/lm/context_note.h"
+#include "tools/lm/message_reader.h"
+#include "tools/lm/paste_marks.h"
 #include "tools/lm/text_options.h"
 #include "tools/lm/writer_options.h"
 #include "tools/output.h"
@@ -35,7 +38,10 @@ constexpr std::string_view kResetHint = " (/reset begins the conversation anew)"
 constexpr std::string_view kHelp =
     "/reset          begins the conversation anew\n"
     "/system TEXT    begins it anew, with TEXT told to the model before all else; none: nothing\n"
-    "/exit or /bye   ends, as Ctrl-D does; Ctrl-C ends an answer\n";
+    "/exit or /bye   ends, as Ctrl-D does; Ctrl-C ends an answer\n"
+    "\"\"\"             opens a message of several lines, and closes it\n"
+    "\\               at the end of a line: the message goes on with the next one\n"
+    "What is pasted is one message, whatever its lines.\n";
 
 struct ChatArguments {
   WriterArguments writer;
@@ -138,11 +144,14 @@ models::AnswerWriter answer_writer() {
 }
 
 // Messages of this process's input, and their answers.
-class SpokenLines {
+class SpokenMessages {
  public:
   // `is_asking`: people type them, and see what is wrong with one where its answer would be.
-  SpokenLines(models::Conversation& session, bool is_asking)
-      : session_(session), writer_(answer_writer()), is_asking_(is_asking) {}
+  SpokenMessages(models::Conversation& session, bool is_asking)
+      : session_(session),
+        writer_(answer_writer()),
+        reader_(std::cin, is_asking),
+        is_asking_(is_asking) {}
 
   // `place`: where the message came from.
   void say(const std::string& message, const std::string& place) {
@@ -165,22 +174,21 @@ class SpokenLines {
 
   // To the end of the input, a line that asks for the end, or the first answer of a single turn.
   void say_all(bool is_single_turn) {
-    std::string line;
-    for (std::int64_t number = 1; prompted(line); ++number) {
-      if (line.empty()) continue;
-      const std::string place = "line " + std::to_string(number);
-      switch (obey(line, session_)) {
+    while (const std::optional<TypedMessage> message = next()) {
+      if (message->text.empty()) continue;
+      const std::string place = "line " + std::to_string(reader_.lines());
+      switch (message->is_line ? obey(message->text, session_) : Asked::nothing) {
         case Asked::end:
           return;
         case Asked::done:
           break;
         case Asked::unknown:
-          write_note("chat: " + place + ": no such command; got " + command_of(line) +
+          write_note("chat: " + place + ": no such command; got " + command_of(message->text) +
                      ", expected one of those that /help lists\n");
           ++unanswered_;
           break;
         case Asked::nothing:
-          say(line, place);
+          say(message->text, place);
           if (is_single_turn) return;
       }
     }
@@ -189,13 +197,17 @@ class SpokenLines {
   std::int64_t unanswered() const { return unanswered_; }
 
  private:
-  bool prompted(std::string& line) const {
-    if (is_asking_) write_out("> ");
-    return static_cast<bool>(std::getline(std::cin, line));
+  std::optional<TypedMessage> next() {
+    std::optional<PasteMarks> marks;
+    if (is_asking_ && isatty(STDOUT_FILENO) != 0) marks.emplace();
+    return reader_.next([&](bool is_later) {
+      if (is_asking_) write_out(is_later ? "... " : "> ");
+    });
   }
 
   models::Conversation& session_;
   models::AnswerWriter writer_;
+  MessageReader reader_;
   bool is_asking_;
   std::int64_t unanswered_ = 0;
 };
@@ -224,7 +236,7 @@ void run_chat(const ChatArguments& arguments) {
   if (is_asking) greet(arguments, scheduler.longest_text());
   const std::string seed = seed_text(sampling);
   if (!seed.empty()) write_note("chat: " + seed + "\n");
-  SpokenLines lines(session, is_asking);
+  SpokenMessages lines(session, is_asking);
   if (!first.empty()) {
     if (is_asking) write_out("> " + first + "\n");
     lines.say(first, "--prompt");

@@ -60,7 +60,7 @@ void write_vectors(const models::LanguageModel& model, const models::TokenLists&
 void run_embed(const EmbedArguments& arguments) {
   const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
-      models::load_language_model(arguments.model.path, load_options(arguments.model, device));
+      load_model(arguments.model.path, load_options(arguments.model, device));
   std::vector<std::string> texts = arguments.escapes.read(arguments.texts);
   if (texts.empty()) texts = lines_of(io::read_text("/dev/stdin", kMaxTexts));
   std::string first_error;

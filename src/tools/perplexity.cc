@@ -92,7 +92,7 @@ void write_divergence(const models::Divergence& divergence) {
 void run_perplexity(const PerplexityArguments& arguments) {
   const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
-      models::load_language_model(arguments.model.path, load_options(arguments.model, device));
+      load_model(arguments.model.path, load_options(arguments.model, device));
   models::require_causal(loaded.model.config, "perplexity: scores", kEncodersEmbed);
   const std::vector<std::int32_t> tokens = loaded.tokenizer.encode(read_option_file(
       "--file", "a text", [&] { return io::read_text(arguments.file, kMaxText); }));

@@ -264,6 +264,14 @@ TEST_F(AdapterFiles, RefusesFilesOfGgufThatAreNoAdapters) {
   save_gguf(folder_ / "fine.gguf", pair, lora_metadata());
   EXPECT_NO_THROW(
       adapted_model(contents_of(golden_.model, FileKind::folder), {{folder_ / "fine.gguf"}}));
+  for (const std::string& path : {folder_ / "fine.gguf", folder_ / "x"}) {
+    EXPECT_TRUE(is_adapter(path));
+    EXPECT_TRUE(says(error_of([&] { read_model_contents(path); }), "an adapter and no model; got "))
+        << path;
+  }
+  EXPECT_FALSE(is_adapter(folder_ / "none"));
+  save_gguf(folder_ / "model.gguf", {}, {{"general.type", "model"}});
+  EXPECT_FALSE(is_adapter(folder_ / "model.gguf"));
   EXPECT_TRUE(says(gguf_error(pair, {{"general.architecture", "llama"}}), "another kind of file"));
   GgufMetadata other = lora_metadata();
   other.set("general.architecture", "qwen3");

@@ -113,6 +113,13 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   expect_refused_with({"generate", model, "--xtc-threshold", "0"}, "expected a number of (0, 1]");
   expect_refused_with({"generate", model, "-p", "x", "--lora", "none.gguf"},
                       "--lora: no such file; got \"none.gguf\"");
+  save_gguf(path("adapter.gguf"), {}, {{"general.type", "adapter"}});
+  for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{
+           {"generate", "-p", "x"}, {"chat"}, {"perplexity", "--file", model}, {"embed"}}) {
+    arguments.insert(arguments.end(), {"--model", path("adapter.gguf")});
+    expect_refused_with(arguments, "an adapter and no model; got \"" + path("adapter.gguf"));
+    expect_refused_with(arguments, ": --model FILE --lora " + path("adapter.gguf"));
+  }
 }
 
 // A line break at the end of a file is a part of the text, as llama-tokenize has it.

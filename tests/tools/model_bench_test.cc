@@ -210,14 +210,35 @@ TEST(ModelBench, PrintsATableAndJson) {
   EXPECT_EQ(check::list(rows[0], "samples").size(), 2u);
   report.model = "a \"b\"";
   report.values = DType::q8_0;
-  EXPECT_EQ(model_bench_csv(report),
-            "\"model_filename\",\"model_size\",\"model_n_params\",\"device\",\"n_threads\","
-            "\"type_k\",\"type_v\",\"n_batch\",\"n_depth\",\"test\",\"avg_ts\",\"stddev_ts\","
-            "\"best_ts\"\n"
-            "\"a \"\"b\"\"\",\"3145728\",\"1500000\",\"cpu:0\",\"2\",\"f32\",\"q8_0\",\"512\","
-            "\"0\",\"pp512\",\"20.000000\",\"14.142136\",\"30.000000\"\n"
-            "\"a \"\"b\"\"\",\"3145728\",\"1500000\",\"cpu:0\",\"2\",\"f32\",\"q8_0\",\"512\","
-            "\"0\",\"tg128\",\"5.000000\",\"0.000000\",\"5.000000\"\n");
+  report.path = "at/a \"b\"";
+  report.type = "llama 1.50 M q4_0";
+  report.backend = "CPU";
+  report.rows[0].prompt = 512;
+  report.rows[0].time = report.rows[1].time = "2026-01-31T23:59:59Z";
+  report.rows[1].tokens = 128;
+  report.rows[1].sequences = 2;
+  const std::string model =
+      "\"CPU\",\"at/a \"\"b\"\"\",\"llama 1.50 M q4_0\",\"3145728\",\"1500000\",\"512\",\"512\","
+      "\"2\",\"f32\",\"q8_0\",";
+  // 512 tokens at 10 and 30 a second; 256 at 5.
+  EXPECT_EQ(
+      model_bench_csv(report),
+      "\"backends\",\"model_filename\",\"model_type\",\"model_size\",\"model_n_params\","
+      "\"n_batch\",\"n_ubatch\",\"n_threads\",\"type_k\",\"type_v\",\"n_prompt\",\"n_gen\","
+      "\"n_depth\",\"test_time\",\"avg_ns\",\"stddev_ns\",\"avg_ts\",\"stddev_ts\",\"device\","
+      "\"test\",\"best_ts\"\n" +
+          model +
+          "\"512\",\"0\",\"0\",\"2026-01-31T23:59:59Z\",\"34133333333\",\"24135911465\","
+          "\"20.000000\",\"14.142136\",\"cpu:0\",\"pp512\",\"30.000000\"\n" +
+          model +
+          "\"0\",\"128\",\"0\",\"2026-01-31T23:59:59Z\",\"51200000000\",\"0\","
+          "\"5.000000\",\"0.000000\",\"cpu:0\",\"tg128\",\"5.000000\"\n");
+  const JsonValue named = *parse_json(json_text(model_bench_document(report)));
+  const JsonValue& first = check::list(named, "rows")[0];
+  EXPECT_EQ(json_text(*check::member(first, "samples_ns")), "[51200000000,17066666667]");
+  EXPECT_EQ(check::list(first, "samples_ts").size(), 2u);
+  EXPECT_EQ(*check::member(first, "n_prompt"), JsonValue(std::int64_t{512}));
+  EXPECT_EQ(check::text(first, "type_v"), "q8_0");
   report.bytes = std::int64_t{3} << 30;
   report.parameters = 7'500'000'000;
   const std::string large = model_bench_table(report);
@@ -239,13 +260,17 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
   const Outcome brief = run({"bench-model", path("m.gguf"), "-p", "8", "-n", "2", "-d", "3", "-b",
                              "4", "-r", "1", "-t", "1", "--cache-type-v", "F16", "-o", "csv"});
   EXPECT_EQ(brief.status, 0) << brief.err;
-  EXPECT_NE(brief.out.find("\"f32\",\"f16\",\"4\",\"3\",\"pp8 @ d3\""), std::string::npos)
+  EXPECT_NE(brief.out.find("\"4\",\"4\",\"1\",\"f32\",\"f16\",\"8\",\"0\",\"3\",\"20"),
+            std::string::npos)
+      << brief.out;
+  EXPECT_NE(brief.out.find("\"CPU\",\"" + path("m.gguf") + "\",\"llama "), std::string::npos)
       << brief.out;
   const Outcome lists = run({"bench-model", path("m.gguf"), "-p", "4,8", "-n", "1-2", "-d", "0",
                              "-d", "3", "-b", "2,8", "-r", "1", "-t", "1,2", "-o", "csv"});
   EXPECT_EQ(lists.status, 0) << lists.err;
   EXPECT_EQ(std::ranges::count(lists.out, '\n'), 1 + 4 * 2 * 2 * 2) << lists.out;
-  EXPECT_NE(lists.out.find("\"2\",\"f32\",\"f32\",\"8\",\"3\",\"tg2 @ d3\""), std::string::npos)
+  EXPECT_NE(lists.out.find("\"8\",\"8\",\"2\",\"f32\",\"f32\",\"0\",\"2\",\"3\",\"20"),
+            std::string::npos)
       << lists.out;
   EXPECT_TRUE(contains(run({"bench-model", path("m.gguf"), "-p", "8,x"}).err,
                        "--prompt: no list of numbers; got \"x\""));

@@ -84,8 +84,36 @@ TEST_F(ServeChat, AStreamHasTheRoleThenTextThenItsEnd) {
   EXPECT_EQ(*member(last, "usage"), JsonValue(nullptr));
   EXPECT_TRUE(list(all.back(), "choices").empty());
   EXPECT_EQ(*member(*member(all.back(), "usage"), "completion_tokens"), JsonValue(std::int64_t{6}));
-  EXPECT_EQ(member(chunks("/v1/chat/completions", chat(R"("stream": true)")).back(), "usage"),
-            nullptr);
+  EXPECT_NE(member(all.back(), "timings"), nullptr);
+  EXPECT_EQ(member(last, "timings"), nullptr);
+}
+
+TEST_F(ServeChat, AStreamWithoutUsageHasTimingsInItsLastChunk) {
+  const auto all = chunks("/v1/chat/completions", chat(R"("stream": true, "n": 2)"));
+  ASSERT_GE(all.size(), 2u);
+  for (const JsonValue& chunk : all) {
+    EXPECT_EQ(member(chunk, "usage"), nullptr);
+    EXPECT_EQ(member(chunk, "timings") != nullptr, &chunk == &all.back());
+  }
+  EXPECT_EQ(text(first_choice(all.back()), "finish_reason"), "stop");
+  EXPECT_EQ(*member(*member(all.back(), "timings"), "predicted_n"), JsonValue(std::int64_t{12}));
+}
+
+TEST_F(ServeChat, PartsOfTheAssistantMayBeRefusals) {
+  const auto asked = [](const std::string& role, const std::string& part) {
+    return R"({"messages": [{"role": "user", "content": "a"}, {"role": ")" + role +
+           R"(", "content": [{"type": "text", "text": "I "}, )" + part +
+           R"(]}, {"role": "user", "content": "b"}]})";
+  };
+  const char* const kUrl = "/v1/chat/completions";
+  const std::string part = R"({"type": "refusal", "refusal": "will not"})";
+  document(kUrl, asked("assistant", part));
+  const auto refused = model_->requests().back().tokens;
+  document(kUrl, asked("assistant", R"({"type": "text", "text": "will not"})"));
+  EXPECT_EQ(refused, model_->requests().back().tokens);
+  EXPECT_EQ(text(refusal(kUrl, asked("user", part)), "param"), "messages[1].content");
+  EXPECT_EQ(text(refusal(kUrl, asked("assistant", R"({"type": "refusal", "text": "x"})")), "param"),
+            "messages[1].content");
 }
 
 TEST_F(ServeChat, ReasoningIsToldApart) {

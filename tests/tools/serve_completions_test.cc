@@ -84,10 +84,21 @@ TEST_F(ServeCompletions, PlainCompletions) {
   EXPECT_EQ(model_->requests().back().tokens, (std::vector<std::int32_t>{5, 6}));
   EXPECT_EQ(model_->requests().back().most_tokens, 1000);  // the context
   std::string joined;
-  for (const JsonValue& chunk : chunks("/v1/completions", R"({"prompt": "a", "stream": true})")) {
-    joined += text(first_choice(chunk), "text");
+  const auto streamed = chunks("/v1/completions", R"({"prompt": "a", "stream": true, "n": 2})");
+  for (const JsonValue& chunk : streamed) {
+    if (*member(first_choice(chunk), "index") == JsonValue(std::int64_t{0})) {
+      joined += text(first_choice(chunk), "text");
+    }
+    EXPECT_EQ(member(chunk, "timings") != nullptr, &chunk == &streamed.back());
   }
   EXPECT_EQ(joined, "Hello!");
+  const auto counted =
+      chunks("/v1/completions",
+             R"({"prompt": "a", "stream": true, "stream_options": {"include_usage": true}})");
+  for (const JsonValue& chunk : counted) {
+    EXPECT_EQ(member(chunk, "timings") != nullptr, &chunk == &counted.back());
+  }
+  EXPECT_TRUE(list(counted.back(), "choices").empty());
 }
 
 TEST_F(ServeCompletions, CompletionsWithoutTokens) {
@@ -105,6 +116,7 @@ TEST_F(ServeCompletions, CompletionsWithoutTokens) {
   ASSERT_EQ(streamed.size(), 1u);
   EXPECT_EQ(text(first_choice(streamed[0]), "text"), "");
   EXPECT_EQ(text(first_choice(streamed[0]), "finish_reason"), "length");
+  EXPECT_NE(member(streamed[0], "timings"), nullptr);
   EXPECT_TRUE(model_->requests().empty());
 }
 

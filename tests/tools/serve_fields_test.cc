@@ -117,6 +117,17 @@ TEST_F(ServeFields, TheEndsOfRangesAreThoseOfTheFields) {
   }
 }
 
+TEST_F(ServeFields, RepetitionsHaveTwoNames) {
+  const auto penalty_of = [&](const std::string& fields) {
+    document("/v1/chat/completions", chat(fields));
+    return model_->requests().back().sampling.repetition_penalty;
+  };
+  EXPECT_EQ(penalty_of(R"("repetition_penalty": 1.5)"), 1.5);
+  EXPECT_EQ(penalty_of(R"("repetition_penalty": 1.5, "repeat_penalty": 1.25)"), 1.25);
+  EXPECT_EQ(text(refusal("/v1/chat/completions", chat(R"("repetition_penalty": "x")")), "param"),
+            "repetition_penalty");
+}
+
 TEST_F(ServeFields, WrongFieldsAreNamed) {
   const struct {
     const char* fields;
@@ -156,6 +167,7 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       {R"("logprobs": true, "top_logprobs": 21)", "top_logprobs"},
       {R"("stream": 1)", "stream"},
       {R"("stream_options": {"include_usage": "no"})", "stream_options.include_usage"},
+      {R"("lora": [{"id": 0, "scale": 0.5}])", "lora"},
       {R"("response_format": {"type": "xml"})", "response_format.type"},
       {R"("response_format": {"type": "json_schema"})", "response_format.json_schema"},
       {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "no"}}})",

@@ -222,6 +222,19 @@ bool is_adapter_folder(const std::string& path) {
   return !folders::existing_file(path, kConfigFile).empty();
 }
 
+bool says_adapter(const GgufMetadata& metadata) {
+  return metadata.as_text("general.type", "model") == "adapter";
+}
+
+bool is_adapter(const std::string& path) {
+  if (is_adapter_folder(path)) return folders::existing_file(path, "config.json").empty();
+  try {
+    return says_adapter(map_gguf(path, Device::cpu()).metadata);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 StoredAdapter read_adapter(const std::string& path) {
   return is_adapter_folder(path) ? read_folder_adapter(path) : read_file_adapter(path);
 }

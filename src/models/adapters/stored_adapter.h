@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hearth/array.h"
+#include "hearth/gguf.h"
 
 namespace hearth::models {
 
@@ -27,6 +28,12 @@ struct StoredAdapter {
 
 // Whether the path is a folder with an adapter_config.json.
 bool is_adapter_folder(const std::string& path);
+
+// Of a GGUF file's metadata.
+bool says_adapter(const GgufMetadata& metadata);
+// Whether the path is an adapter and no model: such a folder without a config.json, or a GGUF file
+// that says so. Not where nothing can be read there.
+bool is_adapter(const std::string& path);
 
 // Arrays are pages of the file or are made when they are read. Throws Error{io};
 // Error{corrupt_file} for what breaks a format, for one matrix of a pair without the other and for

@@ -8,6 +8,7 @@
 #include "hearth/error.h"
 #include "hearth/io.h"
 #include "models/adapters/adapter.h"
+#include "models/adapters/stored_adapter.h"
 #include "models/files/folder_template.h"
 #include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
@@ -42,6 +43,12 @@ auto with_path(const std::string& path, const Read& read) try {
   throw Error(error.code(), path + ": " + error.what());
 }
 
+[[noreturn]] void refuse_adapter_as_model(const std::string& path) {
+  throw Error(ErrorCode::unsupported, "load_model: an adapter and no model; got " +
+                                          hearth::quoted(path) +
+                                          ", expected a model, beside which adapters are given");
+}
+
 ModelContents contents_of(const std::string& path) {
   if (is_model_folder(path)) {
     const ModelFolder folder = read_model_folder(path);
@@ -53,6 +60,7 @@ ModelContents contents_of(const std::string& path) {
     add_sentence_modules_of(folder, files.contents.metadata);
     return files;
   }
+  if (is_adapter_folder(path)) refuse_adapter_as_model(path);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     throw Error(ErrorCode::unsupported, "load_model: a folder of no model; got " +
@@ -60,6 +68,7 @@ ModelContents contents_of(const std::string& path) {
                                             ", expected one with config.json");
   }
   GgufContents contents = map_gguf(path);
+  if (says_adapter(contents.metadata)) refuse_adapter_as_model(path);
   std::string source = contents.metadata.as_text("tokenizer.chat_template", "");
   std::string with_tools = contents.metadata.as_text("tokenizer.chat_template.tool_use", "");
   return {std::move(contents), FileKind::gguf, path, std::move(source), std::move(with_tools)};

@@ -35,7 +35,7 @@ constexpr SamplingField kFields[] = {
      "From which probability on --xtc-probability takes tokens for likely"},
     {"repetition_penalty", "--repeat-penalty,--repetition-penalty", "repeat_penalty",
      &Fields::repetition_penalty, 0, kMost, true,
-     "Scores of tokens that stand in the text are divided by this; 1: off"},
+     "Scores of tokens that stand in the text are divided by this; 1: off", "repetition_penalty"},
     {"presence_penalty", "--presence-penalty", "presence_penalty", &Fields::presence_penalty,
      -kMost, kMost, false, "What scores of tokens that stand in the text are less by"},
     {"frequency_penalty", "--frequency-penalty", "frequency_penalty", &Fields::frequency_penalty,

@@ -21,7 +21,8 @@ struct SamplingField {
   Member member;
   double low, high;  // of what is allowed; whole numbers for whole numbers
   bool excludes_low;
-  std::string_view summary;  // for --help
+  std::string_view summary;             // for --help
+  std::string_view other_request = {};  // vLLM's name for the member, which `request` comes before
 };
 
 std::span<const SamplingField> sampling_fields();

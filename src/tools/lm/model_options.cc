@@ -103,6 +103,15 @@ models::LoadOptions load_options(const ModelArguments& arguments, Device device)
           .adapters = std::move(adapters)};
 }
 
+models::LoadedModel load_model(const std::string& path, const models::LoadOptions& options) {
+  try {
+    return models::load_language_model(path, options);
+  } catch (const Error& error) {
+    if (!models::is_adapter(path)) throw;
+    throw Error(error.code(), error.what() + (": --model FILE --lora " + path));
+  }
+}
+
 CacheTypes cache_types(const CacheArguments& arguments) {
   const auto type_of = [](const std::string& name) -> std::optional<models::CacheType> {
     if (name.empty()) return std::nullopt;

@@ -56,6 +56,9 @@ void add_cache_options(Command& command, CacheArguments& arguments, const std::s
 // of this thread.
 Device use_device(const ModelArguments& arguments);
 models::LoadOptions load_options(const ModelArguments& arguments, Device device);
+// As models::load_language_model(), but an adapter in place of the model is refused with the
+// options that take both.
+models::LoadedModel load_model(const std::string& path, const models::LoadOptions& options);
 
 // Of keys and values; nothing: as the model computes.
 struct CacheTypes {

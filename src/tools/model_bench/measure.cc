@@ -175,17 +175,18 @@ std::string streams_text(const ModelBenchOptions& options) {
 
 }  // namespace
 
-double ModelBenchRow::mean() const {
+double mean_of(std::span<const double> values) {
   double sum = 0;
-  for (const double rate : rates) sum += rate;
-  return sum / static_cast<double>(rates.size());
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
 }
 
-double ModelBenchRow::deviation() const {
-  if (rates.size() < 2) return 0;
+double deviation_of(std::span<const double> values) {
+  if (values.size() < 2) return 0;
+  const double mean = mean_of(values);
   double sum = 0;
-  for (const double rate : rates) sum += (rate - mean()) * (rate - mean());
-  return std::sqrt(sum / static_cast<double>(rates.size() - 1));
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
 double ModelBenchRow::best() const { return *std::max_element(rates.begin(), rates.end()); }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,21 @@ struct ModelBenchOptions {
   models::CacheType keys = {}, values = {};  // what caches hold them as
 };
 
+// Neither is of no values. deviation_of: of a sample, over n - 1; 0 of one.
+double mean_of(std::span<const double> values);
+double deviation_of(std::span<const double> values);
+
 struct ModelBenchRow {
   std::string test;           // "pp512", "tg128 x 4", "pp512+tg128", with depth "pp512 @ d1024"
   std::vector<double> rates;  // tokens of all sequences a second, of each repetition
   // Of guesses, the share that held in all repetitions; nothing where none were made.
   std::optional<double> held = std::nullopt;
   std::int64_t threads = 0, piece = 0, depth = 0;  // that it was measured with
-  double mean() const;
-  double deviation() const;  // of a sample: over n - 1; 0 of one
+  std::int64_t prompt = 0, tokens = 0;             // read and written by a sequence
+  std::int64_t sequences = 1;                      // side by side
+  std::string time = {};                           // when it began: 2026-01-31T23:59:59Z
+  double mean() const { return mean_of(rates); }
+  double deviation() const { return deviation_of(rates); }
   double best() const;
 };
 

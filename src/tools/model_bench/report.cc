@@ -1,7 +1,10 @@
 #include "tools/model_bench/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "tools/lm/model_options.h"
@@ -23,11 +26,6 @@ std::string size_text(std::int64_t bytes) {
                            : decimal(size / (1 << 30), 2) + " GiB";
 }
 
-std::string parameters_text(std::int64_t parameters) {
-  const auto count = static_cast<double>(parameters);
-  return count < 1e9 ? decimal(count / 1e6, 2) + " M" : decimal(count / 1e9, 2) + " B";
-}
-
 std::string csv_line(const std::vector<std::string>& values) {
   std::string line;
   for (const std::string& value : values) {
@@ -44,7 +42,51 @@ JsonValue one_or_all(const std::vector<std::int64_t>& counts) {
   return JsonArray(counts.begin(), counts.end());
 }
 
+std::string plain_text(const JsonValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* real = std::get_if<double>(&value)) return decimal(*real, 6);
+  return json_text(value);
+}
+
+// Nanoseconds of each repetition.
+std::vector<double> durations(const ModelBenchRow& row) {
+  const auto tokens = static_cast<double>((row.prompt + row.tokens) * row.sequences);
+  std::vector<double> all;
+  for (const double rate : row.rates) all.push_back(1e9 * tokens / rate);
+  return all;
+}
+
+std::int64_t rounded(double value) { return static_cast<std::int64_t>(std::llround(value)); }
+
+// What llama-bench says of a measurement, without its samples.
+JsonObject columns_of(const ModelBenchReport& report, const ModelBenchRow& row) {
+  const std::vector<double> times = durations(row);
+  return {{"backends", report.backend},
+          {"model_filename", report.path},
+          {"model_type", report.type},
+          {"model_size", report.bytes},
+          {"model_n_params", report.parameters},
+          {"n_batch", row.piece},
+          {"n_ubatch", row.piece},
+          {"n_threads", row.threads},
+          {"type_k", name(report.keys)},
+          {"type_v", name(report.values)},
+          {"n_prompt", row.prompt},
+          {"n_gen", row.tokens},
+          {"n_depth", row.depth},
+          {"test_time", row.time},
+          {"avg_ns", rounded(mean_of(times))},
+          {"stddev_ns", rounded(deviation_of(times))},
+          {"avg_ts", row.mean()},
+          {"stddev_ts", row.deviation()}};
+}
+
 }  // namespace
+
+std::string parameters_text(std::int64_t parameters) {
+  const auto count = static_cast<double>(parameters);
+  return count < 1e9 ? decimal(count / 1e6, 2) + " M" : decimal(count / 1e9, 2) + " B";
+}
 
 std::string model_bench_table(const ModelBenchReport& report) {
   const bool has_pieces = report.sweep.pieces.size() > 1;
@@ -76,15 +118,19 @@ std::string model_bench_table(const ModelBenchReport& report) {
 }
 
 std::string model_bench_csv(const ModelBenchReport& report) {
-  std::string text =
-      csv_line({"model_filename", "model_size", "model_n_params", "device", "n_threads", "type_k",
-                "type_v", "n_batch", "n_depth", "test", "avg_ts", "stddev_ts", "best_ts"});
+  std::string text;
   for (const ModelBenchRow& row : report.rows) {
-    text += csv_line({report.model, std::to_string(report.bytes), std::to_string(report.parameters),
-                      report.device, std::to_string(row.threads), name(report.keys),
-                      name(report.values), std::to_string(row.piece), std::to_string(row.depth),
-                      test_text(row), decimal(row.mean(), 6), decimal(row.deviation(), 6),
-                      decimal(row.best(), 6)});
+    JsonObject columns = columns_of(report, row);
+    columns.emplace_back("device", report.device);
+    columns.emplace_back("test", test_text(row));
+    columns.emplace_back("best_ts", row.best());
+    std::vector<std::string> names, values;
+    for (const auto& [column, value] : columns) {
+      names.push_back(column);
+      values.push_back(plain_text(value));
+    }
+    if (text.empty()) text = csv_line(names);
+    text += csv_line(values);
   }
   return text;
 }
@@ -92,15 +138,21 @@ std::string model_bench_csv(const ModelBenchReport& report) {
 JsonObject model_bench_document(const ModelBenchReport& report) {
   JsonArray rows;
   for (const ModelBenchRow& row : report.rows) {
-    rows.push_back(JsonObject{{"test", row.test},
-                              {"mean", row.mean()},
-                              {"deviation", row.deviation()},
-                              {"best", row.best()},
-                              {"held", row.held},
-                              {"threads", row.threads},
-                              {"piece", row.piece},
-                              {"depth", row.depth},
-                              {"samples", JsonArray(row.rates.begin(), row.rates.end())}});
+    JsonObject members = {{"test", row.test},
+                          {"mean", row.mean()},
+                          {"deviation", row.deviation()},
+                          {"best", row.best()},
+                          {"held", row.held},
+                          {"threads", row.threads},
+                          {"piece", row.piece},
+                          {"depth", row.depth},
+                          {"samples", JsonArray(row.rates.begin(), row.rates.end())}};
+    for (auto& column : columns_of(report, row)) members.push_back(std::move(column));
+    JsonArray times;
+    for (const double time : durations(row)) times.emplace_back(rounded(time));
+    members.emplace_back("samples_ns", std::move(times));
+    members.emplace_back("samples_ts", JsonArray(row.rates.begin(), row.rates.end()));
+    rows.push_back(std::move(members));
   }
   return {{"model", report.model},
           {"bytes", report.bytes},

@@ -1,4 +1,4 @@
-// What `hearth bench-model` prints, in the columns of llama-bench.
+// What `hearth bench-model` prints: as a table, or with llama-bench's columns among others.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,11 @@ namespace hearth::tools {
 
 struct ModelBenchReport {
   std::string model;  // "llama-1b q4_0", or the file's name
+  std::string path;   // of the file; of a shape its name
+  std::string type;   // "llama 1.10 B q4_0": family, parameters, the dtype of most of them
   std::int64_t bytes = 0;
   std::int64_t parameters = 0;
+  std::string backend;  // "CPU", as llama-bench has it
   std::string device;
   ModelBenchSweep sweep;
   models::CacheType keys = {}, values = {};
@@ -23,8 +26,12 @@ struct ModelBenchReport {
 
 // A table of Markdown; n_batch is a column where there are several.
 std::string model_bench_table(const ModelBenchReport& report);
-// A line a row, below one of names, which are llama-bench's where it has such a column.
+// "2.50 B", "268.10 M".
+std::string parameters_text(std::int64_t parameters);
+// A line a row, below one of names: those of llama-bench's that are of a measurement and the model,
+// which mean the same here (n_ubatch is n_batch, rows of a pass), then device, test and best_ts.
 std::string model_bench_csv(const ModelBenchReport& report);
+// Rows have the same members, and samples_ns and samples_ts, beside others.
 JsonObject model_bench_document(const ModelBenchReport& report);
 
 }  // namespace hearth::tools

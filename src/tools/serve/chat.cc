@@ -82,11 +82,14 @@ ApiResponse whole_chat(const NamedChat& job, const Service& service, const ApiRe
 // The chunks of a stream: all have the same id, time and model.
 class ChatChunks {
  public:
-  ChatChunks(const NamedChat& job, const ServedModel& model, EventStream& events)
+  ChatChunks(const NamedChat& job, const ServedModel& model, const RunningAnswers& answers,
+             EventStream& events)
       : job_(job),
         tokenizer_(model.tokenizer()),
+        answers_(answers),
         events_(events),
-        states_(answer_readers(job, model.chat())) {}
+        states_(answer_readers(job, model.chat())),
+        open_(states_.size()) {}
 
   bool begin() {
     for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -120,11 +123,11 @@ class ChatChunks {
     return is_open;
   }
 
-  bool end(const RunningAnswers& answers) {
+  bool end() {
     if (job_.fields.includes_usage) {
       JsonObject chunk = head(JsonArray{});
-      chunk.emplace_back("usage", answers.usage());
-      chunk.emplace_back("timings", answers.timings());
+      chunk.emplace_back("usage", answers_.usage());
+      chunk.emplace_back("timings", answers_.timings());
       if (!events_.send(std::move(chunk))) return false;
     }
     return events_.send_done();
@@ -139,12 +142,19 @@ class ChatChunks {
             {"choices", std::move(choices)}};
   }
 
+  // The last chunk has the timings, whether that is the one of usage or the end of an answer.
   bool send(std::size_t i, JsonObject delta, JsonValue finish, JsonValue logprobs) {
+    const bool is_end = !std::holds_alternative<std::nullptr_t>(finish);
+    if (is_end) --open_;
     JsonObject chunk = head({JsonObject{{"index", static_cast<std::int64_t>(i)},
                                         {"delta", std::move(delta)},
                                         {"logprobs", std::move(logprobs)},
                                         {"finish_reason", std::move(finish)}}});
-    if (job_.fields.includes_usage) chunk.emplace_back("usage", nullptr);
+    if (job_.fields.includes_usage) {
+      chunk.emplace_back("usage", nullptr);
+    } else if (is_end && open_ == 0) {
+      chunk.emplace_back("timings", answers_.timings());
+    }
     return events_.send(std::move(chunk));
   }
 
@@ -161,19 +171,21 @@ class ChatChunks {
 
   const NamedChat& job_;
   const models::Tokenizer& tokenizer_;
+  const RunningAnswers& answers_;
   EventStream& events_;
   std::vector<AnswerReader> states_;
+  std::size_t open_;  // answers whose end was not sent
 };
 
 bool stream_chat(const NamedChat& job, const Service& service, RunningAnswers& answers,
                  const std::function<bool()>& wait, EventStream& events) {
-  ChatChunks chunks(job, *service.model, events);
+  ChatChunks chunks(job, *service.model, answers, events);
   const bool is_whole =
       chunks.begin() &&
       answers.run([&](std::size_t i,
                       const models::GenerationPiece& piece) { return chunks.push(i, piece); },
                   wait);
-  if (is_whole) chunks.end(answers);
+  if (is_whole) chunks.end();
   return is_whole;
 }
 

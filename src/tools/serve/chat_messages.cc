@@ -12,7 +12,7 @@ constexpr std::size_t kMostMessages = 4096;
 constexpr std::size_t kMostParts = 4096;
 constexpr std::size_t kMostCalls = 128;
 
-// A text, parts of texts, or nothing.
+// A text, parts of texts and, of the assistant, of refusals, or nothing.
 std::optional<std::string> read_content(const Fields& message) {
   const JsonValue* content = message.find("content");
   if (content == nullptr) return std::nullopt;
@@ -26,8 +26,9 @@ std::optional<std::string> read_content(const Fields& message) {
     if (part == nullptr) message.wrong_type("content", "parts that are objects");
     const Fields fields(*part, message.path("content") + ".");
     const std::string type = fields.text("type").value_or("");
-    const auto text = fields.text("text");
-    if (type != "text" || !text) {
+    const bool is_refusal = type == "refusal" && message.text("role") == "assistant";
+    const auto text = fields.text(is_refusal ? "refusal" : "text");
+    if ((type != "text" && !is_refusal) || !text) {
       throw bad_field(message.path("content"),
                       "a part of a kind that the model does not take; got " + json_text(type) +
                           ", expected \"text\"");

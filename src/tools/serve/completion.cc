@@ -193,8 +193,8 @@ class CompletionChunks {
     }
     const bool has_news = !piece.text.empty() || piece.finish != models::FinishReason::none ||
                           !std::holds_alternative<std::nullptr_t>(logprobs);
-    return !has_news ||
-           send({completion_choice(i, piece.text, std::move(logprobs), piece.finish)}, false);
+    return !has_news || send({completion_choice(i, piece.text, std::move(logprobs), piece.finish)},
+                             is_last(piece.finish));
   }
 
   void end() {
@@ -214,15 +214,21 @@ class CompletionChunks {
     if (job_.scores_echo) {
       logprobs = logprobs_of(job_, tokenizer_, i, true, state.prompt, {}, state.place);
     }
-    return send({completion_choice(i, job_.echo(i), std::move(logprobs), finish)}, false);
+    return send({completion_choice(i, job_.echo(i), std::move(logprobs), finish)}, is_last(finish));
+  }
+
+  // Whether a chunk with this end of an answer is the last one of all.
+  bool is_last(models::FinishReason finish) {
+    if (finish == models::FinishReason::none) return false;
+    return --open_ == 0 && !job_.fields.includes_usage;
   }
 
   bool send(JsonArray choices, bool is_last) {
     JsonObject chunk = completion_object(job_, std::move(choices));
     if (job_.fields.includes_usage) {
       chunk.emplace_back("usage", is_last ? answers_.usage() : JsonValue(nullptr));
-      if (is_last) chunk.emplace_back("timings", answers_.timings());
     }
+    if (is_last) chunk.emplace_back("timings", answers_.timings());
     return events_.send(std::move(chunk));
   }
 
@@ -231,6 +237,7 @@ class CompletionChunks {
   const RunningAnswers& answers_;
   EventStream& events_;
   std::vector<State> states_;
+  std::size_t open_ = states_.size();  // answers whose end was not sent
 };
 
 bool stream_completion(const CompletionJob& job, const Service& service, RunningAnswers& answers,

@@ -95,6 +95,10 @@ void refuse_other_names(const Fields& fields) {
       throw bad_field(name, "is not supported; expected grammar (GBNF) or response_format");
     }
   }
+  if (fields.find("lora") != nullptr) {
+    throw bad_field("lora",
+                    "is not supported in requests; expected --lora of the server's command");
+  }
 }
 
 }  // namespace

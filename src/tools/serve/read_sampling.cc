@@ -23,7 +23,10 @@ constexpr std::size_t kMostBreakers = 16;
 constexpr std::size_t kMostBreakerBytes = 40;
 
 void read_field(const Fields& fields, const models::SamplingField& field, double& option) {
-  if (const auto given = fields.number(field.request, field.low, field.high)) option = *given;
+  for (const std::string_view name : {field.other_request, field.request}) {
+    if (name.empty()) continue;
+    if (const auto given = fields.number(name, field.low, field.high)) option = *given;
+  }
 }
 void read_field(const Fields& fields, const models::SamplingField& field, std::int64_t& option) {
   const auto given = fields.integer(field.request, static_cast<std::int64_t>(field.low),
