@@ -1,7 +1,6 @@
 // Gemma 4: heads of two widths, later layers that read keys and values of earlier ones, an input of
 // each layer's own, and experts beside the feed-forward.
 #include <cmath>
-#include <vector>
 
 #include "models/families/window_layers.h"
 #include "models/language/folder/layer_kinds.h"
@@ -17,16 +16,12 @@ constexpr std::string_view kGemma4Defaults =
         "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
         "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
         "rope_theta": 1e6}}})";
-constexpr std::string_view kGemma4UnifiedDefaults =
-    R"({"max_position_embeddings": 262144, "hidden_size": 2304, "intermediate_size": 9216,
-        "num_hidden_layers": 30, "num_attention_heads": 8, "num_key_value_heads": 4,
-        "head_dim": 256, "rms_norm_eps": 1e-6, "tie_word_embeddings": true,
-        "sliding_window": 1024, "rope_parameters": {"sliding_attention": {"rope_type": "default",
-        "rope_theta": 1e4}, "full_attention": {"rope_type": "proportional",
-        "partial_rotary_factor": 0.25, "rope_theta": 1e6}}})";
+constexpr std::string_view kGemma4Unified =
+    R"({"max_position_embeddings": 262144, "sliding_window": 1024,
+        "hidden_size_per_layer_input": null})";
 constexpr FolderType kGemma4Types[] = {{"gemma4_text", kGemma4Defaults},
                                        {"gemma4", kGemma4Defaults},
-                                       {"gemma4_unified_text", kGemma4UnifiedDefaults}};
+                                       {"gemma4_unified_text", kGemma4Defaults, kGemma4Unified}};
 constexpr std::int64_t kGemma4Period = 6;
 constexpr KeyRule kGemma4Keys[] = {
     {"top_k_experts", "expert_used_count"},
@@ -63,14 +58,9 @@ void adjust_gemma4(LanguageConfig& config, const Keys&, FileKind) {
 
 // The last layer sees all keys, too.
 void add_gemma4_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
-  if (find_array(config, "layer_types") == nullptr) {
-    const std::int64_t last = layers_of(config) - 1;
-    std::vector<bool> windows;
-    for (std::int64_t i = 0; i <= last; ++i) {
-      windows.push_back((i + 1) % kGemma4Period != 0 && i != last);
-    }
-    metadata.set("gemma4.attention.sliding_window_pattern", windows);
-  }
+  set_window_layers(config, metadata, [layers = layers_of(config)](std::int64_t i) {
+    return (i + 1) % kGemma4Period != 0 && i + 1 != layers;
+  });
   add_layer_kinds(config, metadata);
   if (!find_flag(config, "enable_moe_block").value_or(false)) metadata.erase("gemma4.expert_count");
 }

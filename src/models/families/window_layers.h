@@ -1,4 +1,4 @@
-// Which layers have windows, in files of families that ask for them by use_sliding_window.
+// Which layers have windows, where files do not list them.
 #pragma once
 
 #include <algorithm>
@@ -8,26 +8,32 @@
 
 #include "models/language/family.h"
 #include "models/language/folder/config_values.h"
+#include "models/layer_limit.h"
 
 namespace hearth::models {
 
 // Of a folder, at most what files may have; what else it says is refused when it is read.
 inline std::int64_t layers_of(const JsonObject& config) {
   const std::int64_t layers = find_integer(config, "num_hidden_layers").value_or(0);
-  return std::clamp<std::int64_t>(layers, 0, 10000);
+  return std::clamp<std::int64_t>(layers, 0, kMostLayers);
 }
 
-// Those for which `has_window(layer)` is true, in files without layer_types; none where
-// use_sliding_window is absent.
+// Those for which `has_window(layer)` is true, in files without layer_types.
 template <class HasWindow>
-void add_window_layers(const JsonObject& config, GgufMetadata& metadata, HasWindow has_window) {
+void set_window_layers(const JsonObject& config, GgufMetadata& metadata, HasWindow has_window) {
   if (find_array(config, "layer_types") != nullptr) return;
-  const bool any = find_flag(config, "use_sliding_window").value_or(false) &&
-                   find_value(config, "sliding_window") != nullptr;
   std::vector<bool> windows;
-  for (std::int64_t i = 0; i < layers_of(config); ++i) windows.push_back(any && has_window(i));
+  for (std::int64_t i = 0; i < layers_of(config); ++i) windows.push_back(has_window(i));
   metadata.set(metadata.as_text("general.architecture") + ".attention.sliding_window_pattern",
                windows);
+}
+
+// The same, but none where use_sliding_window is absent.
+template <class HasWindow>
+void add_window_layers(const JsonObject& config, GgufMetadata& metadata, HasWindow has_window) {
+  const bool any = find_flag(config, "use_sliding_window").value_or(false) &&
+                   find_value(config, "sliding_window") != nullptr;
+  set_window_layers(config, metadata, [&](std::int64_t i) { return any && has_window(i); });
 }
 
 // The layers behind the first max_window_layers.

@@ -34,6 +34,7 @@ struct FolderType {
   // What keys are worth that the file leaves out, as transformers has it: a JSON object. What the
   // family takes for them anyhow, as nulls, zeros and mostly false, need not be in it.
   std::string_view defaults;
+  std::string_view others = {};  // likewise, in place of some of `defaults`; a null: none
 };
 
 // What a transform of a folder's tensor may ask for.

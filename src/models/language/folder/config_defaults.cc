@@ -39,15 +39,26 @@ bool are_same(std::string_view one, std::string_view other, const Family& family
   return false;
 }
 
+JsonObject defaults_of(const FolderType& type) {
+  const auto read = [&](std::string_view text) {
+    return parse_json_object(std::string(text), std::string(type.name), "what keys are worth");
+  };
+  JsonObject all = read(type.defaults);
+  if (type.others.empty()) return all;
+  for (const auto& other : read(type.others)) {
+    std::erase_if(all, [&](const auto& member) { return member.first == other.first; });
+    if (!std::holds_alternative<std::nullptr_t>(other.second)) all.push_back(other);
+  }
+  return all;
+}
+
 }  // namespace
 
 JsonObject with_defaults(const JsonObject& config, const Family& family, std::string_view type) {
   JsonObject filled = config;
   for (const FolderType& each : family.model_types) {
     if (each.name != type) continue;
-    const JsonObject defaults =
-        parse_json_object(std::string(each.defaults), std::string(type), "what keys are worth");
-    for (const auto& member : defaults) {
+    for (const auto& member : defaults_of(each)) {
       const bool is_said = std::any_of(config.begin(), config.end(), [&](const auto& said) {
         return are_same(said.first, member.first, family);
       });
