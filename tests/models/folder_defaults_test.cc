@@ -83,6 +83,19 @@ TEST(FolderDefaults, WhatIsLeftOutIsWhatTheTypeHas) {
   EXPECT_GE(types, 31);
 }
 
+TEST(FolderDefaults, ATypeMayHaveOthersThanItsFamily) {
+  const auto filled = [](const std::string& type) {
+    return with_defaults({{"model_type", type}}, *find_family_of_folder(type), type);
+  };
+  const JsonObject usual = filled("gemma4_text"), unified = filled("gemma4_unified_text");
+  EXPECT_EQ(*find_key(usual, "sliding_window"), JsonValue(std::int64_t{512}));
+  EXPECT_EQ(*find_key(unified, "sliding_window"), JsonValue(std::int64_t{1024}));
+  EXPECT_EQ(*find_key(unified, "max_position_embeddings"), JsonValue(std::int64_t{262144}));
+  EXPECT_NE(find_key(usual, "hidden_size_per_layer_input"), nullptr);
+  EXPECT_EQ(find_key(unified, "hidden_size_per_layer_input"), nullptr);
+  EXPECT_EQ(*find_key(unified, "head_dim"), *find_key(usual, "head_dim"));
+}
+
 TEST(FolderDefaults, OtherNamesOfAKeySayIt) {
   const auto filled = [](const std::string& type, const std::string& members) {
     return with_defaults(object_of("{" + members + "}"), *find_family_of_folder(type), type);
