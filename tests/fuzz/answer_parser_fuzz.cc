@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "models/chat/answer_parser.h"
 #include "models/chat/tool_calls.h"
+#include "require.h"
 
 namespace {
 
@@ -29,9 +29,7 @@ constexpr const char* kSigns[] = {"<|channel|>",
                                   "dictionary of argument name",
                                   ""};
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 void join(AnswerDelta& all, AnswerDelta part) {
   all.content += part.content;

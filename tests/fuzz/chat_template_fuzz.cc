@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "core/json.h"
 #include "hearth/error.h"
 #include "models/chat_template/chat_template.h"
+#include "require.h"
 
 namespace {
 
@@ -20,9 +20,7 @@ using hearth::JsonValue;
 
 constexpr std::size_t kMaxSource = 1 << 16;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 hearth::models::ChatTemplateInput conversation() {
   const auto message = [](const char* role, const char* content) {

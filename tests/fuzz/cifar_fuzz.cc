@@ -3,19 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 
 #include "hearth/error.h"
 #include "io/cifar.h"
+#include "require.h"
 
 namespace {
 
 using hearth::io::CifarKind;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 void parse_as(CifarKind kind, const std::uint8_t* data, std::size_t size) {
   try {

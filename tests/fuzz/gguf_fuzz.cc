@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "core/integer_math.h"
 #include "io/gguf.h"
 #include "io/gguf_writer.h"
+#include "require.h"
 
 namespace {
 
@@ -20,9 +20,7 @@ using hearth::io::GgufFile;
 using hearth::io::GgufTensor;
 using hearth::io::GgufView;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 std::string written(const GgufFile& file) {
   std::vector<GgufTensor> tensors;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,12 +11,9 @@
 #include <vector>
 
 #include "models/grammar/grammar.h"
+#include "require.h"
 
 namespace hearth::testing {
-
-inline void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 inline constexpr std::size_t kWalkTokens = 261;  // bytes, four of several bytes, the end
 inline constexpr std::int32_t kWalkEnd = 260;

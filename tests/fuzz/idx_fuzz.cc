@@ -3,16 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 
 #include "io/idx.h"
+#include "require.h"
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 }  // namespace
 

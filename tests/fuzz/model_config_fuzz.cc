@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <variant>
 
@@ -12,14 +11,13 @@
 #include "hearth/error.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
+#include "require.h"
 
 namespace {
 
 constexpr std::size_t kMaxConfig = 1 << 14;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 }  // namespace
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 
@@ -17,15 +16,14 @@
 #include "models/files/mlx_weights.h"
 #include "models/files/safetensors_index.h"
 #include "models/sampling/recommended_sampling.h"
+#include "require.h"
 
 namespace {
 
 using namespace hearth::models::folders;  // NOLINT(google-build-using-namespace)
 using hearth::io::SafetensorsView;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 template <class Call>
 void expect_error_or_success(Call call) {

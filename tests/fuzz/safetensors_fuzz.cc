@@ -4,18 +4,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "io/safetensors.h"
+#include "require.h"
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 void check_round_trip(const hearth::io::SafetensorsFile& file) {
   std::vector<hearth::io::SafetensorsView> tensors = file.tensors();

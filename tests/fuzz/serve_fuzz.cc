@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include <variant>
 
 #include "core/json.h"
+#include "require.h"
 #include "tools/scripted_model.h"
 #include "tools/serve/api.h"
 
@@ -26,9 +26,7 @@ constexpr const char* kPaths[] = {
     "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/tokenize", "/detokenize",
     "/v1/responses",        "/apply-template", "/completion",    "/embedding"};
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using hearth::testing::require;
 
 class KeptText final : public hearth::tools::serve::Sink {
  public:

@@ -3,19 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/tokenizer.h"
 #include "models/tokenizer/unicode.h"
+#include "require.h"
 
 namespace hearth::testing {
-
-inline void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 // Words, digits, spaces, lines, accents, bytes that are no UTF-8, control tokens.
 inline constexpr std::string_view kMixedText = "a ab\n\n1234 It's \xc3\xa9\xe4\xb8\x80\xff<s>";
