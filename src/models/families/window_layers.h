@@ -1,22 +1,14 @@
 // Which layers have windows, where files do not list them.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "models/language/family.h"
 #include "models/language/folder/config_values.h"
-#include "models/layer_limit.h"
 
 namespace hearth::models {
-
-// Of a folder, at most what files may have; what else it says is refused when it is read.
-inline std::int64_t layers_of(const JsonObject& config) {
-  const std::int64_t layers = find_integer(config, "num_hidden_layers").value_or(0);
-  return std::clamp<std::int64_t>(layers, 0, kMostLayers);
-}
 
 // Those for which `has_window(layer)` is true, in files without layer_types.
 template <class HasWindow>

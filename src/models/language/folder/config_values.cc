@@ -1,7 +1,10 @@
 #include "models/language/folder/config_values.h"
 
+#include <algorithm>
+
 #include "core/quoted.h"
 #include "hearth/error.h"
+#include "models/layer_limit.h"
 
 namespace hearth::models {
 namespace {
@@ -60,6 +63,11 @@ std::optional<std::string> find_text(const JsonObject& object, std::string_view 
   if (value == nullptr) return std::nullopt;
   if (const auto* text = std::get_if<std::string>(value)) return *text;
   fail_type(path, *value, "a text");
+}
+
+std::int64_t layers_of(const JsonObject& config) {
+  return std::clamp<std::int64_t>(find_integer(config, "num_hidden_layers").value_or(0), 0,
+                                  kMostLayers);
 }
 
 }  // namespace hearth::models

@@ -22,4 +22,8 @@ std::optional<std::int64_t> find_integer(const JsonObject& object, std::string_v
 std::optional<bool> find_flag(const JsonObject& object, std::string_view path);
 std::optional<std::string> find_text(const JsonObject& object, std::string_view path);
 
+// num_hidden_layers, 0 where it is absent, at most kMostLayers: what else a folder says is refused
+// when the model's sizes are read.
+std::int64_t layers_of(const JsonObject& config);
+
 }  // namespace hearth::models

@@ -22,7 +22,6 @@
 #include "models/language/folder/rope_keys.h"
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
-#include "models/layer_limit.h"
 
 namespace hearth::models {
 namespace {
@@ -73,8 +72,7 @@ void add_layer_types(const JsonObject& config, const Family& family, GgufMetadat
       }
     }
   } else if (find_flag(config, "use_sliding_window").value_or(true) && family.window_period < 2) {
-    const std::int64_t layers = find_integer(config, "num_hidden_layers").value_or(0);
-    windows.assign(static_cast<std::size_t>(std::clamp<std::int64_t>(layers, 0, kMostLayers)),
+    windows.assign(static_cast<std::size_t>(layers_of(config)),
                    find_integer(config, "sliding_window").has_value());
   }
   const auto any = [](const std::vector<bool>& flags) {
@@ -89,9 +87,8 @@ void add_expert_layers(const JsonObject& config, const Family& family, GgufMetad
   const std::int64_t step = find_integer(config, "decoder_sparse_step").value_or(1);
   const JsonArray* dense = find_array(config, "mlp_only_layers");
   if (step < 1 || (step == 1 && (dense == nullptr || dense->empty()))) return;
-  const std::int64_t layers = find_integer(config, "num_hidden_layers").value_or(0);
   std::vector<bool> flags;
-  for (std::int64_t i = 0; i < std::clamp<std::int64_t>(layers, 0, kMostLayers); ++i) {
+  for (std::int64_t i = 0; i < layers_of(config); ++i) {
     const bool is_dense =
         dense != nullptr && std::find(dense->begin(), dense->end(), JsonValue(i)) != dense->end();
     flags.push_back(!is_dense && (i + 1) % step == 0);
