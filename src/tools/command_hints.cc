@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
+
+#include "tools/listed_word.h"
 
 namespace hearth::tools {
 namespace {
@@ -34,13 +35,9 @@ constexpr CommandHint kCommandHints[] = {
 }  // namespace
 
 const char* command_hint(std::string_view command) {
-  if (command.find(' ') != std::string_view::npos) return nullptr;
-  std::string spaced = " ";
-  spaced.append(command).append(" ");
-  const auto* found = std::find_if(std::begin(kCommandHints), std::end(kCommandHints),
-                                   [&](const CommandHint& hint) {
-                                     return hint.commands.find(spaced) != std::string_view::npos;
-                                   });
+  const auto* found =
+      std::find_if(std::begin(kCommandHints), std::end(kCommandHints),
+                   [&](const CommandHint& hint) { return is_listed(hint.commands, command); });
   return found == std::end(kCommandHints) ? nullptr : found->instead;
 }
 

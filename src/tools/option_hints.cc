@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tools/listed_word.h"
+
 namespace hearth::tools {
 namespace {
 
@@ -144,15 +146,10 @@ constexpr OptionHint kOptionHints[] = {
 
 const char* option_hint(std::string_view option, std::string_view command) {
   const std::string_view name = option.substr(0, option.find('='));
+  if (name.size() < 2) return nullptr;
   const auto has_name = [&](const OptionHint& hint) {
-    if (!hint.command.empty() && hint.command != command) return false;
-    for (std::size_t at = hint.options.find(name); at != std::string_view::npos;
-         at = hint.options.find(name, at + 1)) {
-      if (hint.options[at - 1] == ' ' && hint.options[at + name.size()] == ' ') return true;
-    }
-    return false;
+    return (hint.command.empty() || hint.command == command) && is_listed(hint.options, name);
   };
-  if (name.size() < 2 || name.find(' ') != std::string_view::npos) return nullptr;
   const auto* found = std::find_if(std::begin(kOptionHints), std::end(kOptionHints), has_name);
   return found == std::end(kOptionHints) ? nullptr : found->instead;
 }

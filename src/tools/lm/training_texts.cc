@@ -25,7 +25,7 @@ constexpr std::uint64_t kMostTextBytes = std::uint64_t{1} << 32;
 constexpr std::size_t kOneHeldOut = 20;  // in so many
 constexpr std::size_t kEvaluationWindows = 64;
 
-[[noreturn]] void refuse_line(const std::string& what) {
+[[noreturn]] void refuse_conversation(const std::string& what) {
   throw Error(ErrorCode::invalid_argument, what);
 }
 
@@ -38,14 +38,14 @@ Conversation conversation_of(const std::string& text) {
   const std::optional<JsonValue> parsed = parse_json(text);
   const auto* object = parsed ? std::get_if<JsonObject>(&*parsed) : nullptr;
   if (object == nullptr || models::find_array(*object, "messages") == nullptr) {
-    refuse_line("no conversation; expected {\"messages\": [...]}");
+    refuse_conversation("no conversation; expected {\"messages\": [...]}");
   }
   try {
     const JsonArray* tools = models::find_array(*object, "tools");
     return {serve::read_chat_messages(serve::Fields(*object)),
             tools == nullptr ? JsonValue(nullptr) : JsonValue(*tools)};
   } catch (const serve::ApiError& error) {
-    refuse_line(error.what());
+    refuse_conversation(error.what());
   }
 }
 
@@ -62,8 +62,8 @@ void require_written(const models::ChatFormat& format,
     std::vector<models::ChatMessage> without(messages.begin(), messages.end());
     remove(without.back());
     if (!std::ranges::equal(format.render(without, options).tokens, tokens)) return;
-    refuse_line("messages[" + std::to_string(without.size() - 1) + "]." + name +
-                ": not written by the model's template; expected none");
+    refuse_conversation("messages[" + std::to_string(without.size() - 1) + "]." + name +
+                        ": not written by the model's template; expected none");
   };
   const models::ChatMessage& answer = messages.back();
   require("tool_calls", !answer.tool_calls.empty(),
