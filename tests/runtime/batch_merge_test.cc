@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "runtime/commands/batched_kernel.h"
@@ -20,6 +21,13 @@ class BatchMergeTest : public testing::Test {
               std::vector<Argument>{memory(at(x), 64), memory(at(y), 64),
                                     constant_argument(std::int64_t{x})},
               driver.properties());
+  }
+  // The same, of a launch whose threadgroups share out what there is to do.
+  void add_shares(int i, Command::Shares shares) {
+    batch.add(f, {std::min(shares.most, shares.at_once)}, {64},
+              std::vector<Argument>{memory(at(i), 64), memory(at(100 + i), 64),
+                                    constant_argument(std::int64_t{i})},
+              driver.properties(), 0, shares);
   }
   static Address at(int block) {
     return reinterpret_cast<Address>(std::uintptr_t{0x1000}) + block * 64;
@@ -132,6 +140,23 @@ TEST_F(BatchMergeTest, FlatKernelsMeetAtTheMostThreads) {
   const Command& command = result->commands()[0];
   EXPECT_EQ(command.threads, (Size3{256}));
   EXPECT_EQ(command.groups, (Size3{1 + 9 + 1 + 3}));
+}
+
+TEST_F(BatchMergeTest, MembersThatShareOutTheirWorkRunAtTheSameTime) {
+  for (int i = 0; i < 4; ++i) add_shares(i, {i == 0 ? 171u : 43u, 132});
+  EXPECT_EQ(merged(), std::vector<std::size_t>{4});
+  // In three turns, the fewest that 132 threadgroups take.
+  EXPECT_EQ(result->commands()[0].groups, (Size3{57 + 3 * 15}));
+  const std::vector<std::uint32_t> words = table(result->commands()[0]);
+  EXPECT_EQ(words[1 + 8], 57u);
+  EXPECT_EQ(words[1 + 8 + 3], 15u);
+}
+
+TEST_F(BatchMergeTest, MembersOfWhichOneDoesNotShareStayAsTheyAre) {
+  for (int i = 0; i < 3; ++i) add(f, i, 100 + i, {9});
+  add_shares(7, {40, 20});
+  EXPECT_EQ(merged(), std::vector<std::size_t>{4});
+  EXPECT_EQ(result->commands()[0].groups, (Size3{3 * 9 + 20}));
 }
 
 TEST_F(BatchMergeTest, LeavesTextsOfMetalAlone) {

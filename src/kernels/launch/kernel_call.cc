@@ -57,6 +57,11 @@ KernelCall& KernelCall::align_operands(std::int64_t bytes) {
   return *this;
 }
 
+KernelCall& KernelCall::shares(runtime::Command::Shares shares) {
+  step_.shares = shares;
+  return *this;
+}
+
 KernelCall& KernelCall::work(double work) {
   step_.work = work;
   return *this;

@@ -104,7 +104,8 @@ void launch_steps(const StepPlan& plan, const Launch& launch) {
     for (const StepArgument& from : step.arguments) {
       arguments.push_back(argument_of(from, launch, step));
     }
-    launch.encoder->dispatch(*step.kernel, step.groups, step.threads, arguments, step.work);
+    launch.encoder->dispatch(*step.kernel, step.groups, step.threads, arguments, step.work,
+                             step.shares);
   }
 }
 

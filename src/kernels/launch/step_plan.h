@@ -40,6 +40,7 @@ struct Step {
   std::vector<std::int64_t>
       constants;    // the words of the constant struct: all members have 8 bytes
   double work = 0;  // as Command::work
+  runtime::Command::Shares shares = {};
   // Launched instead where an address is not as aligned as its argument says.
   std::shared_ptr<const Step> unaligned_variant;
 };

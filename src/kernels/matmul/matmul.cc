@@ -23,6 +23,7 @@ constexpr Implementation kMatmulFamily[] = {
      .needs = [](const DeviceTraits& device) { return device.has_tile_products; },
      .row_bits = RowBits::chosen,
      .accepts = accepts_row_tiles,
+     .fuses = fuses_dense_sum,
      .prepare = prepare_row_tiles,
      .launch = launch_steps},
     {.name = "row_simdgroups",

@@ -2,6 +2,7 @@
 // and simdgroup matrices that share k by its length only.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct RowForm {
   std::int64_t output_tiles, row_tiles;  // template arguments, and what they stand for
   std::int64_t hold;
 };
-constexpr RowForm kTileForms[] = {{8, 1, 1, 4}, {16, 1, 2, 4}, {0, 4, 4, 1}};
+constexpr RowForm kTileForms[] = {
+    {8, 1, 1, 6}, {16, 1, 2, 4}, {32, 1, 4, 2}, {64, 2, 8, 2}, {0, 4, 4, 1}};
 constexpr RowForm kLaneForms[] = {{1, 1, 1, 4}, {0, 4, 8, 1}};
 // Of f64, which takes twice the registers.
 constexpr RowForm kWideLaneForms[] = {{1, 1, 1, 4}, {0, 2, 4, 1}};
@@ -110,13 +112,14 @@ struct RowProduct {
 // Adds the operands, as the texts name them.
 KernelCall row_call(const std::string& file, const std::string& function, const RowProduct& product,
                     const Signature& signature, const std::vector<std::string>& arguments,
-                    bool wide) {
+                    bool wide, const std::optional<StepArgument>& added = {}) {
   const char* const type = dialect_type(signature.output.dtype);
   KernelCall call(file, function, arguments);
   const std::int64_t bytes = wide ? kPacketBytes : 1;
   call.read(type, "x", aligned(product.x.argument, bytes))
-      .read(type, "w", aligned(product.w.argument, bytes))
-      .write(type, "y", output_argument(signature))
+      .read(type, "w", aligned(product.w.argument, bytes));
+  if (added) call.read(type, "added", *added);
+  call.write(type, "y", output_argument(signature))
       .constants(product.params())
       .work(product_work(product.batches, product.rows, product.outputs, product.length));
   return call;
@@ -144,12 +147,16 @@ Prepared prepare_row_tiles(const Signature& signature) {
   const RowProduct product(signature);
   const RowForm& form = form_of(kTileForms, product.rows);
   const std::int64_t outputs = 16 * form.output_tiles, rows = 8 * form.row_tiles;
+  const bool adds = !signature.epilogue.empty();
+  const StepArgument added =
+      adds ? input_argument(signature, signature.epilogue[0].input) : product.x.argument;
+  const std::string rank = std::to_string(product.batch.rank());
   plan->add_step(product.is_wide, [&](bool wide, bool rare) {
     return row_call("matmul/row_tiles.metal", "matmul_row_tiles", product, signature,
                     {dtype_struct(signature.output.dtype), std::to_string(form.output_tiles),
-                     std::to_string(form.row_tiles), std::to_string(form.hold), truth(wide),
-                     std::to_string(product.batch.rank())},
-                    wide)
+                     std::to_string(form.row_tiles), std::to_string(form.hold), truth(adds),
+                     truth(wide), rank},
+                    wide, added)
         .threadgroup("float", "parts", kRowSimdgroups * outputs * rows)
         .step(*plan, product.groups(outputs, rows), {kRowGroupThreads}, kRowGroupThreads, rare);
   });

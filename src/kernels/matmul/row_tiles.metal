@@ -1,12 +1,12 @@
-// y = x w^T of f16 and bf16 by tensor cores, with bits of a row that depend on that row only,
-// batched. Text of the kernel dialect.
+// y = x w^T (+ added) of f16 and bf16 by tensor cores, with bits of a row that depend on that row
+// only, batched. Text of the kernel dialect.
 //
-// x [batch, rows, k], w [batch, outputs, k], y [batch, rows, outputs] dense; the others have
-// strides of their own. A threadgroup makes kOutputTiles * 16 outputs of kRowTiles * 8 rows. Slices
-// of 32 of k go to its four simdgroups in turn, each of which makes the whole tile, in a chain of
-// products along its slices (blocks/mma.h); the four sums are added up in order. So the order is
-// that of k, whatever rows and outputs a tile has: few rows are a small tile, of which there are
-// enough to keep memory busy with the weights, and many rows a large one.
+// x [batch, rows, k], w [batch, outputs, k], y and added [batch, rows, outputs] dense; the others
+// have strides of their own. A threadgroup makes kOutputTiles * 16 outputs of kRowTiles * 8 rows.
+// Slices of 32 of k go to its four simdgroups in turn, each of which makes the whole tile, in a
+// chain of products along its slices (blocks/mma.h); the four sums are added up in order. So the
+// order is that of k, whatever rows and outputs a tile has: few rows are a small tile, of which
+// there are enough to keep memory busy with the weights, and many rows a large one.
 //
 // In the layout of the product a lane takes 8 values side by side of each of its rows: words 0 and
 // 1 are the inner axis of a slice's first product, 2 and 3 that of the second. Nothing is staged:
@@ -40,11 +40,19 @@ HEARTH_INLINE Packet<16> load_share(device const typename D::memory* line, int a
   return made;
 }
 
+// What a lane has of a slice.
+template <int kOutputTiles, int kRowTiles>
+struct SliceShare {
+  Packet<16> weights[2 * kOutputTiles];
+  Packet<16> factors[kRowTiles];
+};
+
 // kAhead slices are on their way at a time. `parts` has the sums of all simdgroups.
-template <typename D, int kOutputTiles, int kRowTiles, int kAhead, bool kWide, int kRank>
+template <typename D, int kOutputTiles, int kRowTiles, int kAhead, bool kAdded, bool kWide,
+          int kRank>
 void matmul_row_tiles(device const typename D::memory* x, device const typename D::memory* w,
-                      device typename D::memory* y, constant RowProductParams<kRank>& p,
-                      threadgroup float* parts, Ctx ctx) {
+                      device const typename D::memory* added, device typename D::memory* y,
+                      constant RowProductParams<kRank>& p, threadgroup float* parts, Ctx ctx) {
   const int kTileOutputs = 16 * kOutputTiles, kTileRows = 8 * kRowTiles;
   uint layers = uint((p.rows + kTileRows - 1) / kTileRows);
   long first_output = long(ctx.tg.x / layers) * kTileOutputs;
@@ -72,32 +80,21 @@ void matmul_row_tiles(device const typename D::memory* x, device const typename 
 #pragma unroll
       for (int j = 0; j < kRowTiles; ++j) sum[i][j] = float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
+    SliceShare<kOutputTiles, kRowTiles> held[kAhead];
+    int begin = int(ctx.sg) * int(kSliceLength);
 #pragma unroll 1
-    for (int slice = int(ctx.sg) * int(kSliceLength); slice < length; slice += kAhead * kStep) {
-      int at = slice + int(t) * int(kSliceShare);
-      Packet<16> weights[kAhead][2 * kOutputTiles];
-      Packet<16> factors[kAhead][kRowTiles];
+    for (int slice = begin - kAhead * kStep; slice < length; slice += kAhead * kStep) {
 #pragma unroll
       for (int u = 0; u < kAhead; ++u) {
-#pragma unroll
-        for (int i = 0; i < 2 * kOutputTiles; ++i) {
-          weights[u][i] = load_share<D, kWide>(outputs[i], at + u * kStep, length, p.w_column);
-        }
-#pragma unroll
-        for (int j = 0; j < kRowTiles; ++j) {
-          factors[u][j] = load_share<D, kWide>(rows[j], at + u * kStep, length, p.x_column);
-        }
-      }
-#pragma unroll
-      for (int u = 0; u < kAhead; ++u) {
+        int from = slice + u * kStep, next = from + kAhead * kStep + int(t) * int(kSliceShare);
         // A slice that is not there adds nothing, not even the sign of a 0.
-        if (slice + u * kStep < length) {
+        if (from >= begin && from < length) {
 #pragma unroll
           for (int i = 0; i < kOutputTiles; ++i) {
-            Packet<16> upper = weights[u][2 * i], lower = weights[u][2 * i + 1];
+            Packet<16> upper = held[u].weights[2 * i], lower = held[u].weights[2 * i + 1];
 #pragma unroll
             for (int j = 0; j < kRowTiles; ++j) {
-              Packet<16> factor = factors[u][j];
+              Packet<16> factor = held[u].factors[j];
 #pragma unroll
               for (int e = 0; e < 4; e += 2) {
                 sum[i][j] = tile_product<D>(
@@ -106,6 +103,15 @@ void matmul_row_tiles(device const typename D::memory* x, device const typename 
               }
             }
           }
+        }
+        // In its place the one that follows: it is on its way while others are multiplied.
+#pragma unroll
+        for (int i = 0; i < 2 * kOutputTiles; ++i) {
+          held[u].weights[i] = load_share<D, kWide>(outputs[i], next, length, p.w_column);
+        }
+#pragma unroll
+        for (int j = 0; j < kRowTiles; ++j) {
+          held[u].factors[j] = load_share<D, kWide>(rows[j], next, length, p.x_column);
         }
       }
     }
@@ -131,7 +137,9 @@ void matmul_row_tiles(device const typename D::memory* x, device const typename 
       for (int part = 1; part < int(kTileParts); ++part) {
         total = total + parts[part * kTileRows * kTileOutputs + i];
       }
-      y[(batch * p.rows + row) * p.outputs + output] = D::store(total);
+      long at = (batch * p.rows + row) * p.outputs + output;
+      if (kAdded) total += D::load(added[at]);
+      y[at] = D::store(total);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }

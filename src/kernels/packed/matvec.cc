@@ -24,8 +24,8 @@ constexpr std::int64_t kMostRowsTogether = 8;  // whose sums lanes hold
 // Units of a row are counted in 32 bits, with room for what they are multiplied by.
 constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;
 constexpr std::int64_t kMostSimdgroups = 8;
-// Threads that a processor shall have registers for, of one row: compilers take more unless told,
-// and threadgroups beyond these would code x again instead of going on with the next rows.
+// Threads that a processor shall have registers for, of one row: compilers take more unless told.
+// One threadgroup has all of them where it has the memory: each codes x for itself.
 constexpr std::int64_t kRowThreads = 768;
 // Of several rows: the share of a processor's threads whose registers it has room for.
 constexpr std::int64_t kResidentShare = 2;
@@ -72,6 +72,12 @@ struct MatvecShape {
     const std::int64_t left = (codes_here ? budget - coded : common - book) / each;
     simdgroups = kMostSimdgroups;
     while (simdgroups > left) simdgroups /= 2;
+    const std::int64_t all = kRowThreads / kSimdWidth;
+    const std::int64_t large = std::min(device.large_threadgroup_memory, device.processor_memory);
+    if (rows == 1 && coded + all * each + book <= large && kRowThreads <= device.max_threads) {
+      codes_here = true;
+      simdgroups = all;
+    }
   }
 
   DType format;
@@ -163,8 +169,8 @@ Prepared prepare_packed_matvec(const Signature& signature) {
       shape.codes_here
           ? std::min(resident_threads(device), processors(device) * kRowThreads) / threads
           : resident_groups(device, kResidentShare * threads);
-  const std::int64_t groups =
-      std::min(ceil_div(shape.outputs, shape.simdgroups), std::max<std::int64_t>(resident, 1));
+  const runtime::Command::Shares shares{u32(ceil_div(shape.outputs, shape.simdgroups)),
+                                        u32(std::max<std::int64_t>(resident, 1))};
   const std::int64_t most_threads = shape.codes_here ? std::max(threads, kRowThreads) : threads;
   const PackedMatvecParams<kRuntimeRank> params{
       .rows = shape.rows,
@@ -207,8 +213,9 @@ Prepared prepare_packed_matvec(const Signature& signature) {
         .threadgroup("uint4", "staged",
                      staged_vectors(shape.format) * shape.simdgroups + book_vectors(shape.format))
         .work(product_work(1, shape.rows, shape.outputs, shape.units * kUnit))
-        .step(*plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(layers)},
-              {static_cast<std::uint32_t>(threads)}, most_threads, rare);
+        .shares(shares)
+        .step(*plan, {std::min(shares.most, shares.at_once), u32(layers)}, {u32(threads)},
+              most_threads, rare);
   });
   return prepared_steps(std::move(plan));
 }

@@ -93,7 +93,10 @@ Prepared prepare_rope(const Signature& signature) {
   const int rank = x.shape.rank();
   const std::int64_t columns = x.shape[rank - 1], sequence = x.shape[rank - 2];
   const std::int64_t pairs = settings.pairs(columns);
-  const std::int64_t count = kPacketBytes / size_of(x.dtype), packets = ceil_div(pairs, count);
+  // Sines take long: a thread has one pair where all run at the same time.
+  const bool all_run = element_count(x.shape) / 2 <= resident_threads(*signature.device);
+  const std::int64_t count = all_run ? 1 : kPacketBytes / size_of(x.dtype);
+  const std::int64_t packets = ceil_div(pairs, count);
   const std::int64_t row_threads = packets + ceil_div(columns - 2 * pairs, count);
   Shape outer = x.shape;
   Strides strides = x.strides;
@@ -150,7 +153,7 @@ Prepared prepare_rope(const Signature& signature) {
       static_cast<std::uint32_t>(items)};
   plan->add_step(KernelCall("rope/rope.metal", "rope",
                             {dtype_struct(x.dtype), position_type, truth(settings.interleaved),
-                             truth(placed), truth(given), outer_rank})
+                             truth(placed), truth(given), std::to_string(count), outer_rank})
                      .read(type, "x", from.argument)
                      .read(position_type, "positions", positions)
                      .read("float", "frequencies", frequencies)

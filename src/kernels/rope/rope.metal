@@ -3,9 +3,9 @@
 //   y0 = x0 cos - x1 sin,   y1 = x1 cos + x0 sin,   by the angle (offset + s) base^(-i / pairs)
 //
 // The pair i of row s is (x[i], x[i + pairs]), or (x[2i], x[2i + 1]) when interleaved. A thread has
-// the pairs of a packet of 16 bytes of one s, works out their sines once and turns them in every
-// ntg.y-th of the outer rows that share positions. Columns behind the pairs are copied, by threads
-// of their own. Bound by memory.
+// kCount pairs of one s, those of a packet of 16 bytes or one, works out their sines once and turns
+// them in every ntg.y-th of the outer rows that share positions. Columns behind the pairs are
+// copied, by threads of their own. Bound by memory, and by the latency of sines where x is small.
 //
 // With kPlaced positions are in memory in place of s, for each of ntg.z items if they differ, and
 // beyond i32 give NaN; with kGiven frequencies are in place of base^(-i / pairs), floats that are
@@ -76,13 +76,62 @@ HEARTH_INLINE long section_of(int pair, constant RopeParams<kRank>& p) {
   return section;
 }
 
+// Turns the kCount pairs of a row from `first` on.
+template <typename D, bool kInterleaved, int kCount>
+struct TurnedPairs {
+  static HEARTH_INLINE void turn(device const typename D::memory* from,
+                                 device typename D::memory* to, int first, int pairs,
+                                 thread const typename D::value* cosines,
+                                 thread const typename D::value* sines) {
+    typedef typename D::value V;
+    Packet<16> in[2], out[2];
+    if (kInterleaved) {
+      load_row<D, 2>(in, from, 2 * first, kCount, 2 * pairs, InPacket<D>::shift(from) == 0, V(0));
+    } else {
+      load_row<D, 1>(in, from, first, 0, pairs, InPacket<D>::shift(from) == 0, V(0));
+      load_row<D, 1>(in + 1, from + pairs, first, 0, pairs, InPacket<D>::shift(from + pairs) == 0,
+                     V(0));
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      // Where the two of pair i are: packet and element.
+      const int half_count = kCount / 2;
+      int low = kInterleaved ? i / half_count : 0, high = kInterleaved ? low : 1;
+      int at = kInterleaved ? 2 * (i % half_count) : i, other = kInterleaved ? at + 1 : i;
+      V a = D::get(in[low].word, at), b = D::get(in[high].word, other);
+      D::put(out[low].word, at, a * cosines[i] - b * sines[i]);
+      D::put(out[high].word, other, b * cosines[i] + a * sines[i]);
+    }
+    if (kInterleaved) {
+      bool packed = InPacket<D>::shift(to) == 0;
+      store_packet<D>(out[0], to, 2 * first, 2 * pairs, packed);
+      store_packet<D>(out[1], to, 2 * first + kCount, 2 * pairs, packed);
+    } else {
+      store_packet<D>(out[0], to, first, pairs, InPacket<D>::shift(to) == 0);
+      store_packet<D>(out[1], to + pairs, first, pairs, InPacket<D>::shift(to + pairs) == 0);
+    }
+  }
+};
+template <typename D, bool kInterleaved>
+struct TurnedPairs<D, kInterleaved, 1> {
+  static HEARTH_INLINE void turn(device const typename D::memory* from,
+                                 device typename D::memory* to, int first, int pairs,
+                                 thread const typename D::value* cosines,
+                                 thread const typename D::value* sines) {
+    int low = kInterleaved ? 2 * first : first, high = kInterleaved ? low + 1 : first + pairs;
+    typename D::value a = D::load(from[low]), b = D::load(from[high]);
+    to[low] = D::store(a * cosines[0] - b * sines[0]);
+    to[high] = D::store(b * cosines[0] + a * sines[0]);
+  }
+};
+
 // P is the type of positions.
-template <typename D, typename P, bool kInterleaved, bool kPlaced, bool kGiven, int kRank>
+template <typename D, typename P, bool kInterleaved, bool kPlaced, bool kGiven, int kCount,
+          int kRank>
 void rope(device const typename D::memory* x, device const P* positions,
           device const float* frequencies, device typename D::memory* y,
           device const ulong* dynamics, constant RopeParams<kRank>& p, Ctx ctx) {
   typedef typename D::value V;
-  const int kCount = InPacket<D>::count;
   uint threads = uint(p.threads);
   uint s = ctx.gid.x / threads;
   if (s >= uint(p.sequence)) return;
@@ -104,9 +153,12 @@ void rope(device const typename D::memory* x, device const P* positions,
   }
 
   ulong turn = ulong(p.turn);
+  uint behind = uint(first) % uint(InPacket<D>::count);  // the first pair of its packet
   for (uint k = 0; k < 16u; ++k) {
-    if (((uint(first) >> k) & 1u) != 0u) turn = metal::mulhi(turn, ulong(p.power[k]));
+    if ((((uint(first) - behind) >> k) & 1u) != 0u) turn = metal::mulhi(turn, ulong(p.power[k]));
   }
+  // As where a thread has the packet: the same bits.
+  for (uint i = 0u; i < behind; ++i) turn = metal::mulhi(turn, ulong(p.power[0]));
   ulong position = dynamics[p.dynamic] + s;
   long place = p.position_base + long(ctx.tg.z) * p.position_item + long(s) * p.position_row;
   V magnitude = SineOfTurns<V>::number(p.magnitude);
@@ -136,31 +188,6 @@ void rope(device const typename D::memory* x, device const P* positions,
     device const typename D::memory* from =
         x + (offset_of<uint, kRank>(outer, p.x) + long(s) * p.sequence_step);
     device typename D::memory* to = y + (long(outer) * p.sequence + long(s)) * p.columns;
-    Packet<16> in[2], out[2];
-    if (kInterleaved) {
-      load_row<D, 2>(in, from, 2 * first, kCount, 2 * pairs, InPacket<D>::shift(from) == 0, V(0));
-    } else {
-      load_row<D, 1>(in, from, first, 0, pairs, InPacket<D>::shift(from) == 0, V(0));
-      load_row<D, 1>(in + 1, from + pairs, first, 0, pairs, InPacket<D>::shift(from + pairs) == 0,
-                     V(0));
-    }
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      // Where the two of pair i are: packet and element.
-      const int half_count = kCount / 2;
-      int low = kInterleaved ? i / half_count : 0, high = kInterleaved ? low : 1;
-      int at = kInterleaved ? 2 * (i % half_count) : i, other = kInterleaved ? at + 1 : i;
-      V a = D::get(in[low].word, at), b = D::get(in[high].word, other);
-      D::put(out[low].word, at, a * cosines[i] - b * sines[i]);
-      D::put(out[high].word, other, b * cosines[i] + a * sines[i]);
-    }
-    if (kInterleaved) {
-      bool packed = InPacket<D>::shift(to) == 0;
-      store_packet<D>(out[0], to, 2 * first, 2 * pairs, packed);
-      store_packet<D>(out[1], to, 2 * first + kCount, 2 * pairs, packed);
-    } else {
-      store_packet<D>(out[0], to, first, pairs, InPacket<D>::shift(to) == 0);
-      store_packet<D>(out[1], to + pairs, first, pairs, InPacket<D>::shift(to + pairs) == 0);
-    }
+    TurnedPairs<D, kInterleaved, kCount>::turn(from, to, first, pairs, cosines, sines);
   }
 }

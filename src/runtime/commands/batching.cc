@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "core/integer_math.h"
@@ -33,6 +34,25 @@ struct Class {
     return key(a) < key(b);
   }
 };
+
+// Threadgroups of launches that share the device: all run at the same time, and none has more to
+// do than it must. As they are where one does not share out what it does.
+std::vector<std::uint32_t> shared_out(std::span<const Command::Shares> shares,
+                                      std::vector<std::uint32_t> as_they_are) {
+  const auto least = std::ranges::min_element(shares, {}, &Command::Shares::at_once);
+  const auto most = std::ranges::max_element(shares, {}, &Command::Shares::most);
+  if (least->at_once < shares.size()) return as_they_are;
+  std::vector<std::uint32_t> each(shares.size());
+  std::uint64_t all = 0;
+  for (std::uint32_t turns = 1; turns <= most->most; ++turns) {
+    std::ranges::transform(shares, each.begin(), [turns](const Command::Shares& one) {
+      return (one.most + turns - 1) / turns;
+    });
+    all = std::accumulate(each.begin(), each.end(), std::uint64_t{0});
+    if (all <= least->at_once) break;
+  }
+  return each;
+}
 
 }  // namespace
 
@@ -176,6 +196,20 @@ void MergedCommands::emit(KernelRegistry& registry) {
   }
 }
 
+std::vector<std::uint32_t> MergedCommands::along_x(const Launch& launch,
+                                                   std::uint32_t threads) const {
+  std::vector<std::uint32_t> each;
+  std::vector<Command::Shares> shares;
+  for (const int i : launch.members) {
+    const Command& member = given_[static_cast<std::size_t>(i)];
+    // Only those that may be divided in any way meet with other numbers of threads.
+    const std::int64_t along_x = std::int64_t{member.groups.x} * member.threads.x;
+    each.push_back(static_cast<std::uint32_t>((along_x + threads - 1) / threads));
+    if (member.groups.y == 1 && member.groups.z == 1) shares.push_back(member.shares);
+  }
+  return shares.size() == each.size() ? shared_out(shares, std::move(each)) : each;
+}
+
 void MergedCommands::fill(const Launch& launch, const Function& function) {
   const auto capacity = static_cast<std::size_t>(launch.capacity);
   std::vector<std::uint32_t>& table = tables_.emplace_back(
@@ -186,14 +220,13 @@ void MergedCommands::fill(const Launch& launch, const Function& function) {
   for (const int i : launch.members) {
     threads.x = std::max(threads.x, given_[static_cast<std::size_t>(i)].threads.x);
   }
+  const std::vector<std::uint32_t> along_x = this->along_x(launch, threads.x);
   std::uint32_t first = 0;
   double work = 0;
   table[0] = static_cast<std::uint32_t>(launch.members.size());
   for (std::size_t m = 0; m < launch.members.size(); ++m) {
     const Command& member = given_[static_cast<std::size_t>(launch.members[m])];
-    // Only those that may be divided in any way meet with other numbers of threads.
-    const std::int64_t along_x = std::int64_t{member.groups.x} * member.threads.x;
-    const auto x = static_cast<std::uint32_t>((along_x + threads.x - 1) / threads.x);
+    const std::uint32_t x = along_x[m];
     table[1 + m] = first;
     table[1 + capacity + m] = x;
     table[1 + 2 * capacity + m] = member.groups.y;

@@ -46,6 +46,8 @@ class MergedCommands {
   void plan(std::int64_t argument_bytes);
   void split(const std::vector<int>& members, int fewest, int level, std::int64_t argument_bytes);
   void emit(KernelRegistry& registry);
+  // Threadgroups of each member along x, of `threads` threads.
+  std::vector<std::uint32_t> along_x(const Launch& launch, std::uint32_t threads) const;
   void fill(const Launch& launch, const Function& function);
 
   std::span<const Command> given_;

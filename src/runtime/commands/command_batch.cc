@@ -54,12 +54,12 @@ void check_arguments(const Function& function, std::span<const Argument> argumen
 
 void CommandBatch::add(const Function& function, Size3 groups, Size3 threads,
                        std::span<const Argument> arguments, const Properties& properties,
-                       double work) {
+                       double work, Command::Shares shares) {
   if (groups.product() == 0) return;
   check_sizes(function, threads, properties);
   const int command = static_cast<int>(items_.size());
-  Item item{&function, groups, threads, arguments_.size(), arguments.size(), after_.size(), 0,
-            0,         work,   {}};
+  Item item{&function, groups, threads, arguments_.size(), arguments.size(), after_.size(), 0, 0,
+            work,      shares, {}};
 
   check_arguments(function, arguments);
   std::size_t next = 0;
@@ -102,6 +102,7 @@ std::span<const Command> CommandBatch::commands() {
                          item.group,
                          {after_.data() + item.first_after, item.after_count},
                          item.work,
+                         item.shares,
                          item.early});
   }
   return commands_;

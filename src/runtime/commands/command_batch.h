@@ -23,7 +23,8 @@ class CommandBatch {
   // sizes are not what the device takes, or a threadgroup is no multiple of 32 threads. `work`: see
   // Command.
   void add(const Function& function, Size3 groups, Size3 threads,
-           std::span<const Argument> arguments, const Properties& properties, double work = 0);
+           std::span<const Argument> arguments, const Properties& properties, double work = 0,
+           Command::Shares shares = {});
   // Command::early of the last command; of none where there is none.
   void note_early(const Argument& result) noexcept {
     if (!items_.empty()) items_.back().early = result;
@@ -49,6 +50,7 @@ class CommandBatch {
     std::size_t first_after, after_count;
     int group;
     double work;
+    Command::Shares shares;
     Argument early = {};
   };
 

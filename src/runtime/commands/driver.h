@@ -73,6 +73,13 @@ struct Command {
   std::span<const int> after;
   // Multiplications and additions, of which two count as one; 0 where it is about one an element.
   double work = 0;
+  // Of a launch whose threadgroups along x share out what there is to do, whatever their number:
+  // as many as have something to do, and as many as the device runs at the same time, in all. 0: of
+  // others.
+  struct Shares {
+    std::uint32_t most = 0, at_once = 0;
+  };
+  Shares shares = {};
   // Memory that the command is the last of the batch to write and that the host may ask for before
   // the rest is done: see Driver::read_early(). At most kEarlyBytes.
   Argument early = {};

@@ -79,9 +79,9 @@ class Encoder {
   // Adds a launch; arguments in the order of the kernel's parameters, without threadgroup arrays.
   // `work`: see Command.
   void dispatch(const LazyKernel& kernel, Size3 groups, Size3 threads,
-                std::span<const Argument> arguments, double work = 0) {
+                std::span<const Argument> arguments, double work = 0, Command::Shares shares = {}) {
     if (needed_ != nullptr) return needed_->push_back(&kernel);
-    batch_.add(kernel.get(registry_), groups, threads, arguments, properties_, work);
+    batch_.add(kernel.get(registry_), groups, threads, arguments, properties_, work, shares);
   }
   void dispatch(const LazyKernel& kernel, Size3 groups, Size3 threads,
                 std::initializer_list<Argument> arguments) {

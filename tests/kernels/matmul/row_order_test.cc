@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -13,11 +14,14 @@
 #include "graph/selector.h"
 #include "hearth/device.h"
 #include "hearth/numerics.h"
+#include "hearth/ops.h"
+#include "hearth/random.h"
 #include "kernels/families.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/matmul.h"
 #include "ops/definition/defs.h"
 #include "ops/packed/blocks.h"
+#include "ran.h"
 #include "runtime/commands/command_batch.h"
 #include "runtime/commands/encoder.h"
 #include "runtime/compile/kernel_registry.h"
@@ -118,6 +122,49 @@ TEST_F(RowLanes, RowsHaveTheirOwnBits) {
   check({130, 260, 260}, {37, 260, 260}, 0);
   check({43, 131, 133}, {9, 131, 140}, 3);
   check({43, 64, 1, 43}, {6, 64, 1, 6}, 0);  // both lie the other way
+}
+
+// Any number of rows, each by the form of its kernel, beside f64 and with the same bits, a sum with
+// what is added to the product included.
+TEST(RowTiles, RowsHaveTheirOwnBits) {
+  Numerics wanted = numerics();
+  wanted.batch_invariant = true;
+  const WithNumerics invariant(wanted);
+  const Device device = hearth::testing::kernel_device_under_test();
+  constexpr std::int64_t kRows = 70, kOutputs = 41;
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    // Of slices that end early, of parts without a slice, and of no packets.
+    for (const std::int64_t length : {200, 72, 67}) {
+      SCOPED_TRACE(std::string(name(dtype)) + ", " + std::to_string(length));
+      const auto random = [&](const Shape& shape) {
+        return to_device(cast(random_normal(shape), dtype), device).eval();
+      };
+      const Array x = random({kRows, length}), w = random({kOutputs, length});
+      const Array added = random({kRows, kOutputs});
+      const auto product = [&](std::int64_t first, std::int64_t count) {
+        return matmul(narrow(x, 0, first, count), transpose(w)) + narrow(added, 0, first, count);
+      };
+      std::vector<float> all;
+      hearth::testing::expect_ran("matmul_row_tiles", [&] {
+        all = cast(product(0, kRows), DType::f32).to_vector<float>();
+      });
+      const auto exact = [](const Array& each) {
+        return cast(to_device(each, Device::cpu()), DType::f64);
+      };
+      const std::vector<double> expected =
+          (matmul(exact(x), transpose(exact(w))) + exact(added)).to_vector<double>();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        ASSERT_NEAR(all[i], expected[i], 0.01 * std::abs(expected[i]) + 0.05) << i;
+      }
+      for (const std::int64_t count : {1, 9, 17, 33, 65}) {
+        for (const std::int64_t first : {std::int64_t{0}, kRows - count}) {
+          const std::vector<float> got = cast(product(first, count), DType::f32).to_vector<float>();
+          ASSERT_TRUE(std::equal(got.begin(), got.end(), all.begin() + first * kOutputs))
+              << count << " rows from " << first;
+        }
+      }
+    }
+  }
 }
 
 std::vector<runtime::DeviceTraits> kinds() {
