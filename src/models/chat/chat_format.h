@@ -50,6 +50,10 @@ class ChatFormat {
   // tools where the template does not look at any: the model would never hear of them. Limits are
   // those of Tokenizer::encode().
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
+  // The same without limits, for many conversations that begin alike: `first`, empty at first,
+  // keeps the first one's tokens, and what others share with it is not encoded again.
+  ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options,
+                    EncodedText& first) const;
 
   // Sets what of the request for the prompt's answer follows from the model's form: what parser()
   // has to see of it, and where its constraint begins, if it has one: behind the reasoning that the
@@ -76,6 +80,10 @@ class ChatFormat {
   const Written& written(bool has_tools) const {
     return has_tools && with_tools_ ? *with_tools_ : usual_;
   }
+  RenderedPrompt written_out(std::span<const ChatMessage> messages,
+                             const ChatOptions& options) const;
+  ChatPrompt prompt_of(const RenderedPrompt& text, std::vector<std::int32_t> tokens,
+                       const ChatOptions& options) const;
   bool shows_special(const ChatPrompt& prompt) const;
   grammar::GrammarMarks answer_marks(const ChatPrompt& prompt) const;
 
