@@ -166,11 +166,19 @@ AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed)
 }
 
 void ChatFormat::prepare(ChatPrompt* prompt, GenerationRequest* request) const {
-  if (request->constraint != nullptr && !prompt->has_tools) {
+  if (request->constraint != nullptr && (!prompt->has_tools || prompt->allows_calls)) {
     prompt->is_constrained = true;
     request->trigger = {.texts = {}, .tokens = {}, .marks = answer_marks(*prompt)};
   }
   request->shows_special = shows_special(*prompt);
+}
+
+std::string ChatFormat::grammar_of_answer_or_calls(const JsonValue& schema,
+                                                   std::span<const CallableTool> tools,
+                                                   bool several) const {
+  const Written& chosen = written(true);
+  return gbnf_of_answer_or_calls(*chosen.answers, chosen.source, tokenizer_, schema, tools,
+                                 several);
 }
 
 grammar::GrammarMarks ChatFormat::answer_marks(const ChatPrompt& prompt) const {
