@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
 #include "models/serving/scheduler.h"
+#include "models/tokenizer/encoded_text.h"
 #include "models/tokenizer/from_json.h"
 #include "source_dir.h"
 
@@ -135,6 +137,34 @@ TEST(ChatGoldens, PromptsAreThoseOfTransformersTurnByTurn) {
                   parse_json(expected.tool_calls[i].arguments));
       }
       messages.push_back(message);
+    }
+  }
+}
+
+// Whether templates write what came before as before or not, with reasoning and calls of tools.
+TEST(ChatGoldens, TheFirstMessagesHaveTheTokensThatTheyHaveAlone) {
+  for (const JsonValue& conversation : conversations()) {
+    SCOPED_TRACE(text_or_empty(conversation, "name"));
+    const ChatFormat format(tokenizer_of(conversation), text_or_empty(conversation, "template"));
+    std::vector<ChatMessage> messages = {{"system", text_or_empty(conversation, "system")}};
+    for (const JsonValue& turn : list_or_empty(conversation, "turns")) {
+      for (const JsonValue& line : list_or_empty(turn, "said")) {
+        messages.push_back(message_of(line));
+      }
+      messages.push_back(message_of(member_or_null(turn, "message")));
+    }
+    ChatOptions options = options_of(conversation);
+    options.add_generation_prompt = false;
+    EncodedText first;
+    EXPECT_EQ(format.render(messages, options, first).tokens,
+              format.render(messages, options).tokens);
+    for (std::size_t i = 2; i <= messages.size(); ++i) {
+      for (const bool asks : {false, true}) {
+        options.add_generation_prompt = asks;
+        const std::span<const ChatMessage> some = std::span(messages).first(i);
+        EXPECT_EQ(format.render(some, options, first).tokens, format.render(some, options).tokens)
+            << i;
+      }
     }
   }
 }

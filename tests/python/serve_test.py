@@ -281,6 +281,27 @@ def test_tools_that_must_be_called(client, choice):
     assert json.loads(arguments)["n"] in (1, 2, 3)
 
 
+def test_tools_beside_a_schema(llama):
+    template = "{% if tools %}<tool_call>{{ tools | tojson }}{% endif %}{{ messages[0].content }}"
+    form = {"type": "json_schema", "json_schema": {"name": "s", "schema": {"enum": ["red", "blue"]}}}
+    with serving(llama, "--chat-template", template) as server:
+        def choice(bias):
+            fields = {"tools": [TOOL_ADD], "response_format": form, "max_tokens": 300}
+            (made,) = chat(server.client(), parallel_tool_calls=False, extra_body={"logit_bias": [["<", bias]]}, **fields).choices
+            return made
+
+        called = choice(100)
+        assert called.finish_reason == "tool_calls" and called.message.content is None
+        (call,) = called.message.tool_calls
+        assert call.function.name == "add"
+        assert json.loads(call.function.arguments)["n"] in (1, 2, 3)
+        said = choice(-100)
+        assert said.finish_reason == "stop" and not said.message.tool_calls
+        assert json.loads(said.message.content) in ("red", "blue")
+    with serving(llama) as server, pytest.raises(openai.BadRequestError, match="no mark of their own"):
+        chat(server.client(), tools=[TOOL_ADD], response_format=form)
+
+
 def test_stop(client):
     free = chat(client, seed=3, max_tokens=64, logit_bias=ENDLESS).choices[0].message.content
     stop = next(letter for letter in free[1:] if letter not in "\ufffd \n\t\r")

@@ -224,6 +224,35 @@ TEST_F(Finetune, LearnsWhatAssistantsSay) {
                                                      kNoTarget, kNoTarget}));
 }
 
+TEST_F(Finetune, LearnsEachAnswerOfAConversation) {
+  const auto chats = [](const std::string& first, const std::string& last) {
+    return R"({"messages": [{"role": "user", "content": ")" + sign(5) +
+           R"("}, {"role": "assistant", "content": ")" + sign(7) + "\"" + first +
+           R"(}, {"role": "user", "content": ")" + sign(6) +
+           R"("}, {"role": "assistant", "content": ")" + sign(8) + "\"" + last + "}]}\n";
+  };
+  const std::string thought = R"(, "reasoning_content": ")" + sign(12) + "\"";
+  models::LoadedModel loaded = models::load_language_model(path("model.gguf"));
+  write_chats(chats("", ""));
+  TokenRows rows = TrainingTexts::open(path("chats.jsonl"), loaded, 10).train_batch(0, 0, 1);
+  EXPECT_EQ(rows.tokens, (std::vector<std::int32_t>{1, 5, 9, 7, 2, 6, 9, 8, 2, 0}));
+  EXPECT_EQ(rows.targets, (std::vector<std::int32_t>{kNoTarget, kNoTarget, 7, 2, kNoTarget,
+                                                     kNoTarget, 8, 2, kNoTarget, kNoTarget}));
+  // Reasoning of the last answer alone: what the first messages are written as depends on others.
+  loaded.chat_template =
+      "{{ '<s>' }}{% for m in messages %}{{ m['reasoning_content'] if loop.last }}"
+      "{{ m['content'] }}{{ '</s>' if m['role'] == 'assistant' else '\xe4\xb8\x89' }}{% endfor %}";
+  write_chats(chats("", thought));
+  rows = TrainingTexts::open(path("chats.jsonl"), loaded, 10).train_batch(0, 0, 1);
+  EXPECT_EQ(rows.targets, (std::vector<std::int32_t>{kNoTarget, kNoTarget, 7, 2, kNoTarget,
+                                                     kNoTarget, 12, 8, 2, kNoTarget}));
+  write_chats(chats(thought, ""));
+  EXPECT_NE(error_of([&] {
+              TrainingTexts::open(path("chats.jsonl"), loaded, 10);
+            }).find("line 1: the model's template writes an answer otherwise once others follow"),
+            std::string::npos);
+}
+
 TEST_F(Finetune, CountsConversationsThatDoNotFit) {
   const auto chat = [](const std::string& asked, const std::string& answer) {
     return "{\"messages\": [{\"role\": \"user\", \"content\": \"" + asked +

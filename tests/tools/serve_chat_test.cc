@@ -212,11 +212,58 @@ TEST_F(ServeChat, GrammarsHoldWhatComesBehindReasoning) {
   EXPECT_EQ(text(first_choice(call), "finish_reason"), "tool_calls");
 }
 
-TEST_F(ServeChat, ToolsBesideASchemaAreRefusedOrNone) {
-  const std::string both = std::string(kTool) + R"(, "response_format": {"type": "json_object"})";
-  const JsonValue error = refusal("/v1/chat/completions", chat(both));
-  EXPECT_EQ(text(error, "param"), "tools");
-  document("/v1/chat/completions", chat(both + R"(, "tool_choice": "none")"));
+TEST_F(ServeChat, ToolsBesideASchemaMayBeCalledInstead) {
+  const std::string think = R"("chat_template_kwargs": {"think": true}, )";
+  const std::string both = std::string(kTool) + R"(, "response_format": {"type": "json_schema",
+      "json_schema": {"name": "x", "schema": {"type": "string"}}})";
+  const std::string call = R"(<tool_call>{"name":"add","arguments":{"a":41}}</tool_call>)";
+  model_->says = [&](const auto&) { return "hm</think>" + call; };
+  const JsonValue called = document("/v1/chat/completions", chat(think + both));
+  EXPECT_EQ(text(first_choice(called), "finish_reason"), "tool_calls");
+  EXPECT_EQ(*member(message(called), "content"), JsonValue(nullptr));
+  EXPECT_EQ(text(message(called), "reasoning_content"), "hm");
+  const JsonValue& made = list(message(called), "tool_calls").at(0);
+  EXPECT_EQ(text(*member(made, "function"), "arguments"), R"({"a":41})");
+  const models::GenerationRequest request = model_->requests().back();
+  models::grammar::GrammarMatcher matcher(request.constraint, request.trigger);
+  EXPECT_TRUE(accept_text(matcher, "so"));
+  EXPECT_FALSE(matcher.may_end());
+  EXPECT_TRUE(accept_text(matcher, "</think>"));
+  EXPECT_FALSE(accept_text(matcher, "so"));
+  EXPECT_FALSE(accept_text(matcher, "{"));
+  EXPECT_FALSE(accept_text(matcher, R"(<tool_call>{"name":"sub")"));
+  models::grammar::GrammarMatcher other = matcher;
+  EXPECT_TRUE(accept_text(matcher, call + call));
+  EXPECT_TRUE(matcher.may_end());
+  EXPECT_TRUE(accept_text(other, "\"<tool_call>\""));
+  EXPECT_TRUE(other.may_end());
+  EXPECT_FALSE(accept_text(other, call));
+
+  model_->says = [&](const auto&) { return std::string("\"<tool_call>\""); };
+  const JsonValue said = document("/v1/chat/completions", chat(both));
+  EXPECT_EQ(text(first_choice(said), "finish_reason"), "stop");
+  EXPECT_EQ(text(message(said), "content"), "\"<tool_call>\"");
+  EXPECT_EQ(member(message(said), "tool_calls"), nullptr);
+  const std::string one = both + R"(, "parallel_tool_calls": false)";
+  document("/v1/chat/completions", chat(one));
+  models::grammar::GrammarMatcher single(model_->requests().back().constraint);
+  EXPECT_TRUE(accept_text(single, call));
+  EXPECT_FALSE(accept_text(single, call));
+}
+
+TEST_F(ServeChat, ToolsBesideASchemaOrGrammarThatDoNotGoTogether) {
+  const std::string format = R"(, "response_format": {"type": "json_object"})";
+  const std::string with_grammar = std::string(kTool) + R"(, "grammar": "root ::= [a-z]+")";
+  EXPECT_EQ(text(refusal("/v1/chat/completions", chat(with_grammar)), "param"), "tools");
+  document("/v1/chat/completions", chat(with_grammar + R"(, "tool_choice": "none")"));
+  const std::string endless = std::string(kTool) + R"(, "response_format": {"type": "json_schema",
+      "json_schema": {"name": "x", "schema": {"$ref": "#"}}})";
+  EXPECT_EQ(text(refusal("/v1/chat/completions", chat(endless)), "param"), "response_format");
+  const std::string wrong = R"("tools": [{"type": "function", "function": {"name": "add",
+      "parameters": {"$ref": "#"}}}])";
+  EXPECT_EQ(text(refusal("/v1/chat/completions", chat(wrong + format)), "param"), "tools");
+  const std::string must = std::string(kTool) + format + R"(, "tool_choice": "required")";
+  EXPECT_EQ(text(refusal("/v1/chat/completions", chat(must)), "param"), "tool_choice");
 }
 
 // Known only as it is read: the client's own mistake all the same.

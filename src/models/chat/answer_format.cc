@@ -43,11 +43,13 @@ constexpr AnswerMark kChannelMarks[] = {
 
 constexpr AnswerFormat kFormats[] = {
     {"gpt-oss", "<|channel|>", kChannelMarks, AnswerSection::header, false, false, true,
-     "<|channel|>", "<|message|>"},
+     CallForm::unmarked, "<|channel|>", "<|message|>"},
     {"deepseek", "<\uff5ctool\u2581calls\u2581begin\uff5c>", kDeepSeekMarks, AnswerSection::content,
-     true, false, true},
-    {"hermes", "<tool_call>", kHermesMarks, AnswerSection::content, true, false, true},
-    {"mistral", "[TOOL_CALLS]", kMistralMarks, AnswerSection::content, true, false, true},
+     true, false, true, CallForm::separated},
+    {"hermes", "<tool_call>", kHermesMarks, AnswerSection::content, true, false, true,
+     CallForm::marked},
+    {"mistral", "[TOOL_CALLS]", kMistralMarks, AnswerSection::content, true, false, true,
+     CallForm::bracketed},
     {"llama3", "dictionary of argument name", kLlamaMarks, AnswerSection::content, true, true,
      true},
 };

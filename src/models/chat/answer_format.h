@@ -24,6 +24,14 @@ struct AnswerMark {
   AnswerSection from, to;
 };
 
+// How calls are told from text that is JSON as well.
+enum class CallForm : std::uint8_t {
+  unmarked,   // not by what they begin with
+  marked,     // <tool_call>...</tool_call>
+  bracketed,  // [TOOL_CALLS]...
+  separated,  // DeepSeek's marks, with a separator behind the name
+};
+
 // What a header has that begins reasoning.
 inline constexpr std::string_view kReasoningChannel = "analysis";
 
@@ -36,6 +44,7 @@ struct AnswerFormat {
   bool only_with_tools = true;    // without tools the marks are text
   bool opens_with_brace = false;  // an answer that begins with { is a call
   bool shows_special = false;     // marks are control tokens
+  CallForm calls = CallForm::unmarked;
   // Where `start` is a header: what stands around its channel.
   std::string_view channel_begin = {}, channel_end = {};
 };

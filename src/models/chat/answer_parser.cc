@@ -24,6 +24,7 @@ std::size_t begun(std::string_view text, std::string_view mark) {
 AnswerParser::AnswerParser(const AnswerFormat& format, const ReasoningMarks& reasoning,
                            const Options& options)
     : opens_with_brace_(format.opens_with_brace && options.has_tools),
+      is_constrained_(options.is_constrained),
       section_(format.start),
       id_seed_(options.id_seed) {
   if (options.has_tools || !format.only_with_tools) {
@@ -35,8 +36,10 @@ AnswerParser::AnswerParser(const AnswerFormat& format, const ReasoningMarks& rea
     if (options.begins_in_reasoning) section_ = AnswerSection::reasoning;
   }
   if (options.is_constrained) {
-    std::erase_if(marks_,
-                  [](const AnswerMark& mark) { return mark.from == AnswerSection::content; });
+    std::erase_if(marks_, [&](const AnswerMark& mark) {
+      return mark.from == AnswerSection::content &&
+             (!options.has_tools || mark.to == AnswerSection::reasoning);
+    });
   }
   at_start_ = section_ == AnswerSection::reasoning;
 }
@@ -70,6 +73,7 @@ void AnswerParser::take(std::string_view text, AnswerDelta& delta) {
   switch (section_) {
     case AnswerSection::content: {
       const std::size_t first = text.find_first_not_of(kAnswerSpaces);
+      has_text_ = has_text_ || first != std::string_view::npos;
       if (opens_with_brace_ && is_first_ && first != std::string_view::npos && text[first] == '{') {
         section_ = AnswerSection::call;
         opening_ = std::exchange(spaces_, "");
@@ -139,6 +143,11 @@ void AnswerParser::enter(const AnswerMark& mark, AnswerDelta& delta) {
   if (section_ == AnswerSection::call) opening_ = spaces + std::string(mark.text);
 }
 
+bool AnswerParser::may_begin(const AnswerMark& mark, std::size_t at) const {
+  if (!is_constrained_ || mark.from != AnswerSection::content) return true;
+  return !has_text_ && pending_.find_first_not_of(kAnswerSpaces) >= at;
+}
+
 AnswerDelta AnswerParser::push(std::string_view text) {
   AnswerDelta delta;
   pending_ += text;
@@ -148,11 +157,12 @@ AnswerDelta AnswerParser::push(std::string_view text) {
     for (const AnswerMark& mark : marks_) {
       if (mark.from != section_) continue;
       const std::size_t found = pending_.find(mark.text);
-      if (found < at) {
+      if (found < at && may_begin(mark, found)) {
         at = found;
         next = &mark;
       }
-      held = std::max(held, begun(pending_, mark.text));
+      const std::size_t size = begun(pending_, mark.text);
+      if (may_begin(mark, pending_.size() - size)) held = std::max(held, size);
     }
     if (next == nullptr) {
       const std::string known = pending_.substr(0, pending_.size() - held);

@@ -24,8 +24,9 @@ class AnswerParser {
   struct Options {
     bool has_tools = false;            // the model was told of some
     bool begins_in_reasoning = false;  // the prompt ends with what opens it
-    bool is_constrained = false;       // of content all is text: a grammar holds it
-    std::uint64_t id_seed = 0;         // of the ids of calls
+    // A grammar holds the content: all of it is text, or it begins with a call where has_tools.
+    bool is_constrained = false;
+    std::uint64_t id_seed = 0;  // of the ids of calls
   };
 
   AnswerParser(const AnswerFormat& format, const ReasoningMarks& reasoning, const Options& options);
@@ -43,7 +44,12 @@ class AnswerParser {
   AnswerSection section_of_header();
   std::string next_id();
 
+  // Whether what looks like the mark, at a place of pending_, is one.
+  bool may_begin(const AnswerMark& mark, std::size_t at) const;
+
   bool opens_with_brace_;
+  bool is_constrained_;
+  bool has_text_ = false;  // some of the content
   std::vector<AnswerMark> marks_;
   AnswerSection section_;
   std::string pending_;   // may begin a mark

@@ -6,6 +6,7 @@
 
 #include "hearth/error.h"
 #include "models/chat_template/lexer.h"
+#include "models/tokenizer/encoded_text.h"
 
 namespace hearth::models {
 namespace {
@@ -72,17 +73,12 @@ RenderedPrompt rendered(const Tokenizer& tokenizer, const ChatTemplate& chat_tem
   return chat_template.render(input);
 }
 
-std::vector<std::int32_t> tokens_of(const Tokenizer& tokenizer, const RenderedPrompt& prompt,
-                                    const EncodeLimits& limits) {
+std::vector<TextPart> text_parts(const RenderedPrompt& prompt) {
   std::vector<TextPart> parts;
-  for (const RenderedPrompt::Part& part : prompt.parts)
+  for (const RenderedPrompt::Part& part : prompt.parts) {
     parts.push_back({part.text, !part.is_input});
-  std::vector<std::int32_t> tokens = tokenizer.encode(parts, false, limits);
-  const std::int32_t bos = tokenizer.special().bos;
-  if (bos >= 0 && tokenizer.adds_bos() && (tokens.empty() || tokens.front() != bos)) {
-    tokens.insert(tokens.begin(), bos);
   }
-  return tokens;
+  return parts;
 }
 
 bool mentions_tools(const std::string& source) {
@@ -115,8 +111,8 @@ ChatFormat::Written::Written(const std::string& its_source)
       reasoning(&reasoning_marks_of(its_source)),
       knows_tools(mentions_tools(its_source)) {}
 
-ChatPrompt ChatFormat::render(std::span<const ChatMessage> messages,
-                              const ChatOptions& options) const {
+RenderedPrompt ChatFormat::written_out(std::span<const ChatMessage> messages,
+                                       const ChatOptions& options) const {
   const bool has_tools = any_tools(options.tools);
   const Written& chosen = written(has_tools);
   if (has_tools && !chosen.knows_tools) {
@@ -125,17 +121,39 @@ ChatPrompt ChatFormat::render(std::span<const ChatMessage> messages,
                     std::to_string(std::get<JsonArray>(options.tools).size()) +
                     ", expected none, or another template");
   }
-  const RenderedPrompt prompt =
-      rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
+  return rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
+}
+
+ChatPrompt ChatFormat::prompt_of(const RenderedPrompt& text, std::vector<std::int32_t> tokens,
+                                 const ChatOptions& options) const {
   ChatPrompt made;
-  made.tokens = tokens_of(tokenizer_, prompt, options.limits);
-  made.has_tools = has_tools;
-  if (!prompt.parts.empty() && !prompt.parts.back().is_input) {
-    std::string_view end = prompt.parts.back().text;
+  made.tokens = std::move(tokens);
+  const std::int32_t bos = tokenizer_.special().bos;
+  if (bos >= 0 && tokenizer_.adds_bos() && (made.tokens.empty() || made.tokens.front() != bos)) {
+    made.tokens.insert(made.tokens.begin(), bos);
+  }
+  made.has_tools = any_tools(options.tools);
+  if (!text.parts.empty() && !text.parts.back().is_input) {
+    std::string_view end = text.parts.back().text;
     end = end.substr(0, end.find_last_not_of(" \t\r\n") + 1);
-    made.begins_in_reasoning = end.ends_with(chosen.reasoning->open);
+    made.begins_in_reasoning = end.ends_with(written(made.has_tools).reasoning->open);
   }
   return made;
+}
+
+ChatPrompt ChatFormat::render(std::span<const ChatMessage> messages,
+                              const ChatOptions& options) const {
+  const RenderedPrompt text = written_out(messages, options);
+  return prompt_of(text, tokenizer_.encode(text_parts(text), false, options.limits), options);
+}
+
+ChatPrompt ChatFormat::render(std::span<const ChatMessage> messages, const ChatOptions& options,
+                              EncodedText& first) const {
+  const RenderedPrompt text = written_out(messages, options);
+  const std::vector<TextPart> parts = text_parts(text);
+  if (!first.text.empty()) return prompt_of(text, tokenizer_.encode(parts, first), options);
+  first = tokenizer_.encoded(parts);
+  return prompt_of(text, first.tokens, options);
 }
 
 AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed) const {
@@ -148,11 +166,19 @@ AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed)
 }
 
 void ChatFormat::prepare(ChatPrompt* prompt, GenerationRequest* request) const {
-  if (request->constraint != nullptr && !prompt->has_tools) {
+  if (request->constraint != nullptr && (!prompt->has_tools || prompt->allows_calls)) {
     prompt->is_constrained = true;
     request->trigger = {.texts = {}, .tokens = {}, .marks = answer_marks(*prompt)};
   }
   request->shows_special = shows_special(*prompt);
+}
+
+std::string ChatFormat::grammar_of_answer_or_calls(const JsonValue& schema,
+                                                   std::span<const CallableTool> tools,
+                                                   bool several) const {
+  const Written& chosen = written(true);
+  return gbnf_of_answer_or_calls(*chosen.answers, chosen.source, tokenizer_, schema, tools,
+                                 several);
 }
 
 grammar::GrammarMarks ChatFormat::answer_marks(const ChatPrompt& prompt) const {

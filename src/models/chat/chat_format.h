@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "models/chat/answer_format.h"
 #include "models/chat/answer_parser.h"
+#include "models/chat/call_grammar.h"
 #include "models/chat/chat_message.h"
 #include "models/chat_template/chat_template.h"
 #include "models/language/load_model.h"
@@ -31,6 +32,7 @@ struct ChatPrompt {
   bool has_tools = false;
   bool begins_in_reasoning = false;  // it ends with what opens the reasoning
   bool is_constrained = false;       // a grammar holds the answer behind its reasoning
+  bool allows_calls = false;         // the grammar does: one of grammar_of_answer_or_calls()
 };
 
 // Immutable: may be used by several threads at once.
@@ -50,12 +52,21 @@ class ChatFormat {
   // tools where the template does not look at any: the model would never hear of them. Limits are
   // those of Tokenizer::encode().
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
+  // The same without limits, for many conversations that begin alike: `first`, empty at first,
+  // keeps the first one's tokens, and what others share with it is not encoded again.
+  ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options,
+                    EncodedText& first) const;
 
   // Sets what of the request for the prompt's answer follows from the model's form: what parser()
   // has to see of it, and where its constraint begins, if it has one: behind the reasoning that the
   // prompt opens, or that channels have. Where the prompt tells of tools it holds all that the
-  // model writes, with the marks of reasoning and calls, so that it may say what calls look like.
+  // model writes, with the marks of reasoning and calls, so that it may say what calls look like;
+  // where the prompt allows_calls, it begins as without tools, and only what an answer begins with
+  // is a call.
   void prepare(ChatPrompt* prompt, GenerationRequest* request) const;
+  // The grammar for that: see gbnf_of_answer_or_calls(). Throws as that does.
+  std::string grammar_of_answer_or_calls(const JsonValue& schema,
+                                         std::span<const CallableTool> tools, bool several) const;
   // Of the answer to a prepared prompt.
   AnswerParser parser(const ChatPrompt& prompt, std::uint64_t id_seed = 0) const;
   // The template, as its author wrote it.
@@ -76,6 +87,10 @@ class ChatFormat {
   const Written& written(bool has_tools) const {
     return has_tools && with_tools_ ? *with_tools_ : usual_;
   }
+  RenderedPrompt written_out(std::span<const ChatMessage> messages,
+                             const ChatOptions& options) const;
+  ChatPrompt prompt_of(const RenderedPrompt& text, std::vector<std::int32_t> tokens,
+                       const ChatOptions& options) const;
   bool shows_special(const ChatPrompt& prompt) const;
   grammar::GrammarMarks answer_marks(const ChatPrompt& prompt) const;
 

@@ -67,9 +67,9 @@ std::string times(std::int64_t least, std::int64_t most, const char* what) {
 
 class SchemaWriter {
  public:
-  explicit SchemaWriter(const JsonValue& root) : document_(root) {}
+  SchemaWriter(const JsonValue& root, SchemaRules& rules) : document_(root), rules_(rules) {}
 
-  std::string write() { return rules_.text(visit(document_.root(), 0)); }
+  std::string write() { return visit(document_.root(), 0); }
 
  private:
   std::string reference(const JsonValue& value, int depth) {
@@ -321,12 +321,20 @@ class SchemaWriter {
   }
 
   SchemaDocument document_;
-  SchemaRules rules_;
+  SchemaRules& rules_;
   std::map<std::string, std::string> by_reference_;  // names of rules
 };
 
 }  // namespace
 
-std::string gbnf_of_schema(const JsonValue& schema) { return SchemaWriter(schema).write(); }
+std::string SchemaGrammar::add(const JsonValue& schema) {
+  return SchemaWriter(schema, rules_).write();
+}
+
+std::string gbnf_of_schema(const JsonValue& schema) {
+  SchemaGrammar grammar;
+  const std::string root = grammar.add(schema);
+  return grammar.text(root);
+}
 
 }  // namespace hearth::models::grammar

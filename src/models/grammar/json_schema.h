@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/json.h"
+#include "models/grammar/schema_rules.h"
 
 namespace hearth::models::grammar {
 
@@ -24,5 +25,18 @@ namespace hearth::models::grammar {
 // Error{unsupported} with the name of any other keyword that restricts in some draft, and of what
 // cannot be combined; Error{invalid_argument} for what is no schema. All else is an annotation.
 std::string gbnf_of_schema(const JsonValue& schema);
+
+// The same of texts with JSON of several schemas in them.
+class SchemaGrammar {
+ public:
+  // The name of the rule of the JSON texts of a schema. Throws as gbnf_of_schema().
+  std::string add(const JsonValue& schema);
+  // The grammar, in GBNF, of a root of these rules, and of `space` for what stands between tokens
+  // of JSON.
+  std::string text(const std::string& root) const { return rules_.text(root); }
+
+ private:
+  SchemaRules rules_;
+};
 
 }  // namespace hearth::models::grammar

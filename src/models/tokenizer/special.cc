@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "models/tokenizer/unicode.h"
 
@@ -33,10 +34,22 @@ bool ControlPlaces::covers(std::size_t begin, std::size_t end) const {
   return everywhere_ || (behind != ranges_.begin() && end <= std::prev(behind)->second);
 }
 
+std::size_t ControlPlaces::equal_until(const ControlPlaces& other) const {
+  if (everywhere_ != other.everywhere_) return 0;
+  const auto [mine, others] = std::ranges::mismatch(ranges_, other.ranges_);
+  std::size_t until = std::numeric_limits<std::size_t>::max();
+  if (mine != ranges_.end()) until = std::min(until, mine->first);
+  if (others != other.ranges_.end()) until = std::min(until, others->first);
+  const bool begin_alike =
+      mine != ranges_.end() && others != other.ranges_.end() && mine->first == others->first;
+  return begin_alike ? std::min(mine->second, others->second) : until;
+}
+
 void SpecialTexts::add(std::string_view text, const AddedToken& token) {
   if (text.empty()) return;
   trie_.insert(text, static_cast<std::int32_t>(tokens_.size()));
   tokens_.push_back(token);
+  longest_ = std::max(longest_, text.size());
   if (token.left_strip || token.right_strip) {
     widest_.reset();
   } else if (widest_) {
@@ -45,9 +58,9 @@ void SpecialTexts::add(std::string_view text, const AddedToken& token) {
 }
 
 void SpecialTexts::split(std::string_view text, const ControlPlaces& controls,
-                         std::vector<Segment>& out) const {
-  std::size_t done = 0;
-  for (std::size_t at = 0; at < text.size();) {
+                         std::vector<Segment>& out, std::size_t from) const {
+  std::size_t done = from;
+  for (std::size_t at = from; at < text.size();) {
     const AddedToken* best = nullptr;
     std::size_t end = at;
     if (trie_.begins_with(text[at])) {

@@ -35,6 +35,8 @@ class ControlPlaces {
       : ranges_(std::move(ranges)) {}
 
   bool covers(std::size_t begin, std::size_t end) const;
+  // The first byte from which on the two may differ in what they cover.
+  std::size_t equal_until(const ControlPlaces& other) const;
 
  private:
   bool everywhere_ = false;
@@ -49,14 +51,21 @@ class SpecialTexts {
   // The bytes of a text that one of them stands for at most; nothing where white space beside it,
   // of any length, is part of it.
   std::optional<std::size_t> widest() const noexcept { return widest_; }
+  // The bytes behind a place that say at most whether one of them begins there, white space beside
+  // it aside.
+  std::size_t reach() const noexcept { return longest_ + kCodePointBytes; }
 
-  // Appends the parts of `text`: at each place the longest token that begins there, of those that
-  // are allowed.
-  void split(std::string_view text, const ControlPlaces& controls, std::vector<Segment>& out) const;
+  // Appends the parts of `text` from a place on that is within no token: at each place the longest
+  // token that begins there, of those that are allowed.
+  void split(std::string_view text, const ControlPlaces& controls, std::vector<Segment>& out,
+             std::size_t from = 0) const;
 
  private:
+  static constexpr std::size_t kCodePointBytes = 4;
+
   std::vector<AddedToken> tokens_;
   std::optional<std::size_t> widest_ = 0;
+  std::size_t longest_ = 0;
   ByteTrie trie_;  // places in tokens_
 };
 

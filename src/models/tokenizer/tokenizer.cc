@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <tuple>
+#include <utility>
 
+#include "models/tokenizer/encoded_text.h"
 #include "models/tokenizer/parts.h"
 #include "models/tokenizer/unicode.h"
 
@@ -12,12 +16,40 @@ namespace {
 
 // Cuts segments of text, in order, into what `splitter` finds.
 void find_in_text(const SpecialTexts& splitter, std::string_view text,
-                  const ControlPlaces& controls, std::vector<Segment>& out) {
+                  const ControlPlaces& controls, std::vector<Segment>& out, std::size_t from = 0) {
   if (splitter.empty()) {
-    if (!text.empty()) out.push_back({-1, text});
+    if (text.size() > from) out.push_back({-1, text.substr(from)});
     return;
   }
-  splitter.split(text, controls, out);
+  splitter.split(text, controls, out, from);
+}
+
+// The last cut of `known` that another text has as well, with all that stands before it.
+EncodedText::Cut shared_cut(const EncodedText& known, std::string_view text,
+                            const ControlPlaces& controls, std::size_t reach) {
+  const auto differ = std::ranges::mismatch(known.text, text).in2;
+  const std::size_t same = std::min(static_cast<std::size_t>(differ - text.begin()),
+                                    known.controls.equal_until(controls));
+  const auto behind = std::ranges::upper_bound(
+      known.cuts, same, {}, [&](const EncodedText::Cut& cut) { return cut.bytes + reach; });
+  return behind == known.cuts.begin() ? EncodedText::Cut{0, 0} : *std::prev(behind);
+}
+
+// Parts as one text, and where it may have control tokens.
+std::pair<std::string, ControlPlaces> joined(std::span<const TextPart> text) {
+  std::string all;
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (const TextPart& part : text) {
+    const std::size_t begin = all.size();
+    all += part.text;
+    if (!part.parse_special || part.text.empty()) continue;
+    if (!places.empty() && places.back().second == begin) {
+      places.back().second = all.size();
+    } else {
+      places.emplace_back(begin, all.size());
+    }
+  }
+  return {std::move(all), ControlPlaces(std::move(places))};
 }
 
 // False where the tokens are enough of a text that is cut.
@@ -76,19 +108,29 @@ std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text, bool p
 
 std::vector<std::int32_t> Tokenizer::encode(std::span<const TextPart> text, bool add_special,
                                             const EncodeLimits& limits) const {
-  std::string all;
-  std::vector<std::pair<std::size_t, std::size_t>> places;
-  for (const TextPart& part : text) {
-    const std::size_t begin = all.size();
-    all += part.text;
-    if (!part.parse_special || part.text.empty()) continue;
-    if (!places.empty() && places.back().second == begin) {
-      places.back().second = all.size();
-    } else {
-      places.emplace_back(begin, all.size());
-    }
-  }
-  return encode(all, tokens::ControlPlaces(std::move(places)), add_special, limits);
+  const auto [all, controls] = tokens::joined(text);
+  return encode(all, controls, add_special, limits);
+}
+
+std::vector<std::int32_t> Tokenizer::encode(std::span<const TextPart> text,
+                                            const EncodedText& like) const {
+  const auto [all, controls] = tokens::joined(text);
+  const EncodedText::Cut cut = tokens::shared_cut(like, all, controls, parts_->raw_texts.reach());
+  const auto shared = like.tokens.begin() + static_cast<std::ptrdiff_t>(cut.tokens);
+  std::vector<std::int32_t> out(like.tokens.begin(), shared);
+  const EncodeLimits none;
+  tokens::EncodeBudget budget(none, parts_->model->widest(), 0);
+  append(all, controls, budget, out, cut.bytes);
+  return out;
+}
+
+EncodedText Tokenizer::encoded(std::span<const TextPart> text) const {
+  EncodedText made;
+  std::tie(made.text, made.controls) = tokens::joined(text);
+  const EncodeLimits none;
+  tokens::EncodeBudget budget(none, parts_->model->widest(), 0);
+  append(made.text, made.controls, budget, made.tokens, 0, &made);
+  return made;
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
@@ -113,15 +155,20 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
 }
 
 void Tokenizer::append(std::string_view text, const tokens::ControlPlaces& controls,
-                       tokens::EncodeBudget& budget, std::vector<std::int32_t>& out) const {
+                       tokens::EncodeBudget& budget, std::vector<std::int32_t>& out,
+                       std::size_t from, EncodedText* made) const {
   std::vector<tokens::Segment> raw, normal;
-  tokens::find_in_text(parts_->raw_texts, text, controls, raw);
+  tokens::find_in_text(parts_->raw_texts, text, controls, raw, from);
   bool after_text = false;  // no special token in between
   for (const tokens::Segment& segment : raw) {
     if (budget.is_full(out.size())) return;
     budget.work(segment.text.size());
     if (segment.id >= 0) {
       out.push_back(segment.id);
+      if (made != nullptr) {
+        const char* const end = segment.text.data() + segment.text.size();
+        made->cuts.push_back({static_cast<std::size_t>(end - text.data()), out.size()});
+      }
       after_text = false;
       continue;
     }

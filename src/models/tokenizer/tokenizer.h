@@ -17,6 +17,8 @@
 
 namespace hearth::models {
 
+struct EncodedText;
+
 namespace tokens {
 class ControlPlaces;
 class EncodeBudget;
@@ -68,6 +70,11 @@ class Tokenizer {
   // control tokens are found where they lie wholly in parts that may have them.
   std::vector<std::int32_t> encode(std::span<const TextPart> text, bool add_special,
                                    const EncodeLimits& limits = {}) const;
+  // The same without special tokens around it and limits, given another text: what both begin with
+  // is not encoded again.
+  std::vector<std::int32_t> encode(std::span<const TextPart> text, const EncodedText& like) const;
+  // The other text, for that.
+  EncodedText encoded(std::span<const TextPart> text) const;
 
   // The tokens of a prompt, as encode() gives them; where these are none special().bos, the token
   // that texts begin with, if the vocabulary has one.
@@ -106,9 +113,11 @@ class Tokenizer {
  private:
   std::vector<std::int32_t> encode(std::string_view text, const tokens::ControlPlaces& controls,
                                    bool add_special, const EncodeLimits& limits) const;
-  // Appends the tokens of the text itself, as many as the budget takes.
+  // Appends the tokens of the text itself, as many as the budget takes. `from`: 0, or behind a
+  // token that is found in the raw text. `made`: is told of those.
   void append(std::string_view text, const tokens::ControlPlaces& controls,
-              tokens::EncodeBudget& budget, std::vector<std::int32_t>& out) const;
+              tokens::EncodeBudget& budget, std::vector<std::int32_t>& out, std::size_t from = 0,
+              EncodedText* made = nullptr) const;
 
   std::shared_ptr<const tokens::Parts> parts_;
 };

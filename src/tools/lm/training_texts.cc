@@ -12,6 +12,7 @@
 #include "models/chat/chat_format.h"
 #include "models/language/folder/config_values.h"
 #include "models/language/text_loss.h"
+#include "models/tokenizer/encoded_text.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/chat_messages.h"
 #include "tools/training/draw.h"
@@ -56,12 +57,13 @@ bool begins_with(std::span<const std::int32_t> all, std::span<const std::int32_t
 // Refuses what the template leaves out of the last message, an answer.
 void require_written(const models::ChatFormat& format,
                      std::span<const models::ChatMessage> messages,
-                     const models::ChatOptions& options, std::span<const std::int32_t> tokens) {
+                     const models::ChatOptions& options, models::EncodedText& first,
+                     std::span<const std::int32_t> tokens) {
   const auto require = [&](const char* name, bool is_there, const auto& remove) {
     if (!is_there) return;
     std::vector<models::ChatMessage> without(messages.begin(), messages.end());
     remove(without.back());
-    if (!std::ranges::equal(format.render(without, options).tokens, tokens)) return;
+    if (!std::ranges::equal(format.render(without, options, first).tokens, tokens)) return;
     refuse_conversation("messages[" + std::to_string(without.size() - 1) + "]." + name +
                         ": not written by the model's template; expected none");
   };
@@ -80,14 +82,15 @@ Text tokens_of(const models::ChatFormat& format, const Conversation& conversatio
   asking.tools = conversation.tools;
   models::ChatOptions whole = asking;
   whole.add_generation_prompt = false;
+  models::EncodedText first;  // of all messages, with which the others begin mostly
   Text text;
-  text.tokens = format.render(messages, whole).tokens;
+  text.tokens = format.render(messages, whole, first).tokens;
   text.counts.assign(text.tokens.size(), false);
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i].role != "assistant") continue;
-    const auto prompt = format.render(messages.first(i), asking).tokens;
-    const auto answered = format.render(messages.first(i + 1), whole).tokens;
-    require_written(format, messages.first(i + 1), whole, answered);
+    const auto prompt = format.render(messages.first(i), asking, first).tokens;
+    const auto answered = format.render(messages.first(i + 1), whole, first).tokens;
+    require_written(format, messages.first(i + 1), whole, first, answered);
     if (!begins_with(text.tokens, prompt) || !begins_with(text.tokens, answered)) {
       throw Error(ErrorCode::unsupported,
                   "the model's template writes an answer otherwise once others follow; got other "

@@ -33,6 +33,24 @@ void refuse_unsupported(const Fields& fields) {
   }
 }
 
+// That of an answer of the schema that the fields ask for, or else of calls.
+std::shared_ptr<models::grammar::Constraint> constrain_to_answer_or_calls(const Fields& fields,
+                                                                          const ToolChoice& choice,
+                                                                          ServedModel& model) {
+  const auto schema = read_answer_schema(fields);
+  if (!schema) {
+    throw bad_field("tools",
+                    "beside a grammar, which leaves no room for calls; expected tool_choice "
+                    "\"none\", a response_format of a JSON schema, or one of both");
+  }
+  try {
+    return model.constrain_by_gbnf(model.chat().grammar_of_answer_or_calls(
+        schema->schema, choice.callable, choice.may_call_several));
+  } catch (const Error& error) {
+    throw bad_field("tools", error.what());
+  }
+}
+
 }  // namespace
 
 ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Service& service) {
@@ -59,10 +77,8 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
       throw bad_field("tools", error.what());
     }
     job.is_call = true;
-  } else if (choice.may_call && generation.constraint != nullptr) {
-    throw bad_field("tools",
-                    "beside a response_format or grammar, which leaves no room for calls; expected "
-                    "tool_choice \"none\", or one of both");
+  } else if (!choice.callable.empty() && generation.constraint != nullptr) {
+    generation.constraint = constrain_to_answer_or_calls(fields, choice, *service.model);
   }
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);
@@ -74,8 +90,9 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
     return service.model->chat().render(messages, options);
   });
   check_prompt(job.prompt.tokens, *service.model, "messages");
+  job.prompt.allows_calls = !choice.callable.empty() && generation.constraint != nullptr;
   // A call that is required is JSON without marks.
-  if (generation.constraint != nullptr) job.prompt.has_tools = false;
+  if (job.is_call) job.prompt.has_tools = false;
   service.model->chat().prepare(&job.prompt, &generation);
   return job;
 }

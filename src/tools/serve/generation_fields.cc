@@ -57,15 +57,6 @@ std::int64_t read_most_tokens(const Fields& fields, std::int64_t least) {
   return most.value_or(-1) < 0 ? kMostNewTokens : *most;
 }
 
-std::shared_ptr<models::grammar::Constraint> constraint_of_schema(
-    const JsonValue& schema, ServedModel& model, const std::string& param = "response_format") {
-  try {
-    return model.constrain_by_schema(schema);
-  } catch (const Error& error) {
-    throw bad_field(param, error.what());
-  }
-}
-
 // llama.cpp's and vLLM's names for a schema; null where there is none.
 const char* bare_schema_name(const Fields& fields) {
   const char* found = nullptr;
@@ -120,10 +111,7 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
   return read;
 }
 
-std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
-                                                             ServedModel& model) {
-  refuse_other_names(fields);
-  const auto gbnf = fields.text("grammar");
+std::optional<AnswerSchema> read_answer_schema(const Fields& fields) {
   const JsonObject* format = fields.object("response_format");
   if (const char* name = bare_schema_name(fields)) {
     for (const char* other : {"grammar", "response_format"}) {
@@ -131,34 +119,45 @@ std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& field
         throw bad_field(name, std::string("beside ") + other + "; expected one");
       }
     }
-    return constraint_of_schema(bare_schema(fields, name), model, name);
+    return AnswerSchema{bare_schema(fields, name), name};
   }
+  if (format == nullptr) return std::nullopt;
+  const Fields inside(*format, "response_format.");
+  const std::string type = inside.text("type").value_or("");
+  if (type == "text") return std::nullopt;
+  if (type != "json_object" && type != "json_schema") {
+    throw bad_field("response_format.type", "is not known; got " + json_text(type) +
+                                                ", expected text, json_object or json_schema");
+  }
+  if (fields.text("grammar")) {
+    throw bad_field("grammar", "a grammar beside a response_format; expected one");
+  }
+  if (type == "json_object") {
+    const JsonValue* schema = inside.find("schema");
+    return AnswerSchema{schema != nullptr ? *schema : JsonValue(JsonObject{{"type", "object"}}),
+                        "response_format"};
+  }
+  const JsonObject* wrapped = inside.object("json_schema");
+  const JsonValue* schema = wrapped == nullptr ? nullptr : Fields(*wrapped, "").find("schema");
+  if (schema == nullptr) {
+    throw bad_field("response_format.json_schema", "is missing; expected {name, schema}");
+  }
+  return AnswerSchema{*schema, "response_format"};
+}
+
+std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
+                                                             ServedModel& model) {
+  refuse_other_names(fields);
+  const auto gbnf = fields.text("grammar");
   if (gbnf && gbnf->size() > kMostGrammarBytes) {
     throw bad_field("grammar", "is too long; got " + counted(gbnf->size(), "byte") +
                                    ", expected at most " + std::to_string(kMostGrammarBytes));
   }
-  if (format != nullptr) {
-    const Fields inside(*format, "response_format.");
-    const std::string type = inside.text("type").value_or("");
-    if (type == "json_object" || type == "json_schema") {
-      if (gbnf) throw bad_field("grammar", "a grammar beside a response_format; expected one");
-    }
-    if (type == "json_object") {
-      const JsonValue* schema = inside.find("schema");
-      return constraint_of_schema(
-          schema != nullptr ? *schema : JsonValue(JsonObject{{"type", "object"}}), model);
-    }
-    if (type == "json_schema") {
-      const JsonObject* wrapped = inside.object("json_schema");
-      const JsonValue* schema = wrapped == nullptr ? nullptr : Fields(*wrapped, "").find("schema");
-      if (schema == nullptr) {
-        throw bad_field("response_format.json_schema", "is missing; expected {name, schema}");
-      }
-      return constraint_of_schema(*schema, model);
-    }
-    if (type != "text") {
-      throw bad_field("response_format.type", "is not known; got " + json_text(type) +
-                                                  ", expected text, json_object or json_schema");
+  if (const auto answer = read_answer_schema(fields)) {
+    try {
+      return model.constrain_by_schema(answer->schema);
+    } catch (const Error& error) {
+      throw bad_field(answer->param, error.what());
     }
   }
   if (!gbnf || gbnf->empty()) return nullptr;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,15 @@ struct GenerationFields {
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);
 
-// The constraint of response_format, of a schema in `json_schema` or `guided_json`, or of a GBNF
-// `grammar`; null where any text will do.
+struct AnswerSchema {
+  JsonValue schema;
+  std::string param;  // the field that it is of
+};
+
+// The schema of response_format, or in `json_schema` or `guided_json`; nothing where there is none.
+std::optional<AnswerSchema> read_answer_schema(const Fields& fields);
+
+// The constraint of that, or of a GBNF `grammar`; null where any text will do.
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model);
 

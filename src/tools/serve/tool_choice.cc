@@ -12,10 +12,7 @@ namespace {
 
 constexpr std::size_t kMostNameBytes = 64;
 
-struct Tool {
-  std::string name;
-  JsonValue parameters;
-};
+using models::CallableTool;
 
 bool is_tool_name(std::string_view name) {
   return !name.empty() && name.size() <= kMostNameBytes &&
@@ -25,7 +22,7 @@ bool is_tool_name(std::string_view name) {
          });
 }
 
-Tool read_tool(const JsonValue& value, const std::string& path) {
+CallableTool read_tool(const JsonValue& value, const std::string& path) {
   const auto* object = std::get_if<JsonObject>(&value);
   if (object == nullptr) throw bad_field(path, "is of the wrong type; expected an object");
   const Fields fields(*object, path + ".");
@@ -35,7 +32,7 @@ Tool read_tool(const JsonValue& value, const std::string& path) {
   const JsonObject* function = fields.object("function");
   if (function == nullptr) throw bad_field(path + ".function", "is missing");
   const Fields inside(*function, path + ".function.");
-  Tool tool;
+  CallableTool tool;
   tool.name = inside.text("name").value_or("");
   if (!is_tool_name(tool.name)) {
     throw bad_field(inside.path("name"),
@@ -63,9 +60,9 @@ void move_references(JsonValue& schema, const std::string& place) {
   }
 }
 
-JsonValue schema_of_call(std::vector<Tool> tools) {
+JsonValue schema_of_call(std::vector<CallableTool> tools) {
   JsonArray calls;
-  for (Tool& tool : tools) {
+  for (CallableTool& tool : tools) {
     move_references(tool.parameters,
                     "#/anyOf/" + std::to_string(calls.size()) + "/properties/arguments");
     calls.push_back(
@@ -94,7 +91,7 @@ ToolChoice read_tool_choice(const Fields& fields) {
   ToolChoice choice;
   choice.may_call_several = fields.flag("parallel_tool_calls", true);
   const JsonArray* list = fields.array("tools", kMostTools);
-  std::vector<Tool> tools;
+  std::vector<CallableTool> tools;
   if (list != nullptr) {
     for (const JsonValue& each : *list) {
       tools.push_back(read_tool(each, "tools[" + std::to_string(tools.size()) + "]"));
@@ -109,7 +106,7 @@ ToolChoice read_tool_choice(const Fields& fields) {
   }
   if (is_named) {
     const std::string name = name_of_choice(fields);
-    std::erase_if(tools, [&](const Tool& tool) { return tool.name != name; });
+    std::erase_if(tools, [&](const CallableTool& tool) { return tool.name != name; });
     if (tools.empty()) {
       throw bad_field("tool_choice", "is none of the tools; got " + json_text(name));
     }
@@ -120,8 +117,11 @@ ToolChoice read_tool_choice(const Fields& fields) {
   }
   if (tools.empty() || (word != nullptr && *word == "none")) return choice;
   choice.tools = *list;
-  choice.may_call = true;
-  if (is_required) choice.call_schema = schema_of_call(std::move(tools));
+  if (is_required) {
+    choice.call_schema = schema_of_call(std::move(tools));
+  } else {
+    choice.callable = std::move(tools);
+  }
   return choice;
 }
 

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
+#include "models/chat/call_grammar.h"
 #include "tools/serve/fields.h"
 
 namespace hearth::tools::serve {
@@ -16,7 +18,7 @@ struct ToolChoice {
   JsonValue tools = nullptr;  // what the template is given; null: none
   // Set where the model has to call one: the schema of {"name": ..., "arguments": {...}}.
   std::optional<JsonValue> call_schema;
-  bool may_call = false;
+  std::vector<models::CallableTool> callable;  // where it may, or may not
   bool may_call_several = true;
 };
 
