@@ -1,5 +1,6 @@
 #include "models/language/read_config.h"
 
+#include <cmath>
 #include <string>
 
 #include "core/counted.h"
@@ -119,7 +120,8 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.places = family.places;
   config.is_parallel = keys.flag("use_parallel_residual", false);
   config.activation = read_activation(keys, family);
-  config.embedding_scale = keys.number("embedding_scale", 1);
+  config.embedding_scale = family.scales_embedding ? std::sqrt(static_cast<double>(config.dim))
+                                                   : keys.number("embedding_scale", 1);
   config.residual_scale = keys.number("residual_scale", 1);
   config.logit_scale = keys.number("logit_scale", 1);
   config.layer_input_dim = keys.size("embedding_length_per_layer_input", 0);
