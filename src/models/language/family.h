@@ -116,6 +116,8 @@ struct Family {
 const std::vector<Family>& families();
 // Null where there is none.
 const Family* find_family(std::string_view architecture);
+// Throws Error{unsupported} with all names where there is none.
+const Family& family_by_name(std::string_view architecture);
 const Family* find_family_of_folder(std::string_view model_type);
 
 }  // namespace hearth::models

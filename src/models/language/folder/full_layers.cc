@@ -54,7 +54,7 @@ void add_full_layers(const JsonObject& config, GgufMetadata& metadata) {
       number_of_full_layers(config, "num_key_value_heads", "num_global_key_value_heads");
   if (!full_heads || !find_flag(config, "attention_k_eq_v").value_or(false)) return;
   const Keys keys(metadata, architecture);
-  const Family& family = *find_family(architecture);
+  const Family& family = family_by_name(architecture);
   std::vector<std::uint32_t> heads;
   for (std::int64_t i = 0; i < layers_of(config); ++i) {
     heads.push_back(window_of(keys, family, i) == 0 ? static_cast<std::uint32_t>(*full_heads)
