@@ -234,6 +234,15 @@ TEST(FolderDefaults, LayersOfGemma4) {
   }
 }
 
+// Their heads are as wide as the others where the file says null, and not where it says nothing.
+TEST(FolderDefaults, HeadsOfFullLayersOfGemma4) {
+  JsonObject config = without(testing::read_golden_model("gemma4").config, {"per_layer_config"});
+  EXPECT_EQ(read_tied(config).layers[1].attention.key_dim, 512);
+  config.emplace_back("global_head_dim", nullptr);
+  EXPECT_EQ(read_tied(config).layers[1].attention.key_dim, 8);
+  EXPECT_EQ(read_tied(config).layers[1].attention.value_dim, 8);
+}
+
 TEST(FolderDefaults, WhatHasNoneIsAnErrorWithTheKey) {
   const auto error = [](const char* golden, const char* key) {
     return error_of(ErrorCode::invalid_argument,

@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "error_text.h"
@@ -13,6 +18,13 @@ namespace {
 
 using check::contains;
 using check::error_of;
+
+std::optional<double> number_of(const RecommendedSampling& said, std::string_view name) {
+  for (const auto& [field, value] : said.numbers) {
+    if (field->name == name) return value;
+  }
+  return std::nullopt;
+}
 
 TEST(RecommendedSampling, OfAFileIsPutOverOptions) {
   const RecommendedSampling said =
@@ -38,6 +50,35 @@ TEST(RecommendedSampling, OfAFileIsPutOverOptions) {
                                      SamplingStep::adaptive_p}));
 }
 
+// Each by llama.cpp's key, at both ends of what files may say.
+TEST(RecommendedSampling, EachFieldOfFilesIsReadByItsKey) {
+  std::vector<std::string> keys;
+  for (const SamplingField& field : sampling_fields()) {
+    if (field.file_key.empty()) continue;
+    keys.emplace_back(field.file_key);
+    const std::string key = "general.sampling." + keys.back();
+    const bool is_whole = std::holds_alternative<std::int64_t SamplingOptions::*>(field.member);
+    const auto read = [&](double value) {
+      GgufMetadata metadata;
+      if (is_whole) {
+        metadata.set(key, static_cast<std::int64_t>(value));
+      } else {
+        metadata.set(key, value);
+      }
+      return recommended_sampling(metadata);
+    };
+    for (const double value : {field.file_low, field.file_high}) {
+      const double expected = field.name == "top_k" ? std::max(value, 0.0) : value;
+      EXPECT_EQ(number_of(read(value), field.name), expected) << key;
+    }
+    const std::string error = error_of(ErrorCode::corrupt_file, [&] { read(field.file_low - 1); });
+    EXPECT_TRUE(contains(error, key + ": out of range")) << error;
+  }
+  EXPECT_EQ(keys, (std::vector<std::string>{"temp", "top_k", "top_p", "min_p", "xtc_probability",
+                                            "xtc_threshold", "penalty_repeat", "penalty_last_n",
+                                            "mirostat_tau", "mirostat_eta"}));
+}
+
 TEST(RecommendedSampling, NothingSaidChangesNothing) {
   SamplingOptions options;
   options.temperature = 0.3;
@@ -47,7 +88,8 @@ TEST(RecommendedSampling, NothingSaidChangesNothing) {
   EXPECT_EQ(over.steps, options.steps);
   // An order with steps that are not known here says nothing.
   EXPECT_FALSE(recommended_sampling({{"general.sampling.sequence", "top_k;infill"}}).steps);
-  EXPECT_EQ(recommended_sampling({{"general.sampling.top_k", std::int32_t{-1}}}).top_k, 0);
+  EXPECT_EQ(
+      number_of(recommended_sampling({{"general.sampling.top_k", std::int32_t{-1}}}), "top_k"), 0);
 }
 
 TEST(RecommendedSampling, RefusesWithTheKey) {
@@ -72,16 +114,16 @@ TEST(RecommendedSampling, OfAFoldersGenerationConfig) {
   const RecommendedSampling said = of_config(
       R"({"do_sample": true, "temperature": 0.5, "top_k": 64, "top_p": 1, "min_p": null,
           "repetition_penalty": 1.5, "eos_token_id": [1, 2]})");
-  EXPECT_EQ(said.temperature, 0.5);
-  EXPECT_EQ(said.top_k, 64);
-  EXPECT_EQ(said.top_p, 1);
-  EXPECT_FALSE(said.min_p);
-  EXPECT_EQ(said.repetition_penalty, 1.5);
-  EXPECT_EQ(said.penalty_last, -1);  // of the whole text
+  EXPECT_EQ(number_of(said, "temperature"), 0.5);
+  EXPECT_EQ(number_of(said, "top_k"), 64);
+  EXPECT_EQ(number_of(said, "top_p"), 1);
+  EXPECT_FALSE(number_of(said, "min_p"));
+  EXPECT_EQ(number_of(said, "repetition_penalty"), 1.5);
+  EXPECT_EQ(number_of(said, "penalty_last"), -1);  // of the whole text
   const RecommendedSampling greedy = of_config(R"({"do_sample": false, "temperature": 0.5})");
-  EXPECT_EQ(greedy.temperature, 0);
-  EXPECT_FALSE(greedy.top_k);
-  EXPECT_FALSE(greedy.penalty_last);
+  EXPECT_EQ(number_of(greedy, "temperature"), 0);
+  EXPECT_FALSE(number_of(greedy, "top_k"));
+  EXPECT_FALSE(number_of(greedy, "penalty_last"));
   for (const char* wrong : {"[]", "{", R"({"temperature": "hot"})", R"({"do_sample": 1})",
                             R"({"top_k": 99999999999})"}) {
     const std::string error = error_of(ErrorCode::corrupt_file, [&] { of_config(wrong); });

@@ -142,7 +142,7 @@ TEST(TextVectors, OfModelsThatSeeOneWayAreTheirs) {
 TextVectorConfig read_with(const std::string& architecture,
                            std::initializer_list<GgufEntry> entries) {
   const GgufMetadata metadata(entries);
-  return read_text_vectors(Keys(metadata, architecture), *find_family(architecture));
+  return read_text_vectors(Keys(metadata, architecture), family_by_name(architecture));
 }
 
 TEST(TextVectors, AreWhatFilesSay) {

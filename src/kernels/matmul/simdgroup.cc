@@ -107,6 +107,132 @@ std::string name_of(const SimdgroupTile& tile) {
   return "simdgroup/" + word(tile.m) + "x" + word(tile.n) + "x" + word(tile.depth);
 }
 
+// The product as the kernels see it, and the join of its parts where k is split into several.
+struct SimdgroupProduct {
+  SimdgroupProduct(const Signature& its_signature, const SimdgroupTile& its_tile,
+                   std::int64_t most_shares, StepPlan& plan)
+      : signature(its_signature),
+        tile(its_tile),
+        of(extents_of(signature)),
+        left(strided_operand(signature.inputs[0], 0)),
+        right(strided_operand(signature.inputs[1], 1)),
+        batch(signature.output.shape),
+        epilogue(matmul_epilogue(signature).value_or(MatmulEpilogue{})),
+        sums(output_argument(signature)) {
+    const int rank = batch.rank() - 2;
+    batch.resize(rank);
+    left_batch = batch_strides(signature.inputs[0], rank);
+    right_batch = batch_strides(signature.inputs[1], rank);
+    merge_kernel_axes(&batch, {&left_batch, &right_batch});
+    length = std::max(ceil_div(ceil_div(of.k, most_shares), kSmallest.depth), std::int64_t{1}) *
+             kSmallest.depth;
+    shares = std::max(ceil_div(of.k, length), std::int64_t{1});
+    if (!is_shared()) return;
+    sums = workspace(plan, shares * element_count(signature.output.shape) * size_of(DType::f32));
+  }
+
+  bool is_shared() const { return shares > 1; }
+  std::string type() const { return dialect_type(signature.output.dtype); }
+  std::string dtype() const { return dtype_struct(signature.output.dtype); }
+  std::int64_t c_row() const { return signature.output.strides[signature.output.shape.rank() - 2]; }
+  // What is not there is not read.
+  StepArgument extra(int input) const {
+    return input < 0 ? left.argument : input_argument(signature, input);
+  }
+  // Template arguments of what adds `end` to sums.
+  static std::vector<std::string> end_arguments(const MatmulEpilogue& end) {
+    return {truth(end.bias >= 0), truth(end.residual >= 0), word(static_cast<int>(end.activation))};
+  }
+
+  SimdgroupMatmulParams<kRuntimeRank> params(bool a_wide, bool b_wide) const {
+    const TensorSpec& a = signature.inputs[0];
+    const TensorSpec& b = signature.inputs[1];
+    const int a_rank = a.shape.rank(), b_rank = b.shape.rank();
+    return {.batches = of.batches,
+            .m = of.m,
+            .n = of.n,
+            .k = of.k,
+            .a_row = a.strides[a_rank - 2],
+            .a_col = a.strides[a_rank - 1],
+            .b_row = b.strides[b_rank - 2],
+            .b_col = b.strides[b_rank - 1],
+            .c_row = is_shared() ? of.n : c_row(),
+            .a_wide = a_wide ? 1 : 0,
+            .b_wide = b_wide ? 1 : 0,
+            .length = length,
+            .panel = kPanel,
+            .a = {left.base, &batch, &left_batch},
+            .b = {right.base, &batch, &right_batch}};
+  }
+
+  // Factors of which whole packets are read where they are wide.
+  KernelCall call(bool a_wide, bool b_wide) const {
+    // Parts are finished where they are joined.
+    const MatmulEpilogue end = is_shared() ? MatmulEpilogue{} : epilogue;
+    std::vector<std::string> arguments = {dtype(),
+                                          dialect_type(staged(signature.output.dtype)),
+                                          is_shared() ? "F32" : dtype(),
+                                          word(batch.rank()),
+                                          word(tile.m),
+                                          word(tile.n),
+                                          word(tile.depth),
+                                          truth(is_by_columns(signature.inputs[0])),
+                                          truth(is_by_columns(signature.inputs[1]))};
+    for (std::string& each : end_arguments(end)) arguments.push_back(std::move(each));
+    KernelCall made("matmul/simdgroup.metal", "matmul_simdgroup", arguments);
+    made.read(type(), "a", aligned(left.argument, a_wide ? kPacketBytes : 1))
+        .read(type(), "b", aligned(right.argument, b_wide ? kPacketBytes : 1))
+        .read(type(), "bias", extra(end.bias))
+        .read(type(), "residual", extra(end.residual))
+        .write(is_shared() ? "float" : type(), "c", sums)
+        .constants(params(a_wide, b_wide))
+        .threadgroup("float4", "shared", shared_bytes(signature, tile) / kPacketBytes)
+        .work(product_work(of.batches, of.m, of.n, of.k));
+    return made;
+  }
+  Size3 groups() const {
+    return {static_cast<std::uint32_t>(ceil_div(of.m, tile.m) * ceil_div(of.n, tile.n)),
+            static_cast<std::uint32_t>(shares),
+            static_cast<std::uint32_t>(std::min(of.batches, kMaxLayers))};
+  }
+
+  void add_product(StepPlan& plan) const {
+    const bool a_wide = is_wide(signature.inputs[0], left_batch, left.base);
+    const bool b_wide = is_wide(signature.inputs[1], right_batch, right.base);
+    const auto step = [&](bool a, bool b) {
+      return call(a, b).step(plan, groups(), {kGroupThreads}, kGroupThreads);
+    };
+    Step made = step(a_wide, b_wide);
+    // For other addresses: the same kernel, element by element.
+    if (a_wide || b_wide) made.unaligned_variant = std::make_shared<const Step>(step(false, false));
+    plan.add_step(std::move(made));
+  }
+
+  void add_join(StepPlan& plan) const {
+    std::vector<std::string> arguments = {dtype()};
+    for (std::string& each : end_arguments(epilogue)) arguments.push_back(std::move(each));
+    plan.add_step(
+        KernelCall("matmul/simdgroup.metal", "matmul_simdgroup_join", arguments)
+            .read("float", "parts", sums)
+            .read(type(), "bias", extra(epilogue.bias))
+            .read(type(), "residual", extra(epilogue.residual))
+            .write(type(), "c", output_argument(signature))
+            .constants(MatmulJoinParams{
+                .lines = of.batches * of.m, .n = of.n, .c_row = c_row(), .shares = shares})
+            .step(plan, groups_for(element_count(signature.output.shape)), {kThreads}, kThreads));
+  }
+
+  const Signature& signature;
+  SimdgroupTile tile;
+  Extents of;
+  StridedOperand left, right;
+  Shape batch;
+  Strides left_batch, right_batch;
+  MatmulEpilogue epilogue;
+  std::int64_t length, shares;  // of k: of a part, and how many
+  StepArgument sums;            // what the product writes: the result, or parts of it
+};
+
 }  // namespace
 
 bool accepts_simdgroup(const Signature& signature) {
@@ -140,99 +266,10 @@ std::int64_t simdgroup_shares(const Signature& signature, std::int64_t cores) {
 
 Prepared simdgroup_matmul(const Signature& signature, const SimdgroupTile& tile,
                           std::int64_t shares) {
-  const TensorSpec& a = signature.inputs[0];
-  const TensorSpec& b = signature.inputs[1];
-  const TensorSpec& c = signature.output;
-  const int rank = c.shape.rank(), a_rank = a.shape.rank(), b_rank = b.shape.rank();
-  const Extents of = extents_of(signature);
-  const StridedOperand left = strided_operand(a, 0), right = strided_operand(b, 1);
-  Shape batch = c.shape;
-  batch.resize(rank - 2);
-  Strides a_batch = batch_strides(a, rank - 2), b_batch = batch_strides(b, rank - 2);
-  merge_kernel_axes(&batch, {&a_batch, &b_batch});
-  const bool a_wide = is_wide(a, a_batch, left.base), b_wide = is_wide(b, b_batch, right.base);
-  const std::int64_t length =
-      std::max(ceil_div(ceil_div(of.k, shares), kSmallest.depth), std::int64_t{1}) *
-      kSmallest.depth;
-  shares = std::max(ceil_div(of.k, length), std::int64_t{1});
-
   auto plan = std::make_shared<StepPlan>();
-  const MatmulEpilogue epilogue = matmul_epilogue(signature).value_or(MatmulEpilogue{});
-  const std::string type = dialect_type(c.dtype), dtype = dtype_struct(c.dtype);
-  const std::vector<std::string> finish = {truth(epilogue.bias >= 0), truth(epilogue.residual >= 0),
-                                           word(static_cast<int>(epilogue.activation))};
-  // What is not there is not read.
-  const auto extra = [&](int input) {
-    return input < 0 ? left.argument : input_argument(signature, input);
-  };
-  const StepArgument result = output_argument(signature);
-  StepArgument sums = result;
-  if (shares > 1) {
-    sums = workspace(*plan, shares * element_count(c.shape) * size_of(DType::f32));
-  }
-
-  std::vector<std::string> arguments = {dtype,
-                                        dialect_type(staged(c.dtype)),
-                                        shares > 1 ? "F32" : dtype,
-                                        word(batch.rank()),
-                                        word(tile.m),
-                                        word(tile.n),
-                                        word(tile.depth),
-                                        truth(is_by_columns(a)),
-                                        truth(is_by_columns(b))};
-  const std::vector<std::string> none = {"false", "false", "0"};
-  arguments.insert(arguments.end(), shares > 1 ? none.begin() : finish.begin(),
-                   shares > 1 ? none.end() : finish.end());
-  const Size3 groups = {static_cast<std::uint32_t>(ceil_div(of.m, tile.m) * ceil_div(of.n, tile.n)),
-                        static_cast<std::uint32_t>(shares),
-                        static_cast<std::uint32_t>(std::min(of.batches, kMaxLayers))};
-  const auto product = [&](bool a_packed, bool b_packed) {
-    return KernelCall("matmul/simdgroup.metal", "matmul_simdgroup", arguments)
-        .read(type, "a", aligned(left.argument, a_packed ? kPacketBytes : 1))
-        .read(type, "b", aligned(right.argument, b_packed ? kPacketBytes : 1))
-        .read(type, "bias", extra(shares > 1 ? -1 : epilogue.bias))
-        .read(type, "residual", extra(shares > 1 ? -1 : epilogue.residual))
-        .write(shares > 1 ? "float" : type, "c", sums)
-        .constants(
-            SimdgroupMatmulParams<kRuntimeRank>{.batches = of.batches,
-                                                .m = of.m,
-                                                .n = of.n,
-                                                .k = of.k,
-                                                .a_row = a.strides[a_rank - 2],
-                                                .a_col = a.strides[a_rank - 1],
-                                                .b_row = b.strides[b_rank - 2],
-                                                .b_col = b.strides[b_rank - 1],
-                                                .c_row = shares > 1 ? of.n : c.strides[rank - 2],
-                                                .a_wide = a_packed ? 1 : 0,
-                                                .b_wide = b_packed ? 1 : 0,
-                                                .length = length,
-                                                .panel = kPanel,
-                                                .a = {left.base, &batch, &a_batch},
-                                                .b = {right.base, &batch, &b_batch}})
-        .threadgroup("float4", "shared", shared_bytes(signature, tile) / kPacketBytes)
-        .work(product_work(of.batches, of.m, of.n, of.k))
-        .step(*plan, groups, {kGroupThreads}, kGroupThreads);
-  };
-  Step step = product(a_wide, b_wide);
-  // For other addresses: the same kernel, element by element.
-  if (a_wide || b_wide)
-    step.unaligned_variant = std::make_shared<const Step>(product(false, false));
-  plan->add_step(std::move(step));
-
-  if (shares > 1) {
-    std::vector<std::string> join_arguments = {dtype};
-    join_arguments.insert(join_arguments.end(), finish.begin(), finish.end());
-    plan->add_step(KernelCall("matmul/simdgroup.metal", "matmul_simdgroup_join", join_arguments)
-                       .read("float", "parts", sums)
-                       .read(type, "bias", extra(epilogue.bias))
-                       .read(type, "residual", extra(epilogue.residual))
-                       .write(type, "c", result)
-                       .constants(MatmulJoinParams{.lines = of.batches * of.m,
-                                                   .n = of.n,
-                                                   .c_row = c.strides[rank - 2],
-                                                   .shares = shares})
-                       .step(*plan, groups_for(element_count(c.shape)), {kThreads}, kThreads));
-  }
+  const SimdgroupProduct product(signature, tile, shares, *plan);
+  product.add_product(*plan);
+  if (product.is_shared()) product.add_join(*plan);
   return prepared_steps(std::move(plan));
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kWeightEnding = ".weight";
 
 const Family& family_of_model(const AdaptedModel& model) {
-  return *find_family(model.config.architecture);
+  return family_by_name(model.config.architecture);
 }
 
 const LayerConfig* layer_of_projection(const std::string& name, const AdaptedModel& model) {

@@ -8,7 +8,6 @@
 
 namespace hearth::models {
 
-inline constexpr KeyRule kGemmaKeys[] = {{"hidden_activation", "hidden_activation"}};
 inline constexpr TensorRule kGemmaTensors[] = {
     {"model.norm", "output_norm", plus_one},
     {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one},
@@ -19,18 +18,14 @@ inline constexpr TensorRule kGemmaTensors[] = {
     {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", plus_one},
 };
 
-// Embeddings times sqrt(dim). GGUF files do not say by what scores are scaled, which follows from
-// the size of heads, but for models of `wide_layers` layers from dim over heads.
-inline void adjust_gemma(LanguageConfig& config, const Keys& keys, std::size_t wide_layers) {
-  config.embedding_scale = std::sqrt(static_cast<double>(config.dim));
-  const bool is_wide =
-      config.layers.size() == wide_layers && keys.find("attention.scale") == nullptr;
+// GGUF files do not say by what scores are scaled, which follows from the size of heads, but for
+// models of `wide_layers` layers from dim over heads.
+inline void scale_wide_layers(LanguageConfig& config, const Keys& keys, std::size_t wide_layers) {
+  if (config.layers.size() != wide_layers || keys.find("attention.scale") != nullptr) return;
   for (LayerConfig& layer : config.layers) {
     AttentionConfig& attention = layer.attention;
-    if (is_wide) {
-      attention.scale =
-          std::sqrt(static_cast<double>(attention.heads) / static_cast<double>(config.dim));
-    }
+    attention.scale =
+        std::sqrt(static_cast<double>(attention.heads) / static_cast<double>(config.dim));
   }
 }
 

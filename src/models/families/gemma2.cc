@@ -19,10 +19,10 @@ Family gemma2_family() {
           .model_types = kGemma2Types,
           .places = NormPlaces::both,
           .activation = Activation::gelu_tanh,
+          .scales_embedding = true,
           .window_period = 2,
           .adjust = [](LanguageConfig& config, const Keys& keys,
-                       FileKind) { adjust_gemma(config, keys, 46); },
-          .keys = kGemmaKeys,
+                       FileKind) { scale_wide_layers(config, keys, 46); },
           .tensors = kGemmaTensors,
           .adjust_folder = add_gemma_scale};
 }

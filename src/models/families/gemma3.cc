@@ -15,7 +15,7 @@ constexpr FolderType kGemma3Types[] = {{"gemma3_text", kGemma3Defaults},
 
 // Scores are not capped, whatever files say.
 void adjust_gemma3(LanguageConfig& config, const Keys& keys, FileKind) {
-  adjust_gemma(config, keys, 62);
+  scale_wide_layers(config, keys, 62);
   for (LayerConfig& layer : config.layers) layer.attention.softcap = 0;
 }
 
@@ -32,11 +32,11 @@ Family gemma3_family() {
           .model_types = kGemma3Types,
           .places = NormPlaces::both,
           .activation = Activation::gelu_tanh,
+          .scales_embedding = true,
           .window_period = 6,
           .scales_windows = false,
           .window_base = 10000,
           .adjust = adjust_gemma3,
-          .keys = kGemmaKeys,
           .tensors = kGemmaTensors,
           .adjust_folder = add_gemma3_keys};
 }

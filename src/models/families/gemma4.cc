@@ -1,9 +1,7 @@
 // Gemma 4: heads of two widths, later layers that read keys and values of earlier ones, an input of
 // each layer's own, and experts beside the feed-forward.
-#include <cmath>
-
 #include "models/families/window_layers.h"
-#include "models/language/folder/layer_kinds.h"
+#include "models/language/folder/full_layers.h"
 
 namespace hearth::models {
 namespace {
@@ -11,8 +9,8 @@ namespace {
 constexpr std::string_view kGemma4Defaults =
     R"({"max_position_embeddings": 131072, "hidden_size": 2304, "intermediate_size": 9216,
         "num_hidden_layers": 30, "num_attention_heads": 8, "num_key_value_heads": 4,
-        "head_dim": 256, "rms_norm_eps": 1e-6, "tie_word_embeddings": true, "sliding_window": 512,
-        "hidden_size_per_layer_input": 256,
+        "head_dim": 256, "global_head_dim": 512, "rms_norm_eps": 1e-6, "tie_word_embeddings": true,
+        "sliding_window": 512, "hidden_size_per_layer_input": 256,
         "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
         "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
         "rope_theta": 1e6}}})";
@@ -23,18 +21,12 @@ constexpr FolderType kGemma4Types[] = {{"gemma4_text", kGemma4Defaults},
                                        {"gemma4", kGemma4Defaults},
                                        {"gemma4_unified_text", kGemma4Defaults, kGemma4Unified}};
 constexpr std::int64_t kGemma4Period = 6;
-constexpr KeyRule kGemma4Keys[] = {
-    {"top_k_experts", "expert_used_count"},
-    {"hidden_activation", "hidden_activation"},
-};
 constexpr TensorRule kGemma4Tensors[] = {
     {"model.embed_tokens_per_layer", "per_layer_token_embd"},
     {"model.per_layer_model_projection", "per_layer_model_proj"},
     {"model.per_layer_projection_norm", "per_layer_proj_norm"},
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
-    {"model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm"},
     {"model.layers.{}.pre_feedforward_layernorm_2", "blk.{}.pre_ffw_norm_2"},
-    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
     {"model.layers.{}.post_feedforward_layernorm_1", "blk.{}.post_ffw_norm_1"},
     {"model.layers.{}.post_feedforward_layernorm_2", "blk.{}.post_ffw_norm_2"},
     {"model.layers.{}.layer_scalar", "blk.{}.layer_output_scale.weight"},
@@ -48,20 +40,13 @@ constexpr TensorRule kGemma4Tensors[] = {
     {"model.layers.{}.experts.down_proj", "blk.{}.ffn_down_exps.weight"},
 };
 
-void adjust_gemma4(LanguageConfig& config, const Keys&, FileKind) {
-  config.embedding_scale = std::sqrt(static_cast<double>(config.dim));
-  for (LayerConfig& layer : config.layers) {
-    layer.attention.scale = 1;
-    layer.attention.norms_values = true;
-  }
-}
-
 // The last layer sees all keys, too.
 void add_gemma4_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
   set_window_layers(config, metadata, [layers = layers_of(config)](std::int64_t i) {
     return (i + 1) % kGemma4Period != 0 && i + 1 != layers;
   });
-  add_layer_kinds(config, metadata);
+  add_full_layers(config, metadata);
+  add_wide_feed_forwards(config, metadata);
   if (!find_flag(config, "enable_moe_block").value_or(false)) metadata.erase("gemma4.expert_count");
 }
 
@@ -72,13 +57,14 @@ Family gemma4_family() {
           .model_types = kGemma4Types,
           .places = NormPlaces::both,
           .activation = Activation::gelu_tanh,
+          .scales_embedding = true,
+          .attention_scale = 1,
+          .norms_values = true,
           .window_period = kGemma4Period,
           .scales_windows = false,
           .window_base = 10000,
           .is_normalised = true,
           .has_both = true,
-          .adjust = adjust_gemma4,
-          .keys = kGemma4Keys,
           .tensors = kGemma4Tensors,
           .adjust_folder = add_gemma4_keys};
 }

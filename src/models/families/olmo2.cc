@@ -15,7 +15,6 @@ constexpr std::string_view kOlmo3Defaults =
 constexpr FolderType kOlmo2Types[] = {{"olmo2", kOlmo2Defaults}, {"olmo3", kOlmo3Defaults}};
 constexpr TensorRule kOlmo2Tensors[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
-    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
 };
 
 }  // namespace

@@ -147,7 +147,11 @@ struct LanguageConfig {
   NormKind norm = NormKind::rms;
   double norm_epsilon = 1e-5;
   NormPlaces places = NormPlaces::before;
+  std::string feed_forward_norm = "ffn_norm";  // the tensor of the norm before the feed-forward
   bool is_parallel = false;  // both blocks read the layer's input, and are added to it
+  // Blocks are parallel where a model has no norm before the feed-forward, which then has that
+  // before the mixer.
+  bool may_share_norm = false;
   Activation activation = Activation::silu;
   double embedding_scale = 1;
   std::int64_t layer_input_dim = 0;  // what each layer gets of a token for itself; 0: nothing

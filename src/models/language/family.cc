@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "core/quoted.h"
+#include "hearth/error.h"
+
 namespace hearth::models {
 
 const Family* find_family(std::string_view architecture) {
@@ -10,6 +13,18 @@ const Family* find_family(std::string_view architecture) {
     if (family.architecture == architecture) return &family;
   }
   return nullptr;
+}
+
+const Family& family_by_name(std::string_view architecture) {
+  const Family* family = find_family(architecture);
+  if (family != nullptr) return *family;
+  std::string known;
+  for (const Family& each : families()) {
+    known += (known.empty() ? "" : ", ") + std::string(each.architecture);
+  }
+  throw Error(ErrorCode::unsupported, "general.architecture: unknown family of models; got " +
+                                          hearth::quoted(architecture) + ", expected one of " +
+                                          known);
 }
 
 const Family* find_family_of_folder(std::string_view model_type) {

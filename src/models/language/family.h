@@ -73,6 +73,7 @@ struct Family {
   NormPlaces places = NormPlaces::before;
   std::string_view feed_forward_norm = "ffn_norm";  // before the feed-forward
   Activation activation = Activation::silu;         // where files do not say
+  bool scales_embedding = false;                    // by the square root of `dim`
   RopePairs rope = RopePairs::halves;
   // GGUF's rows of queries and keys are in an order that makes neighbours of halves.
   bool is_permuted = false;
@@ -80,8 +81,10 @@ struct Family {
   Mixer mixer = Mixer::attention;
   // Rows see all rows of their text, and texts are the mean of them where files do not say.
   bool is_encoder = false;
-  bool tiles_values = false;  // DeltaConfig::is_tiled, of GGUF files
-  bool gates_heads = false;   // queries of heads bring gates
+  bool tiles_values = false;   // DeltaConfig::is_tiled, of GGUF files
+  bool gates_heads = false;    // queries of heads bring gates
+  double attention_scale = 0;  // of scores, whatever files say; 0: what they say
+  bool norms_values = false;   // AttentionConfig::norms_values
   // Every n-th layer sees all keys, the others a window; 1: all of them, 0: none. Files may say
   // else.
   std::int64_t window_period = 1;
@@ -113,6 +116,8 @@ struct Family {
 const std::vector<Family>& families();
 // Null where there is none.
 const Family* find_family(std::string_view architecture);
+// Throws Error{unsupported} with all names where there is none.
+const Family& family_by_name(std::string_view architecture);
 const Family* find_family_of_folder(std::string_view model_type);
 
 }  // namespace hearth::models

@@ -4,7 +4,6 @@
 
 #include "hearth/ops.h"
 #include "models/files/tensor_roles.h"
-#include "models/language/family.h"
 
 namespace hearth::models {
 namespace {
@@ -13,8 +12,8 @@ Norm read_norm(const LanguageConfig& config, Weights& weights, const std::string
   return weights.norm(name, config.dim, config.norm_epsilon, config.norm);
 }
 
-LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std::int64_t i,
-                         Weights& weights, const Array& divisors, Device device) {
+LanguageLayer read_layer(const LanguageConfig& config, std::int64_t i, Weights& weights,
+                         const Array& divisors, Device device) {
   const LayerConfig& layer = config.layers[static_cast<std::size_t>(i)];
   const std::string prefix = "blk." + std::to_string(i) + ".";
   const auto norm = [&](std::string_view name) {
@@ -29,8 +28,8 @@ LanguageLayer read_layer(const LanguageConfig& config, const Family& family, std
   made.mixer = definition_of(layer.mixer).make({config, layer, weights, prefix, divisors, device});
   if (layer.hidden > 0 || layer.experts.count > 0) {
     if (has_before) {
-      const bool is_shared = family.may_share_norm && config.is_parallel;
-      made.feed_forward_norm = is_shared ? made.mixer_norm : norm(family.feed_forward_norm);
+      const bool is_shared = config.may_share_norm && config.is_parallel;
+      made.feed_forward_norm = is_shared ? made.mixer_norm : norm(config.feed_forward_norm);
     }
     if (has_after) made.feed_forward_post_norm = norm("post_ffw_norm");
     if (config.places == NormPlaces::around_sum) {
@@ -111,7 +110,6 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
       trained_context(its_config.context),
       compute(weights.compute()),
       device(its_device) {
-  const Family& family = *find_family(config.architecture);
   token_embedding = weights.matrix(std::string(kTokenEmbedding), {-1, config.dim});
   position_embedding = weights.optional_matrix("position_embd.weight", {-1, config.dim});
   if (weights.has("token_types.weight")) {
@@ -123,10 +121,10 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
   if (config.layer_input_dim > 0) {
     layer_inputs = LayerInputs(config, token_embedding.shape(0), weights);
   }
-  if (family.may_share_norm) config.is_parallel = !weights.has("blk.0.ffn_norm.weight");
+  if (config.may_share_norm) config.is_parallel = !weights.has("blk.0.ffn_norm.weight");
   const Array divisors = read_divisors(config, weights, context == 0 ? config.context : context);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
-    layers.push_back(read_layer(config, family, i, weights, divisors, device));
+    layers.push_back(read_layer(config, i, weights, divisors, device));
   }
   if (config.is_causal || weights.has("output_norm.weight")) {
     output_norm = read_norm(config, weights, "output_norm");

@@ -138,8 +138,10 @@ AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind 
   attention.window = window_of(keys, family, layer);
   read_heads(keys, config.dim, layer, attention);
   attention.is_gated = family.gates_heads;
-  attention.scale =
-      keys.number("attention.scale", 1 / std::sqrt(static_cast<double>(attention.key_dim)));
+  attention.norms_values = family.norms_values;
+  const double usual_scale = 1 / std::sqrt(static_cast<double>(attention.key_dim));
+  attention.scale = family.attention_scale > 0 ? family.attention_scale
+                                               : keys.number("attention.scale", usual_scale);
   attention.softcap = keys.number("attn_logit_softcapping", 0);
   attention.rope = read_rope(keys, family, kind, attention.key_dim, config.context);
   const double logarithms = keys.number("rope.scaling.yarn_log_multiplier", 0);

@@ -1,10 +1,10 @@
 #include "models/language/read_config.h"
 
+#include <cmath>
 #include <string>
 
 #include "core/counted.h"
 #include "core/number_text.h"
-#include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/language/keys.h"
 #include "models/language/mixers/mixer.h"
@@ -94,16 +94,7 @@ void require_sizes(const LanguageConfig& config) {
 }  // namespace
 
 const Family& family_of(const GgufMetadata& metadata) {
-  const std::string& architecture = metadata.as_text("general.architecture");
-  const Family* family = find_family(architecture);
-  if (family != nullptr) return *family;
-  std::string known;
-  for (const Family& each : families()) {
-    known += (known.empty() ? "" : ", ") + std::string(each.architecture);
-  }
-  throw Error(ErrorCode::unsupported, "general.architecture: unknown family of models; got " +
-                                          hearth::quoted(architecture) + ", expected one of " +
-                                          known);
+  return family_by_name(metadata.as_text("general.architecture"));
 }
 
 LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
@@ -117,9 +108,12 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   keys.require_some("context_length", config.context);
   read_norm(keys, config);
   config.places = family.places;
+  config.feed_forward_norm = family.feed_forward_norm;
+  config.may_share_norm = family.may_share_norm;
   config.is_parallel = keys.flag("use_parallel_residual", false);
   config.activation = read_activation(keys, family);
-  config.embedding_scale = keys.number("embedding_scale", 1);
+  config.embedding_scale = family.scales_embedding ? std::sqrt(static_cast<double>(config.dim))
+                                                   : keys.number("embedding_scale", 1);
   config.residual_scale = keys.number("residual_scale", 1);
   config.logit_scale = keys.number("logit_scale", 1);
   config.layer_input_dim = keys.size("embedding_length_per_layer_input", 0);

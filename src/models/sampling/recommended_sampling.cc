@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "core/json.h"
 #include "hearth/error.h"
@@ -11,9 +13,7 @@
 namespace hearth::models {
 namespace {
 
-constexpr double kAnyFloat = std::numeric_limits<float>::max();
-
-std::string sampling_key(const char* name) {
+std::string sampling_key(std::string_view name) {
   std::string key = "general.sampling.";
   key += name;
   return key;
@@ -24,19 +24,24 @@ class SamplingKeys {
  public:
   explicit SamplingKeys(const GgufMetadata& metadata) : metadata_(metadata) {}
 
-  std::optional<double> number(const char* name, double low, double high) const {
-    return read<double>(name, low, high, [](const GgufValue& value, const std::string& key) {
-      return value.as_float(key);
-    });
+  std::optional<double> number(const SamplingField& field) const {
+    if (std::holds_alternative<std::int64_t SamplingOptions::*>(field.member)) {
+      return integer(field.file_key, static_cast<std::int64_t>(field.file_low),
+                     static_cast<std::int64_t>(field.file_high));
+    }
+    return read<double>(
+        field.file_key, field.file_low, field.file_high,
+        [](const GgufValue& value, const std::string& key) { return value.as_float(key); });
   }
 
-  std::optional<std::int64_t> integer(const char* name, std::int64_t low, std::int64_t high) const {
+  std::optional<std::int64_t> integer(std::string_view name, std::int64_t low,
+                                      std::int64_t high) const {
     return read<std::int64_t>(name, low, high, [](const GgufValue& value, const std::string& key) {
       return value.as_int(key);
     });
   }
 
-  std::optional<std::vector<SamplingStep>> steps(const char* name) const {
+  std::optional<std::vector<SamplingStep>> steps(std::string_view name) const {
     const GgufValue* value = metadata_.find(sampling_key(name));
     const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->storage());
     if (text == nullptr || text->empty()) return std::nullopt;
@@ -54,7 +59,7 @@ class SamplingKeys {
 
  private:
   template <class T, class Read>
-  std::optional<T> read(const char* name, T low, T high, Read get) const {
+  std::optional<T> read(std::string_view name, T low, T high, Read get) const {
     const std::string key = sampling_key(name);
     const GgufValue* value = metadata_.find(key);
     if (value == nullptr) return std::nullopt;
@@ -76,43 +81,31 @@ class SamplingKeys {
 }  // namespace
 
 SamplingOptions RecommendedSampling::over(SamplingOptions options) const {
-  const auto put = [](auto& option, const auto& said) {
-    if (said) option = *said;
-  };
-  put(options.temperature, temperature);
-  put(options.top_k, top_k);
-  put(options.top_p, top_p);
-  put(options.min_p, min_p);
-  put(options.xtc_probability, xtc_probability);
-  put(options.xtc_threshold, xtc_threshold);
-  put(options.repetition_penalty, repetition_penalty);
-  put(options.penalty_last, penalty_last);
-  put(options.mirostat, mirostat);
-  put(options.mirostat_tau, mirostat_tau);
-  put(options.mirostat_eta, mirostat_eta);
-  put(options.steps, steps);
+  for (const Number& number : numbers) {
+    const auto put = [&](auto member) {
+      auto& option = options.*member;
+      option = static_cast<std::remove_reference_t<decltype(option)>>(number.value);
+    };
+    std::visit(put, number.field->member);
+  }
+  if (mirostat) options.mirostat = *mirostat;
+  if (steps) options.steps = *steps;
   return options;
 }
 
 RecommendedSampling recommended_sampling(const GgufMetadata& metadata) {
-  constexpr double kLeast = std::numeric_limits<float>::min();
   const SamplingKeys keys(metadata);
   RecommendedSampling said;
-  said.temperature = keys.number("temp", 0, 100);
-  said.top_k = keys.integer("top_k", std::numeric_limits<std::int32_t>::min(),
-                            std::numeric_limits<std::int32_t>::max());
-  if (said.top_k) said.top_k = std::max<std::int64_t>(*said.top_k, 0);  // below 0: all, as 0 is
-  said.top_p = keys.number("top_p", kLeast, 1);
-  said.min_p = keys.number("min_p", 0, 1);
-  said.xtc_probability = keys.number("xtc_probability", 0, 1);
-  said.xtc_threshold = keys.number("xtc_threshold", kLeast, 1);
-  said.penalty_last = keys.integer("penalty_last_n", -1, std::numeric_limits<std::int32_t>::max());
-  said.repetition_penalty = keys.number("penalty_repeat", kLeast, kAnyFloat);
+  for (const SamplingField& field : sampling_fields()) {
+    if (field.file_key.empty()) continue;
+    const std::optional<double> value = keys.number(field);
+    if (!value) continue;
+    const bool is_top_k = field.member == SamplingField::Member(&SamplingOptions::top_k);
+    said.numbers.push_back({&field, is_top_k ? std::max(*value, 0.0) : *value});  // < 0: all, as 0
+  }
   if (const auto version = keys.integer("mirostat", 0, 2)) {
     said.mirostat = static_cast<Mirostat>(*version);
   }
-  said.mirostat_tau = keys.number("mirostat_tau", 0, 1000);
-  said.mirostat_eta = keys.number("mirostat_eta", 0, 1000);
   said.steps = keys.steps("sequence");
   return said;
 }

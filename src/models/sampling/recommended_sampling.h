@@ -1,21 +1,24 @@
 // How the makers of a model say that tokens should be drawn from it.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "hearth/gguf.h"
 #include "hearth/models/sampling.h"
+#include "models/sampling/sampling_fields.h"
 
 namespace hearth::models {
 
 // What is not said is not there.
 struct RecommendedSampling {
-  std::optional<double> temperature, top_p, min_p, xtc_probability, xtc_threshold,
-      repetition_penalty, mirostat_tau, mirostat_eta;
-  std::optional<std::int64_t> top_k, penalty_last;
+  struct Number {
+    const SamplingField* field;  // of sampling_fields()
+    double value;
+  };
+
+  std::vector<Number> numbers;
   std::optional<Mirostat> mirostat;
   std::optional<std::vector<SamplingStep>> steps;
 

@@ -1,5 +1,7 @@
 #include "models/sampling/sampling_fields.h"
 
+#include <limits>
+
 #include "core/number_text.h"
 #include "models/sampling/candidate_spread.h"
 
@@ -10,38 +12,48 @@ using Fields = SamplingOptions;
 
 constexpr double kMost = 1e9;        // of numbers that only have to be finite
 constexpr double kMostTokens = 1e9;  // that a step looks at
+// Of files, whose numbers have 32 bits.
+constexpr double kLeastInt = std::numeric_limits<std::int32_t>::min();
+constexpr double kMostInt = std::numeric_limits<std::int32_t>::max();
+constexpr double kLeastFloat = std::numeric_limits<float>::min();
+constexpr double kMostFloat = std::numeric_limits<float>::max();
 
 constexpr SamplingField kFields[] = {
     {"temperature", "--temperature,--temp", "temperature", &Fields::temperature, 0,
-     kMostTemperature, false, "0: the likeliest token of what the steps before leave"},
+     kMostTemperature, false, "0: the likeliest token of what the steps before leave", "", "temp",
+     0, 100},
     {"temperature_range", "--dynatemp-range", "dynatemp_range", &Fields::temperature_range, 0,
      kMostTemperature, false,
      "Temperatures within this of --temperature, higher for undecided scores; 0: off"},
     {"temperature_exponent", "--dynatemp-exp", "dynatemp_exponent", &Fields::temperature_exponent,
      0, kMostExponent, true, "Exponent of --dynatemp-range"},
     {"top_k", "--top-k", "top_k", &Fields::top_k, -1, kMostTokens, false,
-     "Of the k likeliest only; 0 or -1: of all"},
+     "Of the k likeliest only; 0 or -1: of all", "", "top_k", kLeastInt, kMostInt},
     {"top_p", "--top-p", "top_p", &Fields::top_p, 0, 1, false,
-     "Of the likeliest that have this probability together; 0: of one; 1: off"},
+     "Of the likeliest that have this probability together; 0: of one; 1: off", "", "top_p",
+     kLeastFloat, 1},
     {"min_p", "--min-p", "min_p", &Fields::min_p, 0, 1, false,
-     "Of those at least this times as likely as the likeliest; 0: off"},
+     "Of those at least this times as likely as the likeliest; 0: off", "", "min_p", 0, 1},
     {"typical_p", "--typical-p,--typical", "typical_p", &Fields::typical_p, 0, 1, false,
      "Of those of nearly the expected surprise, of this probability together; 0: of one; 1: off"},
     {"top_n_sigma", "--top-n-sigma", "top_n_sigma", &Fields::top_n_sigma, 0, kMost, false,
      "Of scores within n standard deviations of the highest; 0: off"},
     {"xtc_probability", "--xtc-probability", "xtc_probability", &Fields::xtc_probability, 0, 1,
-     false, "How often all but the least of the likeliest tokens are dropped; 0: off"},
+     false, "How often all but the least of the likeliest tokens are dropped; 0: off", "",
+     "xtc_probability", 0, 1},
     {"xtc_threshold", "--xtc-threshold", "xtc_threshold", &Fields::xtc_threshold, 0, 1, true,
-     "From which probability on --xtc-probability takes tokens for likely"},
+     "From which probability on --xtc-probability takes tokens for likely", "", "xtc_threshold",
+     kLeastFloat, 1},
     {"repetition_penalty", "--repeat-penalty,--repetition-penalty", "repeat_penalty",
      &Fields::repetition_penalty, 0, kMost, true,
-     "Scores of tokens that stand in the text are divided by this; 1: off", "repetition_penalty"},
+     "Scores of tokens that stand in the text are divided by this; 1: off", "repetition_penalty",
+     "penalty_repeat", kLeastFloat, kMostFloat},
     {"presence_penalty", "--presence-penalty", "presence_penalty", &Fields::presence_penalty,
      -kMost, kMost, false, "What scores of tokens that stand in the text are less by"},
     {"frequency_penalty", "--frequency-penalty", "frequency_penalty", &Fields::frequency_penalty,
      -kMost, kMost, false, "What they are less by for each time"},
     {"penalty_last", "--repeat-last-n", "repeat_last_n", &Fields::penalty_last, -1, kMostTokens,
-     false, "Last tokens that penalties see; -1: all"},
+     false, "Last tokens that penalties see; -1: all", "", "penalty_last_n", -1, kMostInt},
     {"dry_multiplier", "--dry-multiplier", "dry_multiplier", &Fields::dry_multiplier, 0, kMost,
      false, "What a token that goes on with a repetition costs; 0: off"},
     {"dry_base", "--dry-base", "dry_base", &Fields::dry_base, 1, kMost, false,
@@ -52,9 +64,9 @@ constexpr SamplingField kFields[] = {
     {"dry_last", "--dry-penalty-last-n", "dry_penalty_last_n", &Fields::dry_last, -1, kMostTokens,
      false, "Last tokens that DRY sees; -1: all"},
     {"mirostat_tau", "--mirostat-tau,--mirostat-ent", "mirostat_tau", &Fields::mirostat_tau, 0,
-     1000, false, "Bits of surprise that --mirostat aims at"},
+     1000, false, "Bits of surprise that --mirostat aims at", "", "mirostat_tau", 0, 1000},
     {"mirostat_eta", "--mirostat-eta,--mirostat-lr", "mirostat_eta", &Fields::mirostat_eta, 0, 1000,
-     false, "How fast --mirostat learns"},
+     false, "How fast --mirostat learns", "", "mirostat_eta", 0, 1000},
     {"adaptive_target", "--adaptive-target", "adaptive_target", &Fields::adaptive_target, -1, 1,
      false, "Probability that tokens come to on average, of what other steps leave; below 0: off"},
     {"adaptive_decay", "--adaptive-decay", "adaptive_decay", &Fields::adaptive_decay, 0, 0.99,

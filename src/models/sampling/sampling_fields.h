@@ -1,5 +1,5 @@
-// The numbers of SamplingOptions, each declared once: what commands, requests and messages call it,
-// what it may be and what it does. Defaults are those of SamplingOptions.
+// The numbers of SamplingOptions, each declared once: what commands, requests, files and messages
+// call it, what it may be and what it does. Defaults are those of SamplingOptions.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,10 @@ struct SamplingField {
   bool excludes_low;
   std::string_view summary;             // for --help
   std::string_view other_request = {};  // vLLM's name for the member, which `request` comes before
+  // What files of models call it behind "general.sampling.", as llama.cpp does, and what they may
+  // say; empty: files do not say it.
+  std::string_view file_key = {};
+  double file_low = 0, file_high = 0;
 };
 
 std::span<const SamplingField> sampling_fields();

@@ -24,6 +24,7 @@ constexpr KeyRule kStandardKeys[] = {
     {"num_local_experts", "expert_count"},
     {"n_routed_experts", "expert_count"},
     {"num_experts_per_tok", "expert_used_count"},
+    {"top_k_experts", "expert_used_count"},
     {"moe_intermediate_size", "expert_feed_forward_length"},
     {"shared_expert_intermediate_size", "expert_shared_feed_forward_length"},
     {"norm_topk_prob", "expert_weights_norm"},
@@ -38,6 +39,7 @@ constexpr KeyRule kStandardKeys[] = {
     {"v_head_dim", "attention.value_length_mla"},
     {"num_kv_shared_layers", "attention.shared_kv_layers"},
     {"hidden_act", "hidden_activation"},
+    {"hidden_activation", "hidden_activation"},
     {"hidden_size_per_layer_input", "embedding_length_per_layer_input"},
 };
 
@@ -59,6 +61,8 @@ constexpr TensorRule kStandardTensors[] = {
     {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm"},
     {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm"},
     {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},
+    {"model.layers.{}.pre_feedforward_layernorm", "blk.{}.ffn_norm"},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
     {"model.layers.{}.mlp.gate_proj", "blk.{}.ffn_gate"},
     {"model.layers.{}.mlp.up_proj", "blk.{}.ffn_up"},
     {"model.layers.{}.mlp.down_proj", "blk.{}.ffn_down"},
