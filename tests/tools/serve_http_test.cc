@@ -104,24 +104,6 @@ class ServeHttp : public ::testing::Test {
   int port_ = 0;
 };
 
-// One that is kept gives its thread to who waits for it, and no sooner.
-TEST_F(ServeHttp, KeptConnectionsEndWhereOthersWait) {
-  begin({.threads = 2, .idle_time = std::chrono::minutes(10), .wanted_idle_time = milliseconds(1)});
-  const std::string request = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n";
-  Peer fresh(port_), kept(port_);
-  ASSERT_TRUE(kept.send(request));
-  EXPECT_TRUE(contains(kept.read_to("}"), "200 OK"));
-  std::this_thread::sleep_for(milliseconds(200));
-  ASSERT_TRUE(kept.send(request));
-  EXPECT_TRUE(contains(kept.read_to("}"), "200 OK"));
-  Peer waiting(port_);
-  ASSERT_TRUE(waiting.send(request));
-  EXPECT_TRUE(contains(waiting.read_to("}"), "200 OK"));
-  EXPECT_EQ(kept.read_all(), "");
-  ASSERT_TRUE(fresh.send(request));
-  EXPECT_TRUE(contains(fresh.read_to("}"), "200 OK"));
-}
-
 TEST_F(ServeHttp, AConnectionServesManyRequests) {
   begin();
   Peer peer(port_);

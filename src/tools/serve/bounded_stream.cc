@@ -45,12 +45,10 @@ bool BoundedStream::fill(milliseconds time) {
   return true;
 }
 
-bool BoundedStream::begin_request(const std::function<bool()>& is_wanted) {
-  const auto begin = Clock::now();
+bool BoundedStream::begin_request() {
+  const auto until = Clock::now() + options_.idle_time;
   while (at_ == end_) {
-    const auto idle = Clock::now() - begin;
-    if (is_stopping_ || idle >= options_.idle_time) return false;
-    if (idle >= options_.wanted_idle_time && is_wanted()) return false;
+    if (is_stopping_ || Clock::now() >= until) return false;
     if (wait(true, kSlice) && !fill(kSlice)) return false;
   }
   deadline_ = Clock::now() + options_.read_time;

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <functional>
 #include <string>
 
 #include "tools/serve/http_transport.h"
@@ -21,10 +20,9 @@ class BoundedStream final : public httplib::Stream {
   BoundedStream(int socket, const HttpOptions& options, const std::atomic<bool>& is_stopping)
       : socket_(socket), options_(options), is_stopping_(is_stopping) {}
 
-  // Waits for the first byte of a request; false where none comes, or the server stops. `is_wanted`
-  // says whether others wait for the connection's thread. From then on the request may take the
-  // options' bytes and time.
-  bool begin_request(const std::function<bool()>& is_wanted);
+  // Waits for the first byte of a request; false where none comes, or the server stops. From then
+  // on the request may take the options' bytes and time.
+  bool begin_request();
   // The connection cannot go on behind this request: its body was not read, or was too much.
   void give_up() noexcept { is_given_up_ = true; }
   bool is_given_up() const noexcept { return is_given_up_; }

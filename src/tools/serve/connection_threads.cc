@@ -11,7 +11,6 @@ ConnectionThreads::Taken ConnectionThreads::enqueue(std::function<void()> job) {
     if (jobs_.size() > idle_ && threads_.size() < most_) {
       try {
         threads_.emplace_back([this] { work(); });
-        ++idle_;
       } catch (const std::system_error&) {
         // The system has no more: the connection waits for one of those that there are.
       }
@@ -30,14 +29,10 @@ void ConnectionThreads::shutdown() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool ConnectionThreads::are_jobs_waiting() const {
-  const std::lock_guard lock(mutex_);
-  return jobs_.size() > idle_;
-}
-
 void ConnectionThreads::work() {
   std::unique_lock lock(mutex_);
   while (true) {
+    ++idle_;
     changed_.wait(lock, [&] { return !jobs_.empty() || is_ending_; });
     --idle_;
     if (jobs_.empty()) return;
@@ -46,7 +41,6 @@ void ConnectionThreads::work() {
     lock.unlock();
     job();
     lock.lock();
-    ++idle_;
   }
 }
 

@@ -26,18 +26,16 @@ class ConnectionThreads final : public httplib::TaskQueue {
   Taken enqueue(std::function<void()> job) override;
   // Waits for all jobs.
   void shutdown() override;
-  // Whether there are more jobs than threads for them.
-  bool are_jobs_waiting() const;
 
  private:
   void work();
 
   std::size_t most_;
-  mutable std::mutex mutex_;  // of what follows
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> jobs_;
   std::vector<std::thread> threads_;
-  std::size_t idle_ = 0;  // threads, with those that begin
+  std::size_t idle_ = 0;
   bool is_ending_ = false;
 };
 

@@ -140,7 +140,7 @@ class HttpTransport::Server final : public httplib::Server {
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
       listening_ = socket;
     });
-    new_task_queue = [this] { return threads_ = new ConnectionThreads(options_.threads); };
+    new_task_queue = [this] { return new ConnectionThreads(options_.threads); };
     // All is answered here but what has a body, which is read first.
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (has_body(request)) {
@@ -230,10 +230,7 @@ class HttpTransport::Server final : public httplib::Server {
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     const auto stream = std::make_unique<BoundedStream>(socket, options_, is_stopping_);
     connection_of_thread = stream.get();
-    for (std::size_t left = kMostRequests; left > 0; --left) {
-      // One that sent nothing yet may still be on its way.
-      const bool is_kept = left < kMostRequests;
-      if (!stream->begin_request([&] { return is_kept && threads_->are_jobs_waiting(); })) break;
+    for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
       ++active_;
       bool is_closed = false;
       const bool is_answered = process_request(*stream, left == 1 || is_stopping_, is_closed,
@@ -301,7 +298,6 @@ class HttpTransport::Server final : public httplib::Server {
   std::function<ApiResponse(const ApiRequest&)> answer_;
   std::atomic<bool> is_stopping_ = false, has_ended_ = false;
   std::atomic<int> active_ = 0;
-  ConnectionThreads* threads_ = nullptr;  // the library's, while it listens
   std::thread thread_;
   int port_ = 0;
   socket_t listening_ = -1;  // the last that was tried, which is the one that was bound

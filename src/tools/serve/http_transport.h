@@ -22,8 +22,6 @@ struct HttpOptions {
   std::chrono::milliseconds read_time{20'000};   // for all of a request
   std::chrono::milliseconds write_time{10'000};  // that a reader may make a write wait
   std::chrono::milliseconds idle_time{6'000};    // that a connection is kept between requests
-  // The same where another one waits for its thread.
-  std::chrono::milliseconds wanted_idle_time{1'000};
 };
 
 class HttpTransport {
