@@ -91,6 +91,15 @@ class ServeHttp : public ::testing::Test {
     return post("/v1/chat/completions",
                 R"({"messages": [{"role": "user", "content": "hi"}], "stream": true})");
   }
+  // Of a body that is not there yet.
+  static constexpr const char* kUnfinishedHead =
+      "POST /tokenize HTTP/1.1\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n";
+  // The server waits for the body then.
+  static void begin_body(Peer& peer) {
+    ASSERT_TRUE(peer.send(std::string(kUnfinishedHead) + "\r\n"));
+    EXPECT_TRUE(contains(peer.read_to("\r\n\r\n"), "100 Continue"));
+    ASSERT_TRUE(peer.send("{"));
+  }
   bool was_cancelled(std::int64_t count) const {
     for (int i = 0; i < 1000 && model_->cancelled < count; ++i) {
       std::this_thread::sleep_for(milliseconds(10));
@@ -333,6 +342,24 @@ TEST_F(ServeHttp, EndsWithinTheTimeOfItsAnswers) {
   EXPECT_TRUE(was_cancelled(1));
   transport_.reset();
   EXPECT_EQ(idle.read_all(), "");
+}
+
+// Those whose requests are still coming are not waited for.
+TEST_F(ServeHttp, EndsBesideUnfinishedRequests) {
+  begin({.read_time = std::chrono::minutes(10), .idle_time = std::chrono::minutes(10)});
+  Peer head(port_), silent(port_), trickling(port_);
+  ASSERT_TRUE(head.send(kUnfinishedHead));
+  for (Peer* peer : {&silent, &trickling}) begin_body(*peer);
+  std::thread trickle([&] {
+    while (trickling.send(" ")) std::this_thread::sleep_for(milliseconds(5));
+  });
+  transport_->stop();
+  EXPECT_TRUE(transport_->wait_until_idle(std::chrono::seconds(20)));
+  EXPECT_EQ(head.read_all(), "");
+  const std::string answer = silent.read_all();
+  EXPECT_TRUE(contains(answer, " 503 ")) << answer;
+  EXPECT_TRUE(contains(answer, "the server is stopping")) << answer;
+  trickle.join();
 }
 
 TEST_F(ServeHttp, AnAddressThatIsTaken) {

@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSlice{100};  // how late a stop is seen
+constexpr milliseconds kSlice{100};      // how late a stop is seen
+constexpr milliseconds kStopTime{100};  // what is under way to a server that stops may still come
 constexpr milliseconds kDrainTime{500};
 constexpr std::size_t kDrainBytes = 4 << 20;
 constexpr std::string_view kInterim = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -36,8 +37,17 @@ bool BoundedStream::wait(bool for_reading, milliseconds time) const {
   }
 }
 
-bool BoundedStream::fill(milliseconds time) {
-  if (time.count() <= 0 || !wait(true, time)) return false;
+bool BoundedStream::await_bytes(Clock::time_point until) {
+  while (true) {
+    if (is_stopping_) stop_deadline_ = std::min(stop_deadline_, Clock::now() + kStopTime);
+    const milliseconds left = time_until(std::min(until, stop_deadline_));
+    if (left.count() <= 0) return false;
+    if (wait(true, std::min(left, kSlice))) return true;
+  }
+}
+
+bool BoundedStream::fill(Clock::time_point until) {
+  if (!await_bytes(until)) return false;
   const ssize_t got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
   if (got <= 0) return false;
   at_ = 0;
@@ -49,12 +59,13 @@ bool BoundedStream::begin_request() {
   const auto until = Clock::now() + options_.idle_time;
   while (at_ == end_) {
     if (is_stopping_ || Clock::now() >= until) return false;
-    if (wait(true, kSlice) && !fill(kSlice)) return false;
+    if (wait(true, kSlice) && !fill(until)) return false;
   }
   deadline_ = Clock::now() + options_.read_time;
   head_bytes_ = body_bytes_ = answer_bytes_ = 0;
   in_head_ = true;
   in_empty_line_ = false;
+  refusal_ = Refusal::none;
   is_answer_begun_ = is_interim_sent_ = false;
   return true;
 }
@@ -75,18 +86,21 @@ bool BoundedStream::count(const char* bytes, std::size_t size) {
   return body_bytes_ <= 2 * options_.most_body_bytes + options_.most_head_bytes;
 }
 
+ssize_t BoundedStream::refuse(Refusal refusal) {
+  refusal_ = refusal;
+  is_given_up_ = true;
+  return -1;
+}
+
 ssize_t BoundedStream::read(char* bytes, std::size_t size) {
-  if (is_given_up_ || (at_ == end_ && !fill(time_until(deadline_)))) {
-    is_given_up_ = true;
-    return -1;
+  if (is_given_up_) return -1;
+  if (at_ == end_ && !fill(deadline_)) {
+    return refuse(deadline_ < stop_deadline_ ? Refusal::unfinished : Refusal::stopping);
   }
   const std::size_t taken = std::min(size, end_ - at_);
   std::memcpy(bytes, buffer_.data() + at_, taken);
   at_ += taken;
-  if (!count(bytes, taken)) {
-    is_given_up_ = true;
-    return -1;
-  }
+  if (!count(bytes, taken)) return refuse(Refusal::too_long);
   return static_cast<ssize_t>(taken);
 }
 
@@ -127,7 +141,7 @@ bool BoundedStream::is_open(bool takes_interim) {
 void BoundedStream::drain() {
   ::shutdown(socket_, SHUT_WR);
   const auto until = Clock::now() + kDrainTime;
-  for (std::size_t left = kDrainBytes; left > 0 && fill(time_until(until));) {
+  for (std::size_t left = kDrainBytes; left > 0 && fill(until);) {
     left -= std::min(left, end_);
   }
 }

@@ -14,6 +14,14 @@
 
 namespace hearth::tools::serve {
 
+// Why a request is read no further.
+enum class Refusal {
+  none,
+  unfinished,  // its bytes did not come in time, or the peer ended them
+  stopping,    // they were not at hand when the server stopped
+  too_long,
+};
+
 // Of one thread, which owns the socket elsewhere.
 class BoundedStream final : public httplib::Stream {
  public:
@@ -36,6 +44,8 @@ class BoundedStream final : public httplib::Stream {
   bool is_head_too_long() const noexcept { return head_bytes_ > options_.most_head_bytes; }
   // To the request that was begun last.
   bool is_answer_begun() const noexcept { return is_answer_begun_; }
+  // Why the last read was refused.
+  Refusal refusal() const noexcept { return refusal_; }
   // Of the body of that request and of its answer.
   std::size_t bytes_passed() const noexcept { return body_bytes_ + answer_bytes_; }
   // Reads and forgets what a peer still sends, for a moment, so that it gets to read the answer.
@@ -43,7 +53,7 @@ class BoundedStream final : public httplib::Stream {
 
   bool is_readable() const override { return at_ < end_ || wait(true, {}); }
   bool is_writable() const override { return !is_reset(); }
-  // Negative where there is nothing, or no more is allowed.
+  // Negative where there is nothing, or no more is allowed; refusal() says why.
   ssize_t read(char* bytes, std::size_t size) override;
   ssize_t write(const char* bytes, std::size_t size) override;
   void get_remote_ip_and_port(std::string&, int&) const override {}
@@ -54,9 +64,13 @@ class BoundedStream final : public httplib::Stream {
   using Clock = std::chrono::steady_clock;
 
   bool wait(bool for_reading, std::chrono::milliseconds time) const;
-  bool fill(std::chrono::milliseconds time);
+  // Whether bytes are there, by `until` and soon after the server stops at the latest.
+  bool await_bytes(Clock::time_point until);
+  bool fill(Clock::time_point until);
   // Nobody reads any more, as far as the system was told.
   bool is_reset() const;
+  // Reads no more of this request; what read() returns then.
+  ssize_t refuse(Refusal refusal);
   // Counts what is handed to the parser; false beyond the limits.
   bool count(const char* bytes, std::size_t size);
 
@@ -66,8 +80,10 @@ class BoundedStream final : public httplib::Stream {
   std::array<char, 16 << 10> buffer_;
   std::size_t at_ = 0, end_ = 0;
   Clock::time_point deadline_;
+  Clock::time_point stop_deadline_ = Clock::time_point::max();  // once the server stops
   std::size_t head_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
   bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;
+  Refusal refusal_ = Refusal::none;
   bool is_answer_begun_ = false, is_interim_sent_ = false;
 };
 

@@ -267,11 +267,22 @@ class HttpTransport::Server final : public httplib::Server {
     if (is_read) return set_response(answer_(asked), response);
     connection_of_thread->give_up();
     const ApiError error =
-        is_too_long || response.status == 413 ? too_long_body(options_.most_body_bytes)
-        : response.status == 415 ? bad_request(415, "a Content-Encoding that is not known")
-                                 : bad_request(408, "the body did not come in time, or broke off");
+        is_too_long ? too_long_body(options_.most_body_bytes)
+                    : error_of_body(response.status, connection_of_thread->refusal());
     response.headers.clear();
     set_response(error.response(), response);
+  }
+
+  // Of a body that could not be read, for which the library has this status.
+  ApiError error_of_body(int status, Refusal refusal) const {
+    if (status == 413 || refusal == Refusal::too_long) {
+      return too_long_body(options_.most_body_bytes);
+    }
+    if (status == 415) return bad_request(415, "a Content-Encoding that is not known");
+    if (refusal == Refusal::stopping) {
+      return {503, "the server is stopping", "unavailable_error"};
+    }
+    return bad_request(408, "the body did not come in time, or broke off");
   }
 
   // Whether it was refused; the connection ends then, with the body unread.

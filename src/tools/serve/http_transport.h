@@ -35,7 +35,8 @@ class HttpTransport {
 
   // Begins to listen, and returns the port. Throws Error{io} where the address is taken or unknown.
   int start();
-  // Accepts no more, and closes connections between requests.
+  // Accepts no more, and closes connections between requests and those whose request is not there
+  // a moment later.
   void stop();
   // Whether no request is being answered, after at most this time.
   bool wait_until_idle(std::chrono::milliseconds time);
