@@ -211,6 +211,65 @@ TEST_F(ServeHttp, SlowBytesAreGivenUp) {
   }
 }
 
+TEST_F(ServeHttp, SlowPeersMakeRoomForOthers) {
+  constexpr std::size_t kThreads = 4;
+  begin({.threads = kThreads,
+         .read_time = std::chrono::minutes(10),
+         .idle_time = std::chrono::minutes(10)});
+  std::vector<std::unique_ptr<Peer>> slow;
+  const auto ask = [&] {
+    Peer peer(port_);
+    ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    EXPECT_TRUE(contains(peer.read_all(), "\"ok\""));
+  };
+  for (const char* start : {"", "POST /tokenize HTTP/1.1\r\n", kUnfinishedHead,
+                            "POST /tokenize HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{"}) {
+    for (std::size_t i = 0; i < 3 * kThreads; ++i) {
+      slow.push_back(std::make_unique<Peer>(port_));
+      ASSERT_TRUE(slow.back()->send(start));
+    }
+    for (int i = 0; i < 3; ++i) ask();
+  }
+  // A kept connection makes room, too.
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    slow.push_back(std::make_unique<Peer>(port_));
+    ASSERT_TRUE(slow.back()->send("GET /health HTTP/1.1\r\n\r\n"));
+    EXPECT_TRUE(contains(slow.back()->read_to("}"), "\"ok\""));
+  }
+  ask();
+}
+
+TEST_F(ServeHttp, TheSlowestMakesRoom) {
+  begin({.threads = 2,
+         .read_time = std::chrono::minutes(10),
+         .idle_time = std::chrono::minutes(10)});
+  Peer fast(port_), slow(port_);
+  begin_body(fast);
+  ASSERT_TRUE(fast.send(std::string(999'990, ' ')));  // as much as in 15 seconds
+  begin_body(slow);
+  std::this_thread::sleep_for(milliseconds(200));  // until both are waited for
+  Peer next(port_);
+  ASSERT_TRUE(next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+  EXPECT_TRUE(contains(next.read_all(), "\"ok\""));
+  const std::string answer = slow.read_all();
+  EXPECT_TRUE(contains(answer, " 408 ")) << answer;
+  EXPECT_TRUE(contains(answer, "the body came slowly")) << answer;
+  ASSERT_TRUE(fast.send("         "));
+  EXPECT_TRUE(contains(fast.read_to("}}"), " 400 "));  // all came, and is no JSON
+}
+
+// Where answers take all threads, one that ends does not stay for the next request of its peer.
+TEST_F(ServeHttp, AnswersThatEndMakeRoom) {
+  model_->pause = milliseconds(100);
+  begin({.threads = 1, .idle_time = std::chrono::minutes(10)});
+  Peer peer(port_), next(port_);
+  ASSERT_TRUE(peer.send(stream_request()));
+  EXPECT_TRUE(contains(peer.read_to("data:"), "200 OK"));
+  ASSERT_TRUE(next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+  EXPECT_TRUE(contains(next.read_all(), "\"ok\""));
+  EXPECT_TRUE(contains(peer.read_all(), "data: [DONE]"));
+}
+
 TEST_F(ServeHttp, BodiesThatAreTooLong) {
   begin({.most_body_bytes = 1000});
   for (const std::string& request :

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 namespace hearth::tools::serve {
@@ -16,6 +17,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSlice{100};      // how late a stop is seen
 constexpr milliseconds kStopTime{100};  // what is under way to a server that stops may still come
 constexpr milliseconds kDrainTime{500};
+constexpr std::size_t kSlowRate = 64;  // bytes a millisecond that keep a request from being slow
 constexpr std::size_t kDrainBytes = 4 << 20;
 constexpr std::string_view kInterim = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -37,31 +39,43 @@ bool BoundedStream::wait(bool for_reading, milliseconds time) const {
   }
 }
 
-bool BoundedStream::await_bytes(Clock::time_point until) {
-  while (true) {
+Refusal BoundedStream::await_bytes(Clock::time_point until, Clock::time_point since) {
+  std::optional<ConnectionThreads::PeerWait> peer;
+  for (milliseconds slice{0};; slice = kSlice) {
     if (is_stopping_) stop_deadline_ = std::min(stop_deadline_, Clock::now() + kStopTime);
     const milliseconds left = time_until(std::min(until, stop_deadline_));
-    if (left.count() <= 0) return false;
-    if (wait(true, std::min(left, kSlice))) return true;
+    if (left.count() <= 0) {
+      return until < stop_deadline_ ? Refusal::unfinished : Refusal::stopping;
+    }
+    const bool is_there = wait(true, std::min(left, slice));
+    if (peer && peer->is_ended()) return Refusal::crowded;
+    if (is_there) return Refusal::none;
+    if (!peer) peer.emplace(threads_, since);
   }
 }
 
-bool BoundedStream::fill(Clock::time_point until) {
-  if (!await_bytes(until)) return false;
+Refusal BoundedStream::fill(Clock::time_point until, Clock::time_point since) {
+  const Refusal refusal = await_bytes(until, since);
+  if (refusal != Refusal::none) return refusal;
   const ssize_t got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
-  if (got <= 0) return false;
+  if (got <= 0) return Refusal::unfinished;
   at_ = 0;
   end_ = static_cast<std::size_t>(got);
-  return true;
+  return Refusal::none;
+}
+
+BoundedStream::Clock::time_point BoundedStream::slow_since() const {
+  return begun_ + milliseconds((head_bytes_ + body_bytes_) / kSlowRate);
 }
 
 bool BoundedStream::begin_request() {
-  const auto until = Clock::now() + options_.idle_time;
-  while (at_ == end_) {
-    if (is_stopping_ || Clock::now() >= until) return false;
-    if (wait(true, kSlice) && !fill(until)) return false;
+  const auto idle_since = Clock::now();
+  if (at_ == end_ &&
+      (is_stopping_ || fill(idle_since + options_.idle_time, idle_since) != Refusal::none)) {
+    return false;
   }
-  deadline_ = Clock::now() + options_.read_time;
+  begun_ = Clock::now();
+  deadline_ = begun_ + options_.read_time;
   head_bytes_ = body_bytes_ = answer_bytes_ = 0;
   in_head_ = true;
   in_empty_line_ = false;
@@ -94,8 +108,9 @@ ssize_t BoundedStream::refuse(Refusal refusal) {
 
 ssize_t BoundedStream::read(char* bytes, std::size_t size) {
   if (is_given_up_) return -1;
-  if (at_ == end_ && !fill(deadline_)) {
-    return refuse(deadline_ < stop_deadline_ ? Refusal::unfinished : Refusal::stopping);
+  if (at_ == end_) {
+    const Refusal refusal = fill(deadline_, slow_since());
+    if (refusal != Refusal::none) return refuse(refusal);
   }
   const std::size_t taken = std::min(size, end_ - at_);
   std::memcpy(bytes, buffer_.data() + at_, taken);
@@ -140,8 +155,9 @@ bool BoundedStream::is_open(bool takes_interim) {
 
 void BoundedStream::drain() {
   ::shutdown(socket_, SHUT_WR);
+  if (refusal_ == Refusal::crowded) return;
   const auto until = Clock::now() + kDrainTime;
-  for (std::size_t left = kDrainBytes; left > 0 && fill(until);) {
+  for (std::size_t left = kDrainBytes; left > 0 && fill(until, begun_) == Refusal::none;) {
     left -= std::min(left, end_);
   }
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <string>
 
+#include "tools/serve/connection_threads.h"
 #include "tools/serve/http_transport.h"
 
 namespace hearth::tools::serve {
@@ -19,17 +20,20 @@ enum class Refusal {
   none,
   unfinished,  // its bytes did not come in time, or the peer ended them
   stopping,    // they were not at hand when the server stopped
+  crowded,     // its thread was needed for another connection
   too_long,
 };
 
 // Of one thread, which owns the socket elsewhere.
 class BoundedStream final : public httplib::Stream {
  public:
-  BoundedStream(int socket, const HttpOptions& options, const std::atomic<bool>& is_stopping)
-      : socket_(socket), options_(options), is_stopping_(is_stopping) {}
+  BoundedStream(int socket, const HttpOptions& options, ConnectionThreads& threads,
+                const std::atomic<bool>& is_stopping)
+      : socket_(socket), options_(options), threads_(threads), is_stopping_(is_stopping) {}
 
-  // Waits for the first byte of a request; false where none comes, or the server stops. From then
-  // on the request may take the options' bytes and time.
+  // Waits for the first byte of a request; false where none comes, the server stops, or the thread
+  // is needed for another connection. From then on the request may take the options' bytes and
+  // time.
   bool begin_request();
   // The connection cannot go on behind this request: its body was not read, or was too much.
   void give_up() noexcept { is_given_up_ = true; }
@@ -64,9 +68,12 @@ class BoundedStream final : public httplib::Stream {
   using Clock = std::chrono::steady_clock;
 
   bool wait(bool for_reading, std::chrono::milliseconds time) const;
-  // Whether bytes are there, by `until` and soon after the server stops at the latest.
-  bool await_bytes(Clock::time_point until);
-  bool fill(Clock::time_point until);
+  // Why no bytes are there by `until`, soon after the server stops, or before another connection
+  // needs the thread of this, which waits for its peer `since` then.
+  Refusal await_bytes(Clock::time_point until, Clock::time_point since);
+  Refusal fill(Clock::time_point until, Clock::time_point since);
+  // Since when it waits for its request: one that sends much counts as one that came later.
+  Clock::time_point slow_since() const;
   // Nobody reads any more, as far as the system was told.
   bool is_reset() const;
   // Reads no more of this request; what read() returns then.
@@ -76,10 +83,11 @@ class BoundedStream final : public httplib::Stream {
 
   int socket_;
   const HttpOptions& options_;
+  ConnectionThreads& threads_;
   const std::atomic<bool>& is_stopping_;
   std::array<char, 16 << 10> buffer_;
   std::size_t at_ = 0, end_ = 0;
-  Clock::time_point deadline_;
+  Clock::time_point begun_, deadline_;
   Clock::time_point stop_deadline_ = Clock::time_point::max();  // once the server stops
   std::size_t head_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
   bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;

@@ -140,7 +140,7 @@ class HttpTransport::Server final : public httplib::Server {
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
       listening_ = socket;
     });
-    new_task_queue = [this] { return new ConnectionThreads(options_.threads); };
+    new_task_queue = [this] { return threads_ = new ConnectionThreads(options_.threads); };
     // All is answered here but what has a body, which is read first.
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (has_body(request)) {
@@ -228,7 +228,7 @@ class HttpTransport::Server final : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override {
     const int yes = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const auto stream = std::make_unique<BoundedStream>(socket, options_, is_stopping_);
+    const auto stream = std::make_unique<BoundedStream>(socket, options_, *threads_, is_stopping_);
     connection_of_thread = stream.get();
     for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
       ++active_;
@@ -282,6 +282,9 @@ class HttpTransport::Server final : public httplib::Server {
     if (refusal == Refusal::stopping) {
       return {503, "the server is stopping", "unavailable_error"};
     }
+    if (refusal == Refusal::crowded) {
+      return bad_request(408, "the body came slowly, and others needed the connection");
+    }
     return bad_request(408, "the body did not come in time, or broke off");
   }
 
@@ -310,6 +313,7 @@ class HttpTransport::Server final : public httplib::Server {
   std::atomic<bool> is_stopping_ = false, has_ended_ = false;
   std::atomic<int> active_ = 0;
   std::thread thread_;
+  ConnectionThreads* threads_ = nullptr;  // the library's, and there while a connection is served
   int port_ = 0;
   socket_t listening_ = -1;  // the last that was tried, which is the one that was bound
 };
