@@ -240,9 +240,8 @@ TEST_F(ServeHttp, SlowPeersMakeRoomForOthers) {
 }
 
 TEST_F(ServeHttp, TheSlowestMakesRoom) {
-  begin({.threads = 2,
-         .read_time = std::chrono::minutes(10),
-         .idle_time = std::chrono::minutes(10)});
+  begin(
+      {.threads = 2, .read_time = std::chrono::minutes(10), .idle_time = std::chrono::minutes(10)});
   Peer fast(port_), slow(port_);
   begin_body(fast);
   ASSERT_TRUE(fast.send(std::string(999'990, ' ')));  // as much as in 15 seconds
@@ -335,6 +334,42 @@ TEST_F(ServeHttpRefusals, BodiesWithoutOneEnd) {
   expect_refused(post_line + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501);
   expect_refused("GET /health HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde",
                  400);
+}
+
+TEST_F(ServeHttpRefusals, ChunksThatAreNone) {
+  const std::string head = "POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char* body : {"zz\r\n{}", "\r\n", "-2\r\n{}\r\n0\r\n\r\n", "0x2\r\n{}\r\n0\r\n\r\n",
+                           " 2\r\n{}\r\n0\r\n\r\n", "2\n{}\r\n0\r\n\r\n", "2\r{}\r\n0\r\n\r\n",
+                           "2\r\n{}0\r\n\r\n", "2;a\n{}\r\n0\r\n\r\n", "2\r\n{}}\r\n0\r\n\r\n"}) {
+    expect_refused(head + body, 400);
+  }
+  EXPECT_TRUE(contains(answer_of(head + "zz\r\n"), "a chunk of the body is malformed"));
+  // Before the bytes come.
+  for (const char* size : {"ffffffffffffffff", "7fffffffffffffff", "10000000000000000", "3e9"}) {
+    expect_refused(head + size + "\r\n", 413);
+  }
+  expect_refused(head + "3e8\r\n" + std::string(1000, ' ') + "\r\n1\r\n", 413);
+}
+
+TEST_F(ServeHttpRefusals, BodiesThatAreNotWhatTheirEncodingSays) {
+  for (const char* encoding : {"gzip", "deflate"}) {
+    const std::string head =
+        "POST /tokenize HTTP/1.1\r\nContent-Encoding: " + std::string(encoding) +
+        "\r\nContent-Length: 20\r\n\r\n";
+    expect_refused(head + "these are not packed", 400);
+    EXPECT_TRUE(contains(answer_of(head + "these are not packed"), "Content-Encoding says"));
+  }
+}
+
+TEST_F(ServeHttp, ChunksMayBeExtended) {
+  begin();
+  Peer peer(port_);
+  for (int i = 0; i < 2; ++i) {  // and the connection goes on
+    ASSERT_TRUE(
+        peer.send("POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  "00A;name=\"value\"\r\n{\"content\"\r\n6 \r\n: \"a\"}\r\n0\r\n\r\n"));
+    EXPECT_TRUE(contains(peer.read_to("]}"), "{\"tokens\":[102]}"));
+  }
 }
 
 TEST_F(ServeHttpRefusals, FormsOfSeveralParts) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <string_view>
 
 namespace hearth::tools::serve {
@@ -14,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSlice{100};      // how late a stop is seen
+constexpr milliseconds kSlice{100};     // how late a stop is seen
 constexpr milliseconds kStopTime{100};  // what is under way to a server that stops may still come
 constexpr milliseconds kDrainTime{500};
 constexpr std::size_t kSlowRate = 64;  // bytes a millisecond that keep a request from being slow
@@ -80,11 +79,12 @@ bool BoundedStream::begin_request() {
   in_head_ = true;
   in_empty_line_ = false;
   refusal_ = Refusal::none;
+  chunks_.reset();
   is_answer_begun_ = is_interim_sent_ = false;
   return true;
 }
 
-bool BoundedStream::count(const char* bytes, std::size_t size) {
+Refusal BoundedStream::count(const char* bytes, std::size_t size) {
   for (std::size_t i = 0; in_head_ && i < size; ++i) {
     if (bytes[i] == '\n') {
       if (in_empty_line_) in_head_ = false;
@@ -92,12 +92,24 @@ bool BoundedStream::count(const char* bytes, std::size_t size) {
     } else if (bytes[i] != '\r') {
       in_empty_line_ = false;
     }
-    if (++head_bytes_ > options_.most_head_bytes) return false;
-    if (!in_head_) return true;  // the parser asks for single bytes of a head
+    if (++head_bytes_ > options_.most_head_bytes) return Refusal::too_long;
+    if (!in_head_) return Refusal::none;  // the parser asks for single bytes of a head
   }
-  if (!in_head_) body_bytes_ += size;
+  if (in_head_) return Refusal::none;
+  body_bytes_ += size;
   // Chunks have some bytes of their own.
-  return body_bytes_ <= 2 * options_.most_body_bytes + options_.most_head_bytes;
+  if (body_bytes_ > 2 * options_.most_body_bytes + options_.most_head_bytes) {
+    return Refusal::too_long;
+  }
+  switch (chunks_ ? chunks_->pass({bytes, size}) : ChunkFraming::Fault::none) {
+    case ChunkFraming::Fault::none:
+      return Refusal::none;
+    case ChunkFraming::Fault::malformed:
+      return Refusal::malformed;
+    case ChunkFraming::Fault::too_long:
+      return Refusal::too_long;
+  }
+  return Refusal::none;
 }
 
 ssize_t BoundedStream::refuse(Refusal refusal) {
@@ -115,7 +127,8 @@ ssize_t BoundedStream::read(char* bytes, std::size_t size) {
   const std::size_t taken = std::min(size, end_ - at_);
   std::memcpy(bytes, buffer_.data() + at_, taken);
   at_ += taken;
-  if (!count(bytes, taken)) return refuse(Refusal::too_long);
+  const Refusal refusal = count(bytes, taken);
+  if (refusal != Refusal::none) return refuse(refusal);
   return static_cast<ssize_t>(taken);
 }
 

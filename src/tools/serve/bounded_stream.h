@@ -8,8 +8,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 
+#include "tools/serve/chunk_framing.h"
 #include "tools/serve/connection_threads.h"
 #include "tools/serve/http_transport.h"
 
@@ -22,6 +24,7 @@ enum class Refusal {
   stopping,    // they were not at hand when the server stopped
   crowded,     // its thread was needed for another connection
   too_long,
+  malformed,  // its chunks are
 };
 
 // Of one thread, which owns the socket elsewhere.
@@ -35,6 +38,8 @@ class BoundedStream final : public httplib::Stream {
   // is needed for another connection. From then on the request may take the options' bytes and
   // time.
   bool begin_request();
+  // The body of the request comes in chunks.
+  void expect_chunks() { chunks_.emplace(options_.most_body_bytes); }
   // The connection cannot go on behind this request: its body was not read, or was too much.
   void give_up() noexcept { is_given_up_ = true; }
   bool is_given_up() const noexcept { return is_given_up_; }
@@ -78,8 +83,8 @@ class BoundedStream final : public httplib::Stream {
   bool is_reset() const;
   // Reads no more of this request; what read() returns then.
   ssize_t refuse(Refusal refusal);
-  // Counts what is handed to the parser; false beyond the limits.
-  bool count(const char* bytes, std::size_t size);
+  // Counts what is handed to the parser; what is wrong with it.
+  Refusal count(const char* bytes, std::size_t size);
 
   int socket_;
   const HttpOptions& options_;
@@ -91,6 +96,7 @@ class BoundedStream final : public httplib::Stream {
   Clock::time_point stop_deadline_ = Clock::time_point::max();  // once the server stops
   std::size_t head_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
   bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;
+  std::optional<ChunkFraming> chunks_;
   Refusal refusal_ = Refusal::none;
   bool is_answer_begun_ = false, is_interim_sent_ = false;
 };
