@@ -196,6 +196,13 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       {R"("messages": [{"role": "user", "content": [{"type": "image_url"}]}])",
        "messages[0].content"},
       {R"("messages": [{"role": "user", "content": 5}])", "messages[0].content"},
+      {R"("messages": [{"role": "user", "content": [{"type": "text"}]}])",
+       "messages[0].content[0].text"},
+      {R"("messages": [{"role": "user", "content": [{"type": "text", "text": "a"},
+                                                    {"type": "text", "text": 5}]}])",
+       "messages[0].content[1].text"},
+      {R"("messages": [{"role": "assistant", "content": [{"type": "refusal", "text": "a"}]}])",
+       "messages[0].content[0].refusal"},
   };
   for (const auto& each : cases) {
     SCOPED_TRACE(each.fields);

@@ -91,6 +91,15 @@ class ServeHttp : public ::testing::Test {
     return post("/v1/chat/completions",
                 R"({"messages": [{"role": "user", "content": "hi"}], "stream": true})");
   }
+  // Of a body that is not there yet.
+  static constexpr const char* kUnfinishedHead =
+      "POST /tokenize HTTP/1.1\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n";
+  // The server waits for the body then.
+  static void begin_body(Peer& peer) {
+    ASSERT_TRUE(peer.send(std::string(kUnfinishedHead) + "\r\n"));
+    EXPECT_TRUE(contains(peer.read_to("\r\n\r\n"), "100 Continue"));
+    ASSERT_TRUE(peer.send("{"));
+  }
   bool was_cancelled(std::int64_t count) const {
     for (int i = 0; i < 1000 && model_->cancelled < count; ++i) {
       std::this_thread::sleep_for(milliseconds(10));
@@ -202,6 +211,64 @@ TEST_F(ServeHttp, SlowBytesAreGivenUp) {
   }
 }
 
+TEST_F(ServeHttp, SlowPeersMakeRoomForOthers) {
+  constexpr std::size_t kThreads = 4;
+  begin({.threads = kThreads,
+         .read_time = std::chrono::minutes(10),
+         .idle_time = std::chrono::minutes(10)});
+  std::vector<std::unique_ptr<Peer>> slow;
+  const auto ask = [&] {
+    Peer peer(port_);
+    ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    EXPECT_TRUE(contains(peer.read_all(), "\"ok\""));
+  };
+  for (const char* start : {"", "POST /tokenize HTTP/1.1\r\n", kUnfinishedHead,
+                            "POST /tokenize HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{"}) {
+    for (std::size_t i = 0; i < 3 * kThreads; ++i) {
+      slow.push_back(std::make_unique<Peer>(port_));
+      ASSERT_TRUE(slow.back()->send(start));
+    }
+    for (int i = 0; i < 3; ++i) ask();
+  }
+  // A kept connection makes room, too.
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    slow.push_back(std::make_unique<Peer>(port_));
+    ASSERT_TRUE(slow.back()->send("GET /health HTTP/1.1\r\n\r\n"));
+    EXPECT_TRUE(contains(slow.back()->read_to("}"), "\"ok\""));
+  }
+  ask();
+}
+
+TEST_F(ServeHttp, TheSlowestMakesRoom) {
+  begin(
+      {.threads = 2, .read_time = std::chrono::minutes(10), .idle_time = std::chrono::minutes(10)});
+  Peer fast(port_), slow(port_);
+  begin_body(fast);
+  ASSERT_TRUE(fast.send(std::string(999'990, ' ')));  // as much as in 15 seconds
+  begin_body(slow);
+  std::this_thread::sleep_for(milliseconds(200));  // until both are waited for
+  Peer next(port_);
+  ASSERT_TRUE(next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+  EXPECT_TRUE(contains(next.read_all(), "\"ok\""));
+  const std::string answer = slow.read_all();
+  EXPECT_TRUE(contains(answer, " 408 ")) << answer;
+  EXPECT_TRUE(contains(answer, "the body came slowly")) << answer;
+  ASSERT_TRUE(fast.send("         "));
+  EXPECT_TRUE(contains(fast.read_to("}}"), " 400 "));  // all came, and is no JSON
+}
+
+// Where answers take all threads, one that ends does not stay for the next request of its peer.
+TEST_F(ServeHttp, AnswersThatEndMakeRoom) {
+  model_->pause = milliseconds(100);
+  begin({.threads = 1, .idle_time = std::chrono::minutes(10)});
+  Peer peer(port_), next(port_);
+  ASSERT_TRUE(peer.send(stream_request()));
+  EXPECT_TRUE(contains(peer.read_to("data:"), "200 OK"));
+  ASSERT_TRUE(next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+  EXPECT_TRUE(contains(next.read_all(), "\"ok\""));
+  EXPECT_TRUE(contains(peer.read_all(), "data: [DONE]"));
+}
+
 TEST_F(ServeHttp, BodiesThatAreTooLong) {
   begin({.most_body_bytes = 1000});
   for (const std::string& request :
@@ -269,6 +336,42 @@ TEST_F(ServeHttpRefusals, BodiesWithoutOneEnd) {
                  400);
 }
 
+TEST_F(ServeHttpRefusals, ChunksThatAreNone) {
+  const std::string head = "POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char* body : {"zz\r\n{}", "\r\n", "-2\r\n{}\r\n0\r\n\r\n", "0x2\r\n{}\r\n0\r\n\r\n",
+                           " 2\r\n{}\r\n0\r\n\r\n", "2\n{}\r\n0\r\n\r\n", "2\r{}\r\n0\r\n\r\n",
+                           "2\r\n{}0\r\n\r\n", "2;a\n{}\r\n0\r\n\r\n", "2\r\n{}}\r\n0\r\n\r\n"}) {
+    expect_refused(head + body, 400);
+  }
+  EXPECT_TRUE(contains(answer_of(head + "zz\r\n"), "a chunk of the body is malformed"));
+  // Before the bytes come.
+  for (const char* size : {"ffffffffffffffff", "7fffffffffffffff", "10000000000000000", "3e9"}) {
+    expect_refused(head + size + "\r\n", 413);
+  }
+  expect_refused(head + "3e8\r\n" + std::string(1000, ' ') + "\r\n1\r\n", 413);
+}
+
+TEST_F(ServeHttpRefusals, BodiesThatAreNotWhatTheirEncodingSays) {
+  for (const char* encoding : {"gzip", "deflate"}) {
+    const std::string head =
+        "POST /tokenize HTTP/1.1\r\nContent-Encoding: " + std::string(encoding) +
+        "\r\nContent-Length: 20\r\n\r\n";
+    expect_refused(head + "these are not packed", 400);
+    EXPECT_TRUE(contains(answer_of(head + "these are not packed"), "Content-Encoding says"));
+  }
+}
+
+TEST_F(ServeHttp, ChunksMayBeExtended) {
+  begin();
+  Peer peer(port_);
+  for (int i = 0; i < 2; ++i) {  // and the connection goes on
+    ASSERT_TRUE(
+        peer.send("POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  "00A;name=\"value\"\r\n{\"content\"\r\n6 \r\n: \"a\"}\r\n0\r\n\r\n"));
+    EXPECT_TRUE(contains(peer.read_to("]}"), "{\"tokens\":[102]}"));
+  }
+}
+
 TEST_F(ServeHttpRefusals, FormsOfSeveralParts) {
   expect_refused(
       "POST /tokenize HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=x\r\n"
@@ -333,6 +436,24 @@ TEST_F(ServeHttp, EndsWithinTheTimeOfItsAnswers) {
   EXPECT_TRUE(was_cancelled(1));
   transport_.reset();
   EXPECT_EQ(idle.read_all(), "");
+}
+
+// Those whose requests are still coming are not waited for.
+TEST_F(ServeHttp, EndsBesideUnfinishedRequests) {
+  begin({.read_time = std::chrono::minutes(10), .idle_time = std::chrono::minutes(10)});
+  Peer head(port_), silent(port_), trickling(port_);
+  ASSERT_TRUE(head.send(kUnfinishedHead));
+  for (Peer* peer : {&silent, &trickling}) begin_body(*peer);
+  std::thread trickle([&] {
+    while (trickling.send(" ")) std::this_thread::sleep_for(milliseconds(5));
+  });
+  transport_->stop();
+  EXPECT_TRUE(transport_->wait_until_idle(std::chrono::seconds(20)));
+  EXPECT_EQ(head.read_all(), "");
+  const std::string answer = silent.read_all();
+  EXPECT_TRUE(contains(answer, " 503 ")) << answer;
+  EXPECT_TRUE(contains(answer, "the server is stopping")) << answer;
+  trickle.join();
 }
 
 TEST_F(ServeHttp, AnAddressThatIsTaken) {

@@ -298,6 +298,8 @@ TEST_F(ServeResponses, WhatIsNotSupportedIsRefused) {
       {R"("instructions": "x")", "input"},
       {R"("input": [5])", "input[0]"},
       {R"("input": [{"role": "user", "content": [{"type": "input_image"}]}])", "input[0].content"},
+      {R"("input": [{"role": "user", "content": [{"type": "input_text"}]}])",
+       "input[0].content[0].text"},
       {R"("input": [{"type": "item_reference", "id": "x"}])", "input[0].type"},
       {R"("input": [{"type": "function_call", "name": "f"}])", "input[0].call_id"},
       {R"("input": [{"type": "function_call_output", "call_id": "1"}])", "input[0].output"},

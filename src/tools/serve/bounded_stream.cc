@@ -13,8 +13,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSlice{100};  // how late a stop is seen
+constexpr milliseconds kSlice{100};     // how late a stop is seen
+constexpr milliseconds kStopTime{100};  // what is under way to a server that stops may still come
 constexpr milliseconds kDrainTime{500};
+constexpr std::size_t kSlowRate = 64;  // bytes a millisecond that keep a request from being slow
 constexpr std::size_t kDrainBytes = 4 << 20;
 constexpr std::string_view kInterim = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -36,30 +38,53 @@ bool BoundedStream::wait(bool for_reading, milliseconds time) const {
   }
 }
 
-bool BoundedStream::fill(milliseconds time) {
-  if (time.count() <= 0 || !wait(true, time)) return false;
+Refusal BoundedStream::await_bytes(Clock::time_point until, Clock::time_point since) {
+  std::optional<ConnectionThreads::PeerWait> peer;
+  for (milliseconds slice{0};; slice = kSlice) {
+    if (is_stopping_) stop_deadline_ = std::min(stop_deadline_, Clock::now() + kStopTime);
+    const milliseconds left = time_until(std::min(until, stop_deadline_));
+    if (left.count() <= 0) {
+      return until < stop_deadline_ ? Refusal::unfinished : Refusal::stopping;
+    }
+    const bool is_there = wait(true, std::min(left, slice));
+    if (peer && peer->is_ended()) return Refusal::crowded;
+    if (is_there) return Refusal::none;
+    if (!peer) peer.emplace(threads_, since);
+  }
+}
+
+Refusal BoundedStream::fill(Clock::time_point until, Clock::time_point since) {
+  const Refusal refusal = await_bytes(until, since);
+  if (refusal != Refusal::none) return refusal;
   const ssize_t got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
-  if (got <= 0) return false;
+  if (got <= 0) return Refusal::unfinished;
   at_ = 0;
   end_ = static_cast<std::size_t>(got);
-  return true;
+  return Refusal::none;
+}
+
+BoundedStream::Clock::time_point BoundedStream::slow_since() const {
+  return begun_ + milliseconds((head_bytes_ + body_bytes_) / kSlowRate);
 }
 
 bool BoundedStream::begin_request() {
-  const auto until = Clock::now() + options_.idle_time;
-  while (at_ == end_) {
-    if (is_stopping_ || Clock::now() >= until) return false;
-    if (wait(true, kSlice) && !fill(kSlice)) return false;
+  const auto idle_since = Clock::now();
+  if (at_ == end_ &&
+      (is_stopping_ || fill(idle_since + options_.idle_time, idle_since) != Refusal::none)) {
+    return false;
   }
-  deadline_ = Clock::now() + options_.read_time;
+  begun_ = Clock::now();
+  deadline_ = begun_ + options_.read_time;
   head_bytes_ = body_bytes_ = answer_bytes_ = 0;
   in_head_ = true;
   in_empty_line_ = false;
+  refusal_ = Refusal::none;
+  chunks_.reset();
   is_answer_begun_ = is_interim_sent_ = false;
   return true;
 }
 
-bool BoundedStream::count(const char* bytes, std::size_t size) {
+Refusal BoundedStream::count(const char* bytes, std::size_t size) {
   for (std::size_t i = 0; in_head_ && i < size; ++i) {
     if (bytes[i] == '\n') {
       if (in_empty_line_) in_head_ = false;
@@ -67,26 +92,43 @@ bool BoundedStream::count(const char* bytes, std::size_t size) {
     } else if (bytes[i] != '\r') {
       in_empty_line_ = false;
     }
-    if (++head_bytes_ > options_.most_head_bytes) return false;
-    if (!in_head_) return true;  // the parser asks for single bytes of a head
+    if (++head_bytes_ > options_.most_head_bytes) return Refusal::too_long;
+    if (!in_head_) return Refusal::none;  // the parser asks for single bytes of a head
   }
-  if (!in_head_) body_bytes_ += size;
+  if (in_head_) return Refusal::none;
+  body_bytes_ += size;
   // Chunks have some bytes of their own.
-  return body_bytes_ <= 2 * options_.most_body_bytes + options_.most_head_bytes;
+  if (body_bytes_ > 2 * options_.most_body_bytes + options_.most_head_bytes) {
+    return Refusal::too_long;
+  }
+  switch (chunks_ ? chunks_->pass({bytes, size}) : ChunkFraming::Fault::none) {
+    case ChunkFraming::Fault::none:
+      return Refusal::none;
+    case ChunkFraming::Fault::malformed:
+      return Refusal::malformed;
+    case ChunkFraming::Fault::too_long:
+      return Refusal::too_long;
+  }
+  return Refusal::none;
+}
+
+ssize_t BoundedStream::refuse(Refusal refusal) {
+  refusal_ = refusal;
+  is_given_up_ = true;
+  return -1;
 }
 
 ssize_t BoundedStream::read(char* bytes, std::size_t size) {
-  if (is_given_up_ || (at_ == end_ && !fill(time_until(deadline_)))) {
-    is_given_up_ = true;
-    return -1;
+  if (is_given_up_) return -1;
+  if (at_ == end_) {
+    const Refusal refusal = fill(deadline_, slow_since());
+    if (refusal != Refusal::none) return refuse(refusal);
   }
   const std::size_t taken = std::min(size, end_ - at_);
   std::memcpy(bytes, buffer_.data() + at_, taken);
   at_ += taken;
-  if (!count(bytes, taken)) {
-    is_given_up_ = true;
-    return -1;
-  }
+  const Refusal refusal = count(bytes, taken);
+  if (refusal != Refusal::none) return refuse(refusal);
   return static_cast<ssize_t>(taken);
 }
 
@@ -126,8 +168,9 @@ bool BoundedStream::is_open(bool takes_interim) {
 
 void BoundedStream::drain() {
   ::shutdown(socket_, SHUT_WR);
+  if (refusal_ == Refusal::crowded) return;
   const auto until = Clock::now() + kDrainTime;
-  for (std::size_t left = kDrainBytes; left > 0 && fill(time_until(until));) {
+  for (std::size_t left = kDrainBytes; left > 0 && fill(until, begun_) == Refusal::none;) {
     left -= std::min(left, end_);
   }
 }

@@ -8,21 +8,38 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 
+#include "tools/serve/chunk_framing.h"
+#include "tools/serve/connection_threads.h"
 #include "tools/serve/http_transport.h"
 
 namespace hearth::tools::serve {
 
+// Why a request is read no further.
+enum class Refusal {
+  none,
+  unfinished,  // its bytes did not come in time, or the peer ended them
+  stopping,    // they were not at hand when the server stopped
+  crowded,     // its thread was needed for another connection
+  too_long,
+  malformed,  // its chunks are
+};
+
 // Of one thread, which owns the socket elsewhere.
 class BoundedStream final : public httplib::Stream {
  public:
-  BoundedStream(int socket, const HttpOptions& options, const std::atomic<bool>& is_stopping)
-      : socket_(socket), options_(options), is_stopping_(is_stopping) {}
+  BoundedStream(int socket, const HttpOptions& options, ConnectionThreads& threads,
+                const std::atomic<bool>& is_stopping)
+      : socket_(socket), options_(options), threads_(threads), is_stopping_(is_stopping) {}
 
-  // Waits for the first byte of a request; false where none comes, or the server stops. From then
-  // on the request may take the options' bytes and time.
+  // Waits for the first byte of a request; false where none comes, the server stops, or the thread
+  // is needed for another connection. From then on the request may take the options' bytes and
+  // time.
   bool begin_request();
+  // The body of the request comes in chunks.
+  void expect_chunks() { chunks_.emplace(options_.most_body_bytes); }
   // The connection cannot go on behind this request: its body was not read, or was too much.
   void give_up() noexcept { is_given_up_ = true; }
   bool is_given_up() const noexcept { return is_given_up_; }
@@ -36,6 +53,8 @@ class BoundedStream final : public httplib::Stream {
   bool is_head_too_long() const noexcept { return head_bytes_ > options_.most_head_bytes; }
   // To the request that was begun last.
   bool is_answer_begun() const noexcept { return is_answer_begun_; }
+  // Why the last read was refused.
+  Refusal refusal() const noexcept { return refusal_; }
   // Of the body of that request and of its answer.
   std::size_t bytes_passed() const noexcept { return body_bytes_ + answer_bytes_; }
   // Reads and forgets what a peer still sends, for a moment, so that it gets to read the answer.
@@ -43,7 +62,7 @@ class BoundedStream final : public httplib::Stream {
 
   bool is_readable() const override { return at_ < end_ || wait(true, {}); }
   bool is_writable() const override { return !is_reset(); }
-  // Negative where there is nothing, or no more is allowed.
+  // Negative where there is nothing, or no more is allowed; refusal() says why.
   ssize_t read(char* bytes, std::size_t size) override;
   ssize_t write(const char* bytes, std::size_t size) override;
   void get_remote_ip_and_port(std::string&, int&) const override {}
@@ -54,20 +73,31 @@ class BoundedStream final : public httplib::Stream {
   using Clock = std::chrono::steady_clock;
 
   bool wait(bool for_reading, std::chrono::milliseconds time) const;
-  bool fill(std::chrono::milliseconds time);
+  // Why no bytes are there by `until`, soon after the server stops, or before another connection
+  // needs the thread of this, which waits for its peer `since` then.
+  Refusal await_bytes(Clock::time_point until, Clock::time_point since);
+  Refusal fill(Clock::time_point until, Clock::time_point since);
+  // Since when it waits for its request: one that sends much counts as one that came later.
+  Clock::time_point slow_since() const;
   // Nobody reads any more, as far as the system was told.
   bool is_reset() const;
-  // Counts what is handed to the parser; false beyond the limits.
-  bool count(const char* bytes, std::size_t size);
+  // Reads no more of this request; what read() returns then.
+  ssize_t refuse(Refusal refusal);
+  // Counts what is handed to the parser; what is wrong with it.
+  Refusal count(const char* bytes, std::size_t size);
 
   int socket_;
   const HttpOptions& options_;
+  ConnectionThreads& threads_;
   const std::atomic<bool>& is_stopping_;
   std::array<char, 16 << 10> buffer_;
   std::size_t at_ = 0, end_ = 0;
-  Clock::time_point deadline_;
+  Clock::time_point begun_, deadline_;
+  Clock::time_point stop_deadline_ = Clock::time_point::max();  // once the server stops
   std::size_t head_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
   bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;
+  std::optional<ChunkFraming> chunks_;
+  Refusal refusal_ = Refusal::none;
   bool is_answer_begun_ = false, is_interim_sent_ = false;
 };
 

@@ -21,18 +21,21 @@ std::optional<std::string> read_content(const Fields& message) {
     message.wrong_type("content", "a string or an array of parts");
   }
   std::string joined;
-  for (const JsonValue& each : *message.array("content", kMostParts)) {
-    const auto* part = std::get_if<JsonObject>(&each);
+  const JsonArray& parts = *message.array("content", kMostParts);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto* part = std::get_if<JsonObject>(&parts[i]);
     if (part == nullptr) message.wrong_type("content", "parts that are objects");
-    const Fields fields(*part, message.path("content") + ".");
+    const Fields fields(*part, message.path("content") + "[" + std::to_string(i) + "].");
     const std::string type = fields.text("type").value_or("");
     const bool is_refusal = type == "refusal" && message.text("role") == "assistant";
-    const auto text = fields.text(is_refusal ? "refusal" : "text");
-    if ((type != "text" && !is_refusal) || !text) {
+    if (type != "text" && !is_refusal) {
       throw bad_field(message.path("content"),
                       "a part of a kind that the model does not take; got " + json_text(type) +
                           ", expected \"text\"");
     }
+    const char* name = is_refusal ? "refusal" : "text";
+    const auto text = fields.text(name);
+    if (!text) throw bad_field(fields.path(name), "is missing");
     joined += *text;
   }
   return joined;

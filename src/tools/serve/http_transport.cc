@@ -9,17 +9,15 @@
 #include <atomic>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "core/counted.h"
 #include "hearth/error.h"
-#include "tools/serve/api_error.h"
 #include "tools/serve/bounded_stream.h"
 #include "tools/serve/connection_threads.h"
 #include "tools/serve/free_memory.h"
+#include "tools/serve/request_errors.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -77,51 +75,6 @@ ApiRequest request_of(const httplib::Request& request) {
           .may_be_gone = [stream = connection_of_thread] { return stream->is_input_ended(); }};
 }
 
-bool has_body(const httplib::Request& request) {
-  return request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
-}
-
-ApiError bad_request(int status, const std::string& message) {
-  return {status, message, "invalid_request_error"};
-}
-
-ApiError too_long_body(std::size_t most_bytes) {
-  return bad_request(413, "the body is too long; expected at most " + counted(most_bytes, "byte"));
-}
-
-// What is wrong with a body before it is read: where it ends must have one meaning, for those that
-// pass requests on, too.
-std::optional<ApiError> refusal_of_body(const httplib::Request& request, std::size_t most_bytes) {
-  const std::size_t lengths = request.get_header_value_count("Content-Length");
-  const std::size_t encodings = request.get_header_value_count("Transfer-Encoding");
-  if (lengths + encodings > 1) {
-    return bad_request(400, "the length of the body is said more than once");
-  }
-  if (encodings == 1) {
-    std::string encoding = request.get_header_value("Transfer-Encoding");
-    std::transform(encoding.begin(), encoding.end(), encoding.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (encoding != "chunked") {
-      return bad_request(501, "a Transfer-Encoding that is not known; expected chunked");
-    }
-  }
-  if (lengths == 1) {
-    std::string length = request.get_header_value("Content-Length");
-    if (length.empty() || length.find_first_not_of("0123456789") != std::string::npos) {
-      return bad_request(400, "Content-Length is no number");
-    }
-    length.erase(0, std::min(length.find_first_not_of('0'), length.size() - 1));
-    const std::string most = std::to_string(most_bytes);
-    if (length.size() > most.size() || (length.size() == most.size() && length > most)) {
-      return too_long_body(most_bytes);
-    }
-  }
-  if (request.is_multipart_form_data()) {
-    return bad_request(415, "a form of several parts; expected application/json");
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 class HttpTransport::Server final : public httplib::Server {
@@ -140,11 +93,12 @@ class HttpTransport::Server final : public httplib::Server {
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
       listening_ = socket;
     });
-    new_task_queue = [this] { return new ConnectionThreads(options_.threads); };
+    new_task_queue = [this] { return threads_ = new ConnectionThreads(options_.threads); };
     // All is answered here but what has a body, which is read first.
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (has_body(request)) {
         if (refuse_body(request, response)) return HandlerResponse::Handled;
+        if (is_chunked(request)) connection_of_thread->expect_chunks();
         if (request.method == "POST" && request.path.size() <= kMostPathBytes) {
           return HandlerResponse::Unhandled;
         }
@@ -228,7 +182,7 @@ class HttpTransport::Server final : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override {
     const int yes = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const auto stream = std::make_unique<BoundedStream>(socket, options_, is_stopping_);
+    const auto stream = std::make_unique<BoundedStream>(socket, options_, *threads_, is_stopping_);
     connection_of_thread = stream.get();
     for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
       ++active_;
@@ -267,9 +221,9 @@ class HttpTransport::Server final : public httplib::Server {
     if (is_read) return set_response(answer_(asked), response);
     connection_of_thread->give_up();
     const ApiError error =
-        is_too_long || response.status == 413 ? too_long_body(options_.most_body_bytes)
-        : response.status == 415 ? bad_request(415, "a Content-Encoding that is not known")
-                                 : bad_request(408, "the body did not come in time, or broke off");
+        is_too_long ? too_long_body(options_.most_body_bytes)
+                    : error_of_body(request, response.status, connection_of_thread->refusal(),
+                                    options_.most_body_bytes);
     response.headers.clear();
     set_response(error.response(), response);
   }
@@ -299,6 +253,7 @@ class HttpTransport::Server final : public httplib::Server {
   std::atomic<bool> is_stopping_ = false, has_ended_ = false;
   std::atomic<int> active_ = 0;
   std::thread thread_;
+  ConnectionThreads* threads_ = nullptr;  // the library's, and there while a connection is served
   int port_ = 0;
   socket_t listening_ = -1;  // the last that was tried, which is the one that was bound
 };

@@ -15,8 +15,10 @@ namespace hearth::tools::serve {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 8080;           // 0: one that is free
-  std::size_t threads = 40;  // connections that are served at once; others wait
+  int port = 8080;  // 0: one that is free
+  // Connections that are served at once. Others wait for a thread, and end those that wait for
+  // their peers longest.
+  std::size_t threads = 40;
   std::size_t most_head_bytes = 64 << 10;
   std::size_t most_body_bytes = 8 << 20;
   std::chrono::milliseconds read_time{20'000};   // for all of a request
@@ -35,7 +37,8 @@ class HttpTransport {
 
   // Begins to listen, and returns the port. Throws Error{io} where the address is taken or unknown.
   int start();
-  // Accepts no more, and closes connections between requests.
+  // Accepts no more, and closes connections between requests and those whose request is not there
+  // a moment later.
   void stop();
   // Whether no request is being answered, after at most this time.
   bool wait_until_idle(std::chrono::milliseconds time);

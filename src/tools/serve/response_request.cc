@@ -91,22 +91,24 @@ std::string text_of(const Fields& item, std::string_view name) {
     item.wrong_type(name, "a string or an array of parts");
   }
   std::string joined;
-  for (const JsonValue& each : *item.array(name, kMostItemParts)) {
-    const auto* part = std::get_if<JsonObject>(&each);
+  const JsonArray& parts = *item.array(name, kMostItemParts);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto* part = std::get_if<JsonObject>(&parts[i]);
     if (part == nullptr) item.wrong_type(name, "parts that are objects");
-    const Fields inside(*part, item.path(name) + ".");
+    const Fields inside(*part, item.path(name) + "[" + std::to_string(i) + "].");
     const std::string type = inside.text("type").value_or("");
     if (type == "refusal") {
       joined += inside.text("refusal").value_or("");
       continue;
     }
-    const auto text = inside.text("text");
-    if (!text || (type != "input_text" && type != "output_text" && type != "text" &&
-                  type != "reasoning_text" && type != "summary_text")) {
+    if (type != "input_text" && type != "output_text" && type != "text" &&
+        type != "reasoning_text" && type != "summary_text") {
       throw bad_field(item.path(name), "a part of a kind that the model does not take; got " +
                                            json_text(type) +
                                            ", expected input_text or output_text");
     }
+    const auto text = inside.text("text");
+    if (!text) throw bad_field(inside.path("text"), "is missing");
     joined += *text;
   }
   return joined;

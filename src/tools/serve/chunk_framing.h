@@ -1,0 +1,32 @@
+// Where the chunks of a body begin and end, for what is looser elsewhere: whoever passes a request
+// on must not find another end of it.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace hearth::tools::serve {
+
+class ChunkFraming {
+ public:
+  enum class Fault { none, malformed, too_long };
+
+  // Of at most so many bytes without their framing.
+  explicit ChunkFraming(std::size_t most_bytes) : left_for_all_(most_bytes) {}
+
+  // What is wrong with the body up to the end of these bytes, which come next. Too long is one
+  // whose sizes say so, before the bytes come. What follows the last chunk is not looked at.
+  Fault pass(std::string_view bytes);
+
+ private:
+  enum class State { size, extension, end_of_line, data, end_of_data, end_of_data_line, done };
+
+  Fault pass_byte(char byte);
+
+  State state_ = State::size;
+  std::size_t left_for_all_;
+  std::size_t left_ = 0;  // of the chunk
+  bool has_digits_ = false;
+};
+
+}  // namespace hearth::tools::serve
