@@ -50,7 +50,7 @@ ApiResponse whole_chat(const NamedChat& job, const Service& service, const ApiRe
   std::vector<models::AnswerDelta> parts(answers.count());
   std::vector<JsonArray> logprobs(answers.count());
   take_whole(answers, request, [&](std::size_t i, const models::GenerationPiece& piece) {
-    join(parts[i], states[i].push(piece));
+    parts[i].append(states[i].push(piece));
     if (!job.has_logprobs) return true;
     for (JsonValue& each : chat_logprobs(service.model->tokenizer(), piece.tokens)) {
       logprobs[i].push_back(std::move(each));

@@ -121,10 +121,7 @@ ApiResponse whole_completion(const CompletionJob& job, const Service& service,
     all[i].finish = models::FinishReason::length;  // where no tokens are asked for
   }
   take_whole(answers, request, [&](std::size_t i, const models::GenerationPiece& piece) {
-    all[i].text += piece.text;
-    all[i].tokens.insert(all[i].tokens.end(), piece.tokens.begin(), piece.tokens.end());
-    all[i].prompt.insert(all[i].prompt.end(), piece.prompt.begin(), piece.prompt.end());
-    all[i].finish = piece.finish;
+    all[i].append(piece);
     return true;
   });
   const models::Tokenizer& tokenizer = service.model->tokenizer();

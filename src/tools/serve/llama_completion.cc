@@ -125,12 +125,7 @@ ApiResponse whole_llama_completion(const LlamaJob& job, const Service& service,
   std::vector<models::GenerationPiece> all(answers.count());
   for (auto& each : all) each.finish = models::FinishReason::length;  // where none is asked for
   take_whole(answers, request, [&](std::size_t i, const models::GenerationPiece& piece) {
-    std::string text = std::move(all[i].text) + piece.text;
-    std::vector<models::GenerationToken> tokens = std::move(all[i].tokens);
-    tokens.insert(tokens.end(), piece.tokens.begin(), piece.tokens.end());
-    all[i] = piece;
-    all[i].text = std::move(text);
-    all[i].tokens = std::move(tokens);
+    all[i].append(piece);
     return true;
   });
   JsonArray objects;
