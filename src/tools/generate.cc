@@ -71,7 +71,7 @@ void run_generate(const GenerateArguments& arguments) {
       .draft_model = writer.draft_model.get()};
   const std::string prompt = read_prompt(arguments.prompt, arguments.text.sampling.escapes);
   PromptBefore out(arguments.hides_prompt ? std::string() : prompt);
-  const models::Generated made =
+  const models::GenerationResult made =
       models::generate_text(loaded, prompt, generate, [&](std::string_view text) {
         out.write(text);
         return true;

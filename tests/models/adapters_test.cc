@@ -219,6 +219,23 @@ TEST_F(AdapterFiles, RefusesConfigurationsOfOtherKinds) {
   }
 }
 
+TEST_F(AdapterFiles, NamesTheFileOfValuesOfTheWrongType) {
+  const std::string file = (folder_ / "x") + ": adapter: adapter_config.json: ";
+  for (const auto& [config, message] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"peft_type": 1})", "peft_type is of the wrong type; got 1, expected a text"},
+           {R"({"peft_type": "LORA", "lora_alpha": "x"})",
+            R"(lora_alpha is of the wrong type; got "x", expected a number)"},
+           {R"({"peft_type": "LORA", "lora_alpha": 1, "use_rslora": 1})",
+            "use_rslora is of the wrong type; got 1, expected true or false"},
+           {R"({"peft_type": "LORA", "lora_alpha": 1, "alpha_pattern": {"q_proj": true}})",
+            R"(alpha_pattern of "q_proj" is of the wrong type; got true, expected a number)"},
+       }) {
+    write_config(config);
+    EXPECT_EQ(error_of(ErrorCode::corrupt_file, [&] { read_adapter(folder_ / "x"); }),
+              file + message);
+  }
+}
+
 TEST_F(AdapterFiles, RefusesTensorsThatAreNoPairs) {
   const std::string module = "base_model.model.model.layers.0.self_attn.q_proj.";
   const auto of = [](const Shape& shape) { return ones(shape); };

@@ -498,11 +498,12 @@ TEST(TextGeneration, IsATextOfTheScheduler) {
     text += piece;
     return true;
   };
-  const Generated made = generate_text(loaded, prompt, options, append);
+  const GenerationResult made = generate_text(loaded, prompt, options, append);
   EXPECT_EQ(text, loaded.tokenizer.decode(expected));
-  EXPECT_EQ(made.tokens, 12);
-  EXPECT_EQ(made.prompt_tokens, static_cast<std::int64_t>(same.tokens.size()));
-  EXPECT_FALSE(made.is_ended);
+  EXPECT_EQ(made.text.text, text);
+  EXPECT_EQ(made.text.tokens, expected);
+  EXPECT_EQ(made.text.prompt_tokens, static_cast<std::int64_t>(same.tokens.size()));
+  EXPECT_EQ(made.text.finish, FinishReason::length);
   // The reader may end it.
   text.clear();
   generate_text(loaded, prompt, options, [&](std::string_view piece) {

@@ -134,6 +134,41 @@ TEST_F(ServeApi, LoadingStoppingAndFullQueues) {
   EXPECT_EQ(ask("POST", "/v1/completions", R"({"prompt": "a"})").status, 503);
 }
 
+// Before a request, while its texts are encoded, and in the midst of an answer of either form.
+TEST_F(ServeApi, WhatAStoppingServerEndsIsRefusedAlike) {
+  model_->says = [](const auto&) { return std::string(100'000, 'x'); };
+  model_->pause = std::chrono::milliseconds(1);
+  const std::string large(std::size_t{3} << 20, 'x');
+  const auto error_of = [&](const std::string& path, const std::string& body) {
+    begin();
+    const ApiResponse response = api_->answer({.method = "POST",
+                                               .path = path,
+                                               .body = body,
+                                               .authorization = {},
+                                               .origin = {},
+                                               .is_open = [&] {
+                                                 api_->stop();
+                                                 return true;
+                                               }});
+    if (!response.stream) {
+      EXPECT_EQ(response.status, 503) << path;
+      return response.body;
+    }
+    TextSink sink;
+    response.stream(sink);
+    const std::size_t last = sink.all.rfind("data: ") + 6;
+    return sink.all.substr(last, sink.all.find('\n', last) - last);
+  };
+  const std::string prompt = R"({"prompt": "a", "max_tokens": 900})";
+  begin();
+  api_->stop();
+  const std::string expected = ask("POST", "/v1/completions", prompt).body;
+  EXPECT_NE(expected.find("unavailable_error"), std::string::npos) << expected;
+  EXPECT_EQ(error_of("/tokenize", R"({"content": ")" + large + "\"}"), expected);
+  EXPECT_EQ(error_of("/v1/completions", prompt), expected);
+  EXPECT_EQ(error_of("/v1/chat/completions", chat(R"("stream": true)")), expected);
+}
+
 TEST_F(ServeApi, FailuresOfAnAnswer) {
   model_->failure = "the device is gone";
   const JsonValue error = refusal("/v1/chat/completions", chat(), 500);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "hearth/io.h"
+#include "models/files/json_values.h"
 #include "models/golden_model.h"
-#include "models/language/folder/config_values.h"
 #include "models/language/folder/folder_model.h"
 
 namespace hearth::tools {

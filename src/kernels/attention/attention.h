@@ -62,8 +62,8 @@ bool accepts_paged_row_matrix(const Signature& signature);
 bool accepts_paged_row_code_matrix(const Signature& signature);
 Prepared prepare_paged_row_matrix(const Signature& signature);
 
-// kernels/attention/paged.metal: rows of short sequences in pieces of keys, others in tiles, or all
-// rows in pieces.
+// kernels/attention/paged_pieces.metal, paged_tiles.metal, paged_codes.metal: rows of short
+// sequences in pieces of keys, others in tiles, or all rows in pieces.
 bool accepts_paged_tiles(const Signature& signature);
 Prepared prepare_paged_tiles(const Signature& signature);
 bool accepts_paged_pieces(const Signature& signature);

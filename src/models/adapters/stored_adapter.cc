@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/json.h"
 #include "core/json_object.h"
@@ -13,7 +14,7 @@
 #include "hearth/ops.h"
 #include "hearth/quantization/packed.h"
 #include "models/files/folder_tensors.h"
-#include "models/language/folder/config_values.h"
+#include "models/files/json_values.h"
 
 namespace hearth::models {
 namespace {
@@ -79,23 +80,25 @@ class PairReader {
 
 struct PeftConfig {
   double alpha = 0;
-  bool is_rank_stabilized = false;  // scale = alpha / sqrt(rank)
-  JsonObject alpha_pattern;
+  bool is_rank_stabilized = false;                       // scale = alpha / sqrt(rank)
+  std::vector<std::pair<std::string, double>> alpha_of;  // modules that have their own
 };
 
-void require_plain(const JsonObject& config, const std::string& path) {
-  const std::string type = find_text(config, "peft_type").value_or("");
+std::string config_name(const std::string& path) { return path + ": adapter: " + kConfigFile; }
+
+void require_plain(const JsonObject& config, const std::string& path, const JsonSource& source) {
+  const std::string type = find_text(config, "peft_type", source).value_or("");
   if (type != "LORA") {
     refuse_adapter(ErrorCode::unsupported, path,
                    "another kind; got peft_type " + hearth::quoted(type) + ", expected LORA");
   }
-  const std::string bias = find_text(config, "bias").value_or("none");
+  const std::string bias = find_text(config, "bias", source).value_or("none");
   if (bias != "none") {
     refuse_adapter(ErrorCode::unsupported, path,
                    "biases; got bias " + hearth::quoted(bias) + ", expected none");
   }
   for (const char* key : {"use_dora", "use_qalora", "lora_bias"}) {
-    if (find_flag(config, key).value_or(false)) {
+    if (find_flag(config, key, source).value_or(false)) {
       refuse_adapter(ErrorCode::unsupported, path,
                      std::string("not of plain pairs; got ") + key + ", expected none");
     }
@@ -112,25 +115,27 @@ void require_plain(const JsonObject& config, const std::string& path) {
 }
 
 PeftConfig peft_config(const JsonObject& config, const std::string& path) {
-  require_plain(config, path);
-  const auto alpha = find_number(config, "lora_alpha");
+  const JsonSource source{config_name(path), ErrorCode::corrupt_file};
+  require_plain(config, path, source);
+  const auto alpha = find_number(config, "lora_alpha", source);
   if (!alpha || !std::isfinite(*alpha)) {
     refuse_adapter(ErrorCode::corrupt_file, path,
                    "lora_alpha is missing; got none, expected a number");
   }
   PeftConfig made{.alpha = *alpha,
-                  .is_rank_stabilized = find_flag(config, "use_rslora").value_or(false),
-                  .alpha_pattern = {}};
-  if (const JsonObject* pattern = find_object(config, "alpha_pattern")) {
-    made.alpha_pattern = *pattern;
-  }
-  for (const auto& [key, value] : made.alpha_pattern) {
+                  .is_rank_stabilized = find_flag(config, "use_rslora", source).value_or(false),
+                  .alpha_of = {}};
+  const JsonObject* pattern = find_object(config, "alpha_pattern");
+  if (pattern == nullptr) return made;
+  for (const auto& [key, value] : *pattern) {
     const bool is_name = key.find_first_of("^$*+?()[]{}|\\") == std::string::npos;
     if (!is_name) {
       refuse_adapter(
           ErrorCode::unsupported, path,
           "a pattern in alpha_pattern; got " + hearth::quoted(key) + ", expected names of modules");
     }
+    const auto own = as_number(value, "alpha_pattern of " + hearth::quoted(key), source);
+    made.alpha_of.emplace_back(key, own.value_or(*alpha));
   }
   return made;
 }
@@ -138,9 +143,9 @@ PeftConfig peft_config(const JsonObject& config, const std::string& path) {
 // Of a module: what alpha_pattern says of it, or of modules that its name ends with.
 double scale_of(const PeftConfig& config, std::string_view name, std::int64_t rank) {
   double alpha = config.alpha;
-  for (const auto& [key, value] : config.alpha_pattern) {
+  for (const auto& [key, own] : config.alpha_of) {
     if (name != key && !name.ends_with("." + key)) continue;
-    alpha = find_number({{"alpha", value}}, "alpha").value_or(alpha);
+    alpha = own;
     break;
   }
   const auto by = static_cast<double>(rank);
@@ -149,8 +154,8 @@ double scale_of(const PeftConfig& config, std::string_view name, std::int64_t ra
 
 StoredAdapter read_folder_adapter(const std::string& path) {
   const std::string text = folders::read_folder_text(path + "/" + kConfigFile);
-  const PeftConfig peft = peft_config(
-      parse_json_object(text, path + ": adapter: " + kConfigFile, "a configuration"), path);
+  const PeftConfig peft =
+      peft_config(parse_json_object(text, config_name(path), "a configuration"), path);
   StoredAdapter adapter{.path = path, .architecture = "", .is_folder = true, .pairs = {}};
   PairReader reader(adapter);
   const std::string file = path + "/" + kTensorsFile;

@@ -16,6 +16,12 @@ struct AnswerDelta {
   std::string content;
   std::string reasoning;
   std::vector<ToolCall> tool_calls;  // whole ones
+
+  void append(const AnswerDelta& next) {
+    content += next.content;
+    reasoning += next.reasoning;
+    tool_calls.insert(tool_calls.end(), next.tool_calls.begin(), next.tool_calls.end());
+  }
 };
 
 // Not for several threads at once.

@@ -39,15 +39,18 @@ GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const Answer
   messages_.insert(messages_.end(), std::make_move_iterator(said.begin()),
                    std::make_move_iterator(said.end()));
   try {
-    ChatMessage message{"assistant", ""};
+    AnswerDelta written;
     ChatPrompt prompt = within_prompt(
         scheduler_.longest_text(), options_.most_tokens, [&](const EncodeLimits& limits) {
           return format_.render(messages_, {.tools = options_.tools,
                                             .arguments = options_.template_arguments,
                                             .limits = limits});
         });
-    const GenerationPiece last = write(std::move(prompt), writer, &message);
-    messages_.push_back(std::move(message));
+    const GenerationPiece last = write(std::move(prompt), writer, &written);
+    messages_.push_back({.role = "assistant",
+                         .content = std::move(written.content),
+                         .tool_calls = std::move(written.tool_calls),
+                         .reasoning = std::move(written.reasoning)});
     ++answers_;
     return last;
   } catch (...) {
@@ -57,7 +60,7 @@ GenerationPiece Conversation::answer(std::vector<ChatMessage> said, const Answer
 }
 
 GenerationPiece Conversation::write(ChatPrompt prompt, const AnswerWriter& writer,
-                                    ChatMessage* message) {
+                                    AnswerDelta* written) {
   GenerationRequest request;
   request.tokens = prompt.tokens;
   request.most_tokens = options_.most_tokens;
@@ -68,10 +71,7 @@ GenerationPiece Conversation::write(ChatPrompt prompt, const AnswerWriter& write
   format_.prepare(&prompt, &request);
   AnswerParser parser = format_.parser(prompt, request.sampling.seed);
   const auto show = [&](const AnswerDelta& delta) {
-    message->reasoning += delta.reasoning;
-    message->content += delta.content;
-    message->tool_calls.insert(message->tool_calls.end(), delta.tool_calls.begin(),
-                               delta.tool_calls.end());
+    written->append(delta);
     if (!delta.reasoning.empty() && writer.reasoning) writer.reasoning(delta.reasoning);
     if (!delta.content.empty()) writer.content(delta.content);
     if (!delta.tool_calls.empty() && writer.tool_calls) writer.tool_calls(delta.tool_calls);

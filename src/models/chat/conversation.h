@@ -52,7 +52,7 @@ class Conversation {
   const std::vector<ChatMessage>& messages() const noexcept { return messages_; }
 
  private:
-  GenerationPiece write(ChatPrompt prompt, const AnswerWriter& writer, ChatMessage* message);
+  GenerationPiece write(ChatPrompt prompt, const AnswerWriter& writer, AnswerDelta* written);
 
   Scheduler& scheduler_;
   ChatFormat format_;

@@ -14,6 +14,29 @@ constexpr std::string_view kGptOssDefaults =
         "original_max_position_embeddings": 4096}, "rope_theta": 1.5e5})";
 constexpr FolderType kGptOssTypes[] = {{"gpt_oss", kGptOssDefaults}};
 
+// Every second column of the last axis.
+Array every_second(const Array& x, std::int64_t first) {
+  const std::int64_t axis = x.rank() - 1;
+  Shape pairs = x.shape();
+  pairs[axis] = x.shape(axis) / 2;
+  pairs.push_back(2);
+  return squeeze(narrow(reshape(x, pairs), axis + 1, first, 1), {axis + 1});
+}
+Array even_columns(const Array& x, const FolderContext&) { return every_second(x, 0); }
+Array odd_columns(const Array& x, const FolderContext&) { return every_second(x, 1); }
+
+// Weights of experts as [experts, out, in], which folders have so where they are blocks, and as
+// [experts, in, out] where they are floats; of these rows all, or every second.
+Array expert_rows(const Array& x, const FolderContext&) {
+  return is_packed(x.dtype()) ? x : contiguous(swap_axes(x, 1, 2));
+}
+Array every_second_row(const Array& x, std::int64_t first) {
+  if (is_packed(x.dtype())) return slice(x, {Slice(), Slice(first, x.shape(1), 2)});
+  return contiguous(swap_axes(every_second(x, first), 1, 2));
+}
+Array even_rows(const Array& x, const FolderContext&) { return every_second_row(x, 0); }
+Array odd_rows(const Array& x, const FolderContext&) { return every_second_row(x, 1); }
+
 constexpr TensorRule kGptOssTensors[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
     {"model.layers.{}.self_attn.sinks", "blk.{}.attn_sinks.weight"},

@@ -1,7 +1,7 @@
 // What the Granite families share.
 #pragma once
 
-#include "models/families/transforms.h"
+#include "models/language/family.h"
 
 namespace hearth::models {
 
@@ -16,12 +16,5 @@ inline constexpr KeyRule kGraniteKeys[] = {
 inline void invert_logit_scale(LanguageConfig& config, const Keys&, FileKind) {
   if (config.logit_scale != 0) config.logit_scale = 1 / config.logit_scale;
 }
-
-inline constexpr TensorRule kGraniteTensors[] = {
-    {"model.layers.{}.block_sparse_moe.router.layer", "blk.{}.ffn_gate_inp"},
-    {"model.layers.{}.block_sparse_moe.input_linear", "blk.{}.ffn_gate_exps", first_half},
-    {"model.layers.{}.block_sparse_moe.input_linear", "blk.{}.ffn_up_exps", second_half},
-    {"model.layers.{}.block_sparse_moe.output_linear", "blk.{}.ffn_down_exps"},
-};
 
 }  // namespace hearth::models

@@ -40,8 +40,7 @@ void add_mamba2_keys(const JsonObject& config, const JsonObject&, GgufMetadata& 
   const auto set = [&](const char* key, const JsonValue& limit) {
     const bool is_whole = std::holds_alternative<std::int64_t>(limit);
     if (!is_whole && !std::holds_alternative<double>(limit)) return;
-    const JsonObject one = {{"time_step_limit", limit}};
-    metadata.set(key, find_number(one, "time_step_limit").value_or(0));
+    metadata.set(key, as_number(limit, "time_step_limit", config_source()).value_or(0));
   };
   set("mamba2.ssm.time_step_min", (*limits)[0]);
   set("mamba2.ssm.time_step_max", (*limits)[1]);

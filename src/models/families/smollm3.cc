@@ -45,8 +45,8 @@ void add_smollm3_keys(const JsonObject& config, const JsonObject&, GgufMetadata&
     if (own == nullptr) {
       turning.push_back((i + 1) % interval != 0);
     } else {
-      const JsonObject one = {{"no_rope_layers", (*own)[static_cast<std::size_t>(i)]}};
-      turning.push_back(find_integer(one, "no_rope_layers").value_or(0) != 0);
+      const JsonValue& one = (*own)[static_cast<std::size_t>(i)];
+      turning.push_back(as_integer(one, "no_rope_layers", config_source()).value_or(0) != 0);
     }
   }
   metadata.set("smollm3.rope_layers", turning);

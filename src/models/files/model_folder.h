@@ -6,14 +6,14 @@
 //
 // Weights are the pages of the files, but for those that are stored in a form that no dtype has:
 //
-//   stored                                          read
-//   F8_E4M3, F8_E5M2, with x.weight_scale(_inv)     bf16: values times scales, rounded once
-//   x_blocks, x_scales of bytes (gpt-oss)           x_blocks: mxfp4 [.., rows, groups * 32],
-//   exactly x.weight (u32), x.scales, x.biases (MLX)        x.weight: q4_1 or q5_1 of 4 and 5 bits
-//   where f16
-//                                                   holds scales and biases, mxfp4 of that mode,
-//                                                   else values in the dtype of the scales
-//
+// clang-format off
+//   stored                                       read
+//   F8_E4M3, F8_E5M2, with x.weight_scale(_inv)  bf16: values times scales, rounded once
+//   x_blocks, x_scales of bytes (gpt-oss)        x_blocks: mxfp4 [.., rows, groups * 32], exactly
+//   x.weight (u32), x.scales, x.biases (MLX)     x.weight: q4_1 or q5_1 of 4 and 5 bits where f16
+//                                                holds scales and biases, mxfp4 of that mode, else
+//                                                values in the dtype of the scales
+// clang-format on
 // These are made on the host while the folder is read; the scales are used up and not among the
 // tensors.
 #pragma once

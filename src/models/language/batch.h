@@ -20,10 +20,10 @@ struct Batch {
   // are -1.
   Array window_pages, window_slots;
   Array states;  // i32 [sequences]: the states of each, of models that have some
-  // > 0: whole texts, each of so many rows, of which the caches had none; they keep states alone.
-  // Last rows of a text may be padding: encoders have lengths to say so, models that see one way
-  // have none, since no row sees what comes after it. Pages, slots and outputs are not there;
-  // starts and states, of which each text has one, only for models with states.
+  // > 0: the batch is whole texts of so many rows each; caches had none of them and keep states
+  // alone. A text's last rows may be padding: encoders have `lengths` to say so, other models need
+  // none, since no row sees what comes after it. Pages, slots and outputs are absent, and so are
+  // starts and states, of which each text has one, unless the model has states.
   std::int64_t width = 0;
   Array outputs;  // i32 [wanted]: rows of which scores are wanted
 };

@@ -26,8 +26,8 @@ struct CacheOptions {
   std::int64_t page_size = kPageRows;
   std::int64_t states = 1;        // sequences that have states
   std::int64_t saved_states = 0;  // more of them, of earlier rows
-  // Those of codes are rotated before they are stored, keys with their queries: what codes lose is
-  // less then.
+  // Coded rows are rotated before they are stored, and queries with the keys; this lowers the
+  // coding error.
   CacheType keys = DType::f32, values = DType::f32;
   std::uint64_t seed = 0;  // of the rotation: what is stored with one is read with the same
 

@@ -79,7 +79,7 @@ struct Family {
   bool is_permuted = false;
   // Of all layers; delta: of those that files say, else of three of four.
   Mixer mixer = Mixer::attention;
-  // Rows see all rows of their text, and texts are the mean of them where files do not say.
+  // Each row sees all rows of its text. Unless the file names a pooling, their mean is its vector.
   bool is_encoder = false;
   bool tiles_values = false;   // DeltaConfig::is_tiled, of GGUF files
   bool gates_heads = false;    // queries of heads bring gates
@@ -95,7 +95,7 @@ struct Family {
   bool is_normalised = false;  // weights of chosen experts, where the file does not say
   RouterGate router = RouterGate::softmax;
   bool has_both = false;  // layers with experts have a feed-forward beside them
-  // Whether blocks are side by side, no key of a file says, but that they have one norm for both.
+  // No key of a file says that blocks run side by side; a layer with one norm for both does.
   bool may_share_norm = false;
   // The rest, once all keys are read.
   void (*adjust)(LanguageConfig& config, const Keys& keys, FileKind kind) = nullptr;

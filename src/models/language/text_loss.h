@@ -9,7 +9,7 @@
 namespace hearth::models {
 
 inline constexpr std::int32_t kNoTarget = -100;
-inline constexpr std::int64_t kMostScores = std::int64_t{1} << 27;  // 512 MiB in f32
+inline constexpr std::int64_t kMostTrainedScores = std::int64_t{1} << 27;  // 512 MiB in f32
 
 // Activations [texts * rows, dim] of tokens i32 [texts, rows], each text on its own from position
 // 0. Gradients reach what LowRank pairs of the model require them. Throws Error{unsupported} for an
@@ -20,6 +20,6 @@ Array hidden_of_texts(const LanguageModel& model, const Array& tokens);
 // kNoTarget for rows that do not count. More than `most_scores` are made piece by piece, and again
 // for the gradient, so that memory holds one piece of them.
 Array text_loss(const LanguageModel& model, const Array& tokens, const Array& targets,
-                std::int64_t most_scores = kMostScores);
+                std::int64_t most_scores = kMostTrainedScores);
 
 }  // namespace hearth::models

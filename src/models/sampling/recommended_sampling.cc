@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "hearth/error.h"
-#include "models/language/folder/config_values.h"
+#include "models/files/json_values.h"
 
 namespace hearth::models {
 namespace {
@@ -117,10 +117,7 @@ void add_generation_config(GgufMetadata& metadata, const std::string& text,
   if (config == nullptr) {
     throw Error(ErrorCode::corrupt_file, source + ": not a configuration; expected a JSON object");
   }
-  const auto wrong = [&](const char* name, const JsonValue& value, const char* expected) {
-    return Error(ErrorCode::corrupt_file, source + ": " + name + " is of the wrong type; got " +
-                                              json_text(value) + ", expected " + expected);
-  };
+  const JsonSource json_source{source, ErrorCode::corrupt_file};
   const auto add = [&](const char* name, const char* key) {
     const JsonValue* value = find_value(*config, name);  // null is as good as none
     if (value == nullptr) return;
@@ -128,12 +125,12 @@ void add_generation_config(GgufMetadata& metadata, const std::string& text,
     if (const auto* whole = std::get_if<std::int64_t>(value)) {
       const bool fits = *whole >= std::numeric_limits<std::int32_t>::min() &&
                         *whole <= std::numeric_limits<std::int32_t>::max();
-      if (!fits) throw wrong(name, *value, "a number of 32 bits");
+      if (!fits) throw wrong_type(*value, name, "a number of 32 bits", json_source);
       metadata.set(full, static_cast<std::int32_t>(*whole));
     } else if (const auto* number = std::get_if<double>(value)) {
       metadata.set(full, static_cast<float>(*number));
     } else {
-      throw wrong(name, *value, "a number");
+      throw wrong_type(*value, name, "a number", json_source);
     }
   };
   add("repetition_penalty", "penalty_repeat");
@@ -142,7 +139,7 @@ void add_generation_config(GgufMetadata& metadata, const std::string& text,
   }
   const JsonValue* draws = find_value(*config, "do_sample");
   if (draws != nullptr && !std::holds_alternative<bool>(*draws)) {
-    throw wrong("do_sample", *draws, "true or false");
+    throw wrong_type(*draws, "do_sample", "true or false", json_source);
   }
   if (draws != nullptr && !std::get<bool>(*draws)) {
     metadata.set(sampling_key("temp"), 0.0F);

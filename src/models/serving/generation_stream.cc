@@ -1,35 +1,14 @@
 #include "models/serving/generation_stream.h"
 
-#include <iterator>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace hearth::models {
-namespace {
-
-void append_tokens(std::vector<GenerationToken>& all, std::vector<GenerationToken>& next) {
-  all.insert(all.end(), std::make_move_iterator(next.begin()), std::make_move_iterator(next.end()));
-}
-
-// Leaves the text and the counts of `all` as they are where it throws.
-void join(GenerationPiece& all, GenerationPiece piece) {
-  all.text.reserve(all.text.size() + piece.text.size());
-  append_tokens(all.tokens, piece.tokens);
-  append_tokens(all.prompt, piece.prompt);
-  piece.text = std::move(all.text.append(piece.text));
-  piece.tokens = std::move(all.tokens);
-  piece.prompt = std::move(all.prompt);
-  all = std::move(piece);
-}
-
-}  // namespace
 
 void GenerationStream::Channel::write(GenerationPiece piece) {
   {
     const std::lock_guard lock(mutex);
     if (waiting.finish != FinishReason::none) return;
-    join(waiting, std::move(piece));
+    waiting.append(std::move(piece));
     has_news = true;
   }
   changed.notify_all();

@@ -1,25 +1,29 @@
 #include "models/serving/read_text.h"
 
+#include <utility>
+
 #include "hearth/error.h"
 
 namespace hearth::models {
 
 GeneratedText read_text(GenerationStream& stream,
                         const std::function<bool(std::string_view)>& write) {
-  GeneratedText made;
-  while (made.finish == FinishReason::none) {
-    const GenerationPiece piece = stream.next();
+  GenerationPiece all;
+  while (all.finish == FinishReason::none) {
+    GenerationPiece piece = stream.next();
     if (piece.finish == FinishReason::failed) throw Error(piece.error_code, piece.error);
-    made.text += piece.text;
-    for (const GenerationToken& token : piece.tokens) made.tokens.push_back(token.token);
-    made.finish = piece.finish;
-    made.prompt_tokens = piece.prompt_tokens;
-    made.cached_tokens = piece.cached_tokens;
-    if (write && !piece.text.empty() && !write(piece.text) && made.finish == FinishReason::none) {
+    if (write && !piece.text.empty() && !write(piece.text) && piece.finish == FinishReason::none) {
       stream.cancel();
-      made.finish = FinishReason::cancelled;
+      piece.finish = FinishReason::cancelled;
     }
+    all.append(std::move(piece));
   }
+  GeneratedText made{.text = std::move(all.text),
+                     .tokens = {},
+                     .finish = all.finish,
+                     .prompt_tokens = all.prompt_tokens,
+                     .cached_tokens = all.cached_tokens};
+  for (const GenerationToken& token : all.tokens) made.tokens.push_back(token.token);
   return made;
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hearth/error.h"
@@ -58,6 +60,22 @@ struct GenerationPiece {
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  // of the prompt, that the model need not see again
   std::int64_t new_tokens = 0;
+
+  // The two as one; how it ended and the counts are the next one's. Leaves the text and the counts
+  // as they are where it throws.
+  void append(GenerationPiece next) {
+    const auto add = [](std::vector<GenerationToken>& all, std::vector<GenerationToken>& more) {
+      all.insert(all.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+    };
+    text.reserve(text.size() + next.text.size());
+    add(tokens, next.tokens);
+    add(prompt, next.prompt);
+    next.text = std::move(text.append(next.text));
+    next.tokens = std::move(tokens);
+    next.prompt = std::move(prompt);
+    *this = std::move(next);
+  }
 };
 
 }  // namespace hearth::models

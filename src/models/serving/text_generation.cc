@@ -1,7 +1,6 @@
 #include "models/serving/text_generation.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "models/language/cache.h"
@@ -11,9 +10,9 @@
 
 namespace hearth::models {
 
-Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
-                        const TextGenerationOptions& options,
-                        const std::function<bool(std::string_view)>& write) {
+GenerationResult generate_text(const LoadedModel& loaded, std::string_view prompt,
+                               const TextGenerationOptions& options,
+                               const std::function<bool(std::string_view)>& write) {
   GenerationRequest request;
   const std::int64_t context = loaded.model.config.context;
   request.tokens = within_prompt(context, options.tokens, [&](const EncodeLimits& limits) {
@@ -37,10 +36,9 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   one.pages = pages_of(rows, one.page_size);
   Scheduler scheduler(loaded, one);
   const auto stream = scheduler.submit(std::move(request));
-  const GeneratedText made = read_text(*stream, write);
+  GeneratedText text = read_text(*stream, write);
   const SchedulerStats stats = scheduler.stats();
-  return {made.prompt_tokens, std::ssize(made.tokens), made.finish == FinishReason::stop,
-          stats.tokens_guessed, stats.guesses_held};
+  return {std::move(text), stats.tokens_guessed, stats.guesses_held};
 }
 
 }  // namespace hearth::models

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hearth/models.h"
 #include "models/grammar/grammar.h"
 #include "models/language/cache_type.h"
 #include "models/language/load_model.h"
@@ -31,10 +32,8 @@ struct TextGenerationOptions {
   const LoadedModel* draft_model = nullptr;
 };
 
-struct Generated {
-  std::int64_t prompt_tokens = 0;
-  std::int64_t tokens = 0;
-  bool is_ended = false;  // by the model, not by the number of tokens
+struct GenerationResult {
+  GeneratedText text;
   std::int64_t tokens_guessed = 0;
   std::int64_t guesses_held = 0;  // of these
 };
@@ -43,8 +42,8 @@ struct Generated {
 // ends the text. The prompt, of tokens as Tokenizer::encode_prompt() has them, and what is written
 // are at most the context of the model unless options.goes_on. Throws what
 // Scheduler::submit() throws, and what ended the text where it failed.
-Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
-                        const TextGenerationOptions& options,
-                        const std::function<bool(std::string_view)>& write);
+GenerationResult generate_text(const LoadedModel& loaded, std::string_view prompt,
+                               const TextGenerationOptions& options,
+                               const std::function<bool(std::string_view)>& write);
 
 }  // namespace hearth::models

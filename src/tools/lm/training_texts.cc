@@ -10,7 +10,7 @@
 #include "hearth/error.h"
 #include "io/file.h"
 #include "models/chat/chat_format.h"
-#include "models/language/folder/config_values.h"
+#include "models/files/json_values.h"
 #include "models/language/text_loss.h"
 #include "models/tokenizer/encoded_text.h"
 #include "tools/serve/api_error.h"

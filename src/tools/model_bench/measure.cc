@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <span>
 #include <utility>
 
-#include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/require_causal.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
 #include "models/language/windows.h"
+#include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
 
 namespace hearth::tools {
@@ -157,10 +158,7 @@ double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& optio
   }
   std::int64_t tokens = 0;
   for (const auto& stream : streams) {
-    models::GenerationPiece piece;
-    while (piece.finish == models::FinishReason::none) piece = stream->next();
-    if (piece.finish == models::FinishReason::failed) throw Error(piece.error_code, piece.error);
-    tokens += piece.new_tokens;
+    tokens += std::ssize(models::read_text(*stream, {}).tokens);
   }
   return static_cast<double>(tokens) / (seconds_now() - start);
 }

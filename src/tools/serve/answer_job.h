@@ -1,6 +1,7 @@
 // What all endpoints do that let the model write: answer at once, or by server-sent events.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -11,6 +12,25 @@
 #include "tools/serve/running_answers.h"
 
 namespace hearth::tools::serve {
+
+// Gives `take` all pieces of the answers. Throws ApiError where they do not end or nobody waits.
+template <class Take>
+void take_whole(RunningAnswers& answers, const ApiRequest& request, const Take& take) {
+  if (answers.run(take, [&] { return request.still_waits(); })) return;
+  throw answers.is_stopping() ? stopping() : cancelled();
+}
+
+// Sends the events of all answers: begin(), push(answer, piece) of each piece, and end() where all
+// came, which is what it gives. A false from begin() or push() ends them.
+template <class Chunks>
+bool stream_chunks(Chunks& chunks, RunningAnswers& answers, const std::function<bool()>& wait) {
+  const auto push = [&](std::size_t i, const models::GenerationPiece& piece) {
+    return chunks.push(i, piece);
+  };
+  const bool is_whole = chunks.begin() && answers.run(push, wait);
+  if (is_whole) chunks.end();
+  return is_whole;
+}
 
 // `read` makes the job of a request, which has `fields` and requests(); `whole` gives its answer in
 // one piece. `stream(job, answers, wait, events)` sends the events of it and gives whether all of
@@ -36,7 +56,7 @@ ApiResponse answer_job(const ApiRequest& request, const Service& service, const 
         return (!is_open || is_open()) && events.keep_alive(may_be_gone && may_be_gone());
       };
       if (!stream(*job, service, *answers, wait, events) && answers->is_stopping()) {
-        events.send(ApiError(503, "the server is stopping", "server_error").document());
+        events.send(stopping().document());
       }
     } catch (...) {
       events.send(error_of_exception().document());

@@ -7,19 +7,13 @@
 
 namespace hearth::tools::serve {
 
-void join(models::AnswerDelta& all, models::AnswerDelta part) {
-  all.reasoning += part.reasoning;
-  all.content += part.content;
-  for (models::ToolCall& call : part.tool_calls) all.tool_calls.push_back(std::move(call));
-}
-
 models::AnswerDelta AnswerReader::push(const models::GenerationPiece& piece) {
   const bool is_last = piece.finish != models::FinishReason::none;
   models::AnswerDelta part = parser_.push(piece.text);
-  if (is_last) join(part, parser_.finish());
+  if (is_last) part.append(parser_.finish());
   if (job_.is_call) {
     call_ += std::exchange(part.content, "");
-    if (is_last) join(part, read_call_text());
+    if (is_last) part.append(read_call_text());
   }
   if (is_last) finish_ = piece.finish;
   const std::size_t most =

@@ -38,7 +38,4 @@ class AnswerReader {
 // One for each answer of the job.
 std::vector<AnswerReader> answer_readers(const ChatJob& job, const models::ChatFormat& format);
 
-// Puts a part behind what came before.
-void join(models::AnswerDelta& all, models::AnswerDelta part);
-
 }  // namespace hearth::tools::serve

@@ -187,7 +187,7 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
   const std::shared_ptr<ServedModel> served = model();
   if (path == "/health") {
     if (!is_read(request)) return wrong_method(request, "GET");
-    if (is_stopping_->load()) throw ApiError(503, "the server is stopping", "unavailable_error");
+    if (is_stopping_->load()) throw stopping();
     if (served == nullptr) throw ApiError(503, "the model is loading", "unavailable_error");
     if (served->stats().is_failing) {
       throw ApiError(503, "the device fails; what it said is in the answers", "unavailable_error");
@@ -206,7 +206,7 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
   if (request.method != route->method && !(route->method == "GET" && is_read(request))) {
     return wrong_method(request, route->method);
   }
-  if (is_stopping_->load()) throw ApiError(503, "the server is stopping", "unavailable_error");
+  if (is_stopping_->load()) throw stopping();
   if (served == nullptr) throw ApiError(503, "the model is loading", "unavailable_error");
   return route->answer(request, {served, is_stopping_, options_.ping});
 }

@@ -10,6 +10,7 @@ namespace {
 constexpr int kTooManyRequests = 429;
 constexpr const char* kBadRequestType = "invalid_request_error";
 constexpr const char* kServerType = "server_error";
+constexpr const char* kUnavailableType = "unavailable_error";
 
 JsonValue text_or_null(const std::string& text) {
   return text.empty() ? JsonValue(nullptr) : JsonValue(text);
@@ -36,6 +37,10 @@ ApiResponse ApiError::response() const {
 ApiError bad_field(const std::string& param, const std::string& message, const std::string& code) {
   return {400, param.empty() ? message : param + ": " + message, kBadRequestType, param, code};
 }
+
+ApiError stopping() { return {503, "the server is stopping", kUnavailableType}; }
+
+ApiError cancelled() { return {503, "the answer was cancelled", kServerType}; }
 
 ApiError error_of_exception() {
   try {

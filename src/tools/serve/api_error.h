@@ -36,6 +36,11 @@ class ApiError : public std::runtime_error {
 ApiError bad_field(const std::string& param, const std::string& message,
                    const std::string& code = "");
 
+// 503, of an answer that the server does not finish because it ends.
+ApiError stopping();
+// 503, of an answer that nobody waits for.
+ApiError cancelled();
+
 // The exception that is being handled. What the request did is 400, a full queue 429, anything else
 // 500.
 ApiError error_of_exception();

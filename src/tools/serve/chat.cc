@@ -7,7 +7,6 @@
 #include "tools/serve/answer_job.h"
 #include "tools/serve/answer_objects.h"
 #include "tools/serve/answer_reader.h"
-#include "tools/serve/api_error.h"
 #include "tools/serve/chat_job.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/event_stream.h"
@@ -50,17 +49,14 @@ ApiResponse whole_chat(const NamedChat& job, const Service& service, const ApiRe
   std::vector<AnswerReader> states = answer_readers(job, service.model->chat());
   std::vector<models::AnswerDelta> parts(answers.count());
   std::vector<JsonArray> logprobs(answers.count());
-  const bool is_whole = answers.run(
-      [&](std::size_t i, const models::GenerationPiece& piece) {
-        join(parts[i], states[i].push(piece));
-        if (!job.has_logprobs) return true;
-        for (JsonValue& each : chat_logprobs(service.model->tokenizer(), piece.tokens)) {
-          logprobs[i].push_back(std::move(each));
-        }
-        return true;
-      },
-      [&] { return !request.is_open || request.is_open(); });
-  if (!is_whole) throw ApiError(503, "the answer was cancelled", "server_error");
+  take_whole(answers, request, [&](std::size_t i, const models::GenerationPiece& piece) {
+    parts[i].append(states[i].push(piece));
+    if (!job.has_logprobs) return true;
+    for (JsonValue& each : chat_logprobs(service.model->tokenizer(), piece.tokens)) {
+      logprobs[i].push_back(std::move(each));
+    }
+    return true;
+  });
   JsonArray choices;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     choices.push_back(JsonObject{
@@ -180,13 +176,7 @@ class ChatChunks {
 bool stream_chat(const NamedChat& job, const Service& service, RunningAnswers& answers,
                  const std::function<bool()>& wait, EventStream& events) {
   ChatChunks chunks(job, *service.model, answers, events);
-  const bool is_whole =
-      chunks.begin() &&
-      answers.run([&](std::size_t i,
-                      const models::GenerationPiece& piece) { return chunks.push(i, piece); },
-                  wait);
-  if (is_whole) chunks.end();
-  return is_whole;
+  return stream_chunks(chunks, answers, wait);
 }
 
 }  // namespace

@@ -120,16 +120,10 @@ ApiResponse whole_completion(const CompletionJob& job, const Service& service,
     all[i].text = job.echo(i);
     all[i].finish = models::FinishReason::length;  // where no tokens are asked for
   }
-  const bool is_whole = answers.run(
-      [&](std::size_t i, const models::GenerationPiece& piece) {
-        all[i].text += piece.text;
-        all[i].tokens.insert(all[i].tokens.end(), piece.tokens.begin(), piece.tokens.end());
-        all[i].prompt.insert(all[i].prompt.end(), piece.prompt.begin(), piece.prompt.end());
-        all[i].finish = piece.finish;
-        return true;
-      },
-      [&] { return !request.is_open || request.is_open(); });
-  if (!is_whole) throw ApiError(503, "the answer was cancelled", "server_error");
+  take_whole(answers, request, [&](std::size_t i, const models::GenerationPiece& piece) {
+    all[i].append(piece);
+    return true;
+  });
   const models::Tokenizer& tokenizer = service.model->tokenizer();
   JsonArray choices;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -243,13 +237,7 @@ class CompletionChunks {
 bool stream_completion(const CompletionJob& job, const Service& service, RunningAnswers& answers,
                        const std::function<bool()>& wait, EventStream& events) {
   CompletionChunks chunks(job, service.model->tokenizer(), answers, events);
-  const bool is_whole =
-      chunks.begin() &&
-      answers.run([&](std::size_t i,
-                      const models::GenerationPiece& piece) { return chunks.push(i, piece); },
-                  wait);
-  if (is_whole) chunks.end();
-  return is_whole;
+  return stream_chunks(chunks, answers, wait);
 }
 
 }  // namespace

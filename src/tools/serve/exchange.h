@@ -30,6 +30,8 @@ struct ApiRequest {
   // Whether no more comes from who asked, who then may have gone, or may not: what is written next
   // tells. Called as is_open. Unset: never.
   std::function<bool()> may_be_gone = {};
+
+  bool still_waits() const { return !is_open || is_open(); }
 };
 
 struct ApiResponse {

@@ -124,18 +124,10 @@ ApiResponse whole_llama_completion(const LlamaJob& job, const Service& service,
   RunningAnswers answers(service, job.requests(), 1);
   std::vector<models::GenerationPiece> all(answers.count());
   for (auto& each : all) each.finish = models::FinishReason::length;  // where none is asked for
-  const bool is_whole = answers.run(
-      [&](std::size_t i, const models::GenerationPiece& piece) {
-        std::string text = std::move(all[i].text) + piece.text;
-        std::vector<models::GenerationToken> tokens = std::move(all[i].tokens);
-        tokens.insert(tokens.end(), piece.tokens.begin(), piece.tokens.end());
-        all[i] = piece;
-        all[i].text = std::move(text);
-        all[i].tokens = std::move(tokens);
-        return true;
-      },
-      [&] { return !request.is_open || request.is_open(); });
-  if (!is_whole) throw ApiError(503, "the answer was cancelled", "server_error");
+  take_whole(answers, request, [&](std::size_t i, const models::GenerationPiece& piece) {
+    all[i].append(piece);
+    return true;
+  });
   JsonArray objects;
   for (std::size_t i = 0; i < all.size(); ++i) {
     JsonObject object = whole(job, service, answers, i, all[i], breaks_line(all[i].text));

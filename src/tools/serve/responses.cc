@@ -44,15 +44,16 @@ class ResponseItems {
   // Gets the name of an event and its members. False ends the answer.
   using Send = std::function<bool(std::string_view, JsonObject)>;
 
-  ResponseItems(const ResponseJob& job, const ServedModel& model, Send send)
-      : job_(job), reader_(job, model.chat(), 0), send_(std::move(send)) {}
+  ResponseItems(const ResponseJob& job, const ServedModel& model, const RunningAnswers& answers,
+                Send send)
+      : job_(job), answers_(answers), reader_(job, model.chat(), 0), send_(std::move(send)) {}
 
   bool begin() {
     return send_("response.created", {{"response", object("in_progress", nullptr)}}) &&
            send_("response.in_progress", {{"response", object("in_progress", nullptr)}});
   }
 
-  bool push(const models::GenerationPiece& piece) {
+  bool push(std::size_t, const models::GenerationPiece& piece) {
     const models::AnswerDelta part = reader_.push(piece);
     if (!part.reasoning.empty()) reasoning_tokens_ += piece.new_tokens - seen_tokens_;
     seen_tokens_ = piece.new_tokens;
@@ -64,12 +65,12 @@ class ResponseItems {
   }
 
   // The whole response, behind the last piece.
-  JsonObject finish(const RunningAnswers& answers) {
+  JsonObject finish() {
     // An answer without a word is a message without one.
     if (open_ == nullptr && output_.empty()) open(kMessage);
     is_cut_ = reader_.finish() == models::FinishReason::length;
     close();
-    const auto [prompt, cached, made] = answers.counts();
+    const auto [prompt, cached, made] = answers_.counts();
     JsonObject all = object(
         is_cut_ ? "incomplete" : "completed",
         JsonObject{{"input_tokens", prompt},
@@ -77,12 +78,12 @@ class ResponseItems {
                    {"output_tokens", made},
                    {"output_tokens_details", JsonObject{{"reasoning_tokens", reasoning_tokens_}}},
                    {"total_tokens", prompt + made}});
-    all.emplace_back("timings", answers.timings());
+    all.emplace_back("timings", answers_.timings());
     return all;
   }
 
-  bool end(const RunningAnswers& answers) {
-    JsonObject all = finish(answers);
+  bool end() {
+    JsonObject all = finish();
     return send_(is_cut_ ? "response.incomplete" : "response.completed",
                  {{"response", std::move(all)}});
   }
@@ -217,6 +218,7 @@ class ResponseItems {
   }
 
   const ResponseJob& job_;
+  const RunningAnswers& answers_;
   AnswerReader reader_;
   Send send_;
   JsonArray output_;            // the items that ended
@@ -229,30 +231,24 @@ class ResponseItems {
 ApiResponse whole_response(const ResponseJob& job, const Service& service,
                            const ApiRequest& request) {
   RunningAnswers answers(service, job.requests(), 1);
-  ResponseItems items(job, *service.model,
+  ResponseItems items(job, *service.model, answers,
                       [](std::string_view, const JsonObject&) { return true; });
-  const bool is_whole = answers.run(
-      [&](std::size_t, const models::GenerationPiece& piece) { return items.push(piece); },
-      [&] { return !request.is_open || request.is_open(); });
-  if (!is_whole) throw ApiError(503, "the answer was cancelled", "server_error");
-  return {.body = json_text(items.finish(answers))};
+  take_whole(answers, request, [&](std::size_t i, const models::GenerationPiece& piece) {
+    return items.push(i, piece);
+  });
+  return {.body = json_text(items.finish())};
 }
 
 bool stream_response(const ResponseJob& job, const Service& service, RunningAnswers& answers,
                      const std::function<bool()>& wait, EventStream& events) {
   std::int64_t number = 0;
-  ResponseItems items(job, *service.model, [&](std::string_view event, JsonObject members) {
+  const auto send = [&](std::string_view event, JsonObject members) {
     JsonObject all = {{"type", std::string(event)}, {"sequence_number", number++}};
     for (auto& each : members) all.push_back(std::move(each));
     return events.send(event, std::move(all));
-  });
-  const bool is_whole =
-      items.begin() &&
-      answers.run(
-          [&](std::size_t, const models::GenerationPiece& piece) { return items.push(piece); },
-          wait);
-  if (is_whole) items.end(answers);
-  return is_whole;
+  };
+  ResponseItems items(job, *service.model, answers, send);
+  return stream_chunks(items, answers, wait);
 }
 
 }  // namespace

@@ -8,10 +8,8 @@ namespace hearth::tools::serve {
 models::EncodeLimits text_limits(const ApiRequest& request, const Service& service,
                                  std::size_t most) {
   return {.most = most, .watch = [&request, is_stopping = service.is_stopping] {
-            if (is_stopping->load()) throw ApiError(503, "the server is stopping", "server_error");
-            if (request.is_open && !request.is_open()) {
-              throw ApiError(503, "the answer was cancelled", "server_error");
-            }
+            if (is_stopping->load()) throw stopping();
+            if (!request.still_waits()) throw cancelled();
           }};
 }
 

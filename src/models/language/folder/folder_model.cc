@@ -167,18 +167,20 @@ std::int64_t head_dim_of(const GgufMetadata& metadata, const Family& family) {
   return keys.size("attention.key_length", keys.size("embedding_length") / heads);
 }
 
-bool is_of_images(const std::string& name) {
+// Whether the tensor is of what makes other inputs than texts into rows: towers and projectors.
+bool is_beside_text(const std::string& name) {
   for (const std::string_view prefix :
        {"model.visual.", "visual.", "model.vision_tower.", "vision_tower.",
         "model.multi_modal_projector.", "multi_modal_projector.", "model.embed_vision.",
-        "model.audio_tower.", "model.embed_audio.", "mtp."}) {
+        "model.audio_tower.", "model.embed_audio."}) {
     if (name.starts_with(prefix)) return true;
   }
   return false;
 }
 
-// Whether the tensor is of a layer behind the last, which drafts further tokens.
+// Whether the tensor is of what drafts further tokens: a layer behind the last, or a model beside.
 bool is_of_drafting(std::string_view name, const JsonObject& config) {
+  if (name.starts_with("mtp.")) return true;
   constexpr std::string_view kLayers = "model.layers.";
   const std::int64_t drafting = find_integer(config, "num_nextn_predict_layers").value_or(0);
   if (drafting < 1 || !name.starts_with(kLayers)) return false;
@@ -228,7 +230,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   bool has_output = false;
   for (const NamedArray& each : arrays) {
     const std::string name = text_name(each.name);
-    if (is_of_images(name) || is_of_drafting(name, config)) continue;
+    if (is_beside_text(name) || is_of_drafting(name, config)) continue;
     const std::vector<RenamedTensor> all = renamed(name, family);
     if (all.empty()) {
       throw Error(ErrorCode::unsupported, "model: tensor that its family does not have; got " +

@@ -148,8 +148,7 @@ class RopeKeys {
     if (sections == nullptr || sections->size() > kAxes) return;
     std::vector<std::int32_t> sizes;
     for (const JsonValue& each : *sections) {
-      const JsonObject one = {{"mrope_section", each}};
-      const std::int64_t size = find_integer(one, "mrope_section").value_or(0);
+      const std::int64_t size = as_integer(each, "mrope_section", config_source()).value_or(0);
       sizes.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(size, 0, 1 << 16)));
     }
     sizes.resize(kAxes);
@@ -183,8 +182,7 @@ class RopeKeys {
     }
     std::vector<float> divisors;
     for (const JsonValue& value : *values) {
-      const JsonObject one = {{key, value}};
-      divisors.push_back(static_cast<float>(find_number(one, key).value_or(1)));
+      divisors.push_back(static_cast<float>(as_number(value, key, config_source()).value_or(1)));
     }
     const auto count = static_cast<std::int64_t>(divisors.size());
     contents_.arrays.push_back({name, Array::from_data(divisors, {count})});
