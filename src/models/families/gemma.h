@@ -8,7 +8,8 @@
 
 namespace hearth::models {
 
-inline constexpr KeyRule kGemmaKeys[] = {{"hidden_activation", "hidden_activation"}};
+inline constexpr KeyRule kGemmaKeys[] = {
+    {"hidden_activation", "hidden_activation", ConfigType::text}};
 inline constexpr TensorRule kGemmaTensors[] = {
     {"model.norm", "output_norm", plus_one},
     {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", plus_one},

@@ -25,7 +25,7 @@ constexpr FolderType kGemma4Types[] = {{"gemma4_text", kGemma4Defaults},
 constexpr std::int64_t kGemma4Period = 6;
 constexpr KeyRule kGemma4Keys[] = {
     {"top_k_experts", "expert_used_count"},
-    {"hidden_activation", "hidden_activation"},
+    {"hidden_activation", "hidden_activation", ConfigType::text},
 };
 constexpr TensorRule kGemma4Tensors[] = {
     {"model.embed_tokens_per_layer", "per_layer_token_embd"},

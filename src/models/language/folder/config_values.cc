@@ -28,12 +28,16 @@ const JsonValue* find_value(const JsonObject& object, std::string_view path) {
 
 const JsonObject* find_object(const JsonObject& object, std::string_view path) {
   const JsonValue* value = find_value(object, path);
-  return value == nullptr ? nullptr : std::get_if<JsonObject>(value);
+  if (value == nullptr) return nullptr;
+  if (const auto* found = std::get_if<JsonObject>(value)) return found;
+  fail_type(path, *value, "an object");
 }
 
 const JsonArray* find_array(const JsonObject& object, std::string_view path) {
   const JsonValue* value = find_value(object, path);
-  return value == nullptr ? nullptr : std::get_if<JsonArray>(value);
+  if (value == nullptr) return nullptr;
+  if (const auto* found = std::get_if<JsonArray>(value)) return found;
+  fail_type(path, *value, "an array");
 }
 
 std::optional<double> find_number(const JsonObject& object, std::string_view path) {
