@@ -152,13 +152,20 @@ TEST(TokenizerJson, EndsThatOtherFilesName) {
   const auto made = [](const std::string& config, const std::vector<std::int64_t>& ends) {
     return tokenizer_from_json(file_of(kBpe, kByteLevel), "test", config, ends);
   };
-  const Tokenizer own = made(R"({"eos_token": "a"})", {2, 3, 1, 99, -1});
+  const Tokenizer own = made(R"({"eos_token": "a"})", {2, 3, 1, -1});
   EXPECT_EQ(own.special().eos, 0);
   EXPECT_EQ(own.special().eot, 2);
   EXPECT_EQ(own.special().eom, 3);
   for (std::int32_t id = 0; id < 4; ++id) EXPECT_TRUE(own.is_end_of_generation(id)) << id;
   EXPECT_FALSE(own.is_end_of_generation(4));
   EXPECT_EQ(made("", {4, 1}).special().eos, 4);
+  for (const std::int64_t id : {std::int64_t{5}, std::int64_t{1} << 31, std::int64_t{-2}}) {
+    const std::string error =
+        error_of(ErrorCode::corrupt_file, [&] { static_cast<void>(made("", {1, id})); });
+    EXPECT_TRUE(contains(error, "eos_token_id of its configuration is no token; got " +
+                                    std::to_string(id) + ", expected 0 to 5 - 1"))
+        << error;
+  }
 }
 
 TEST(TokenizerJson, SentencePieceAsPairs) {

@@ -64,6 +64,7 @@ class JsonTokenizer {
     }
     if (config_) read_config();
     if (parts_.special.bos < 0 && !parts_.before.empty()) parts_.special.bos = parts_.before[0];
+    require_tokens(ends);
     find_roles(parts_, ends);
     return std::move(parts_);
   }
@@ -87,6 +88,15 @@ class JsonTokenizer {
       std::erase_if(added, [](const auto& member) { return member.first == "id"; });
       added.emplace_back("id", id);
       added_.emplace_back(std::move(added));
+    }
+  }
+
+  void require_tokens(std::span<const std::int64_t> ends) const {
+    const auto size = static_cast<std::int64_t>(parts_.vocabulary.size());
+    for (const std::int64_t id : ends) {
+      if (id >= -1 && id < size) continue;  // writers that have none write -1
+      file_.fail("eos_token_id of its configuration is no token; got " + std::to_string(id) +
+                 ", expected 0 to " + std::to_string(size) + " - 1");
     }
   }
 
