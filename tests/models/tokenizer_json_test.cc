@@ -289,6 +289,37 @@ TEST(TokenizerJson, RefusesPartsByName) {
           "end_of_word_suffix");
 }
 
+// As tokenizers has it.
+TEST(TokenizerJson, MergesAreOfTokens) {
+  const auto model = [](const std::string& merges) {
+    return file_of(R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, " ": 3, " a": 4}, )"
+                   R"("merges": [)" +
+                   merges + "]}");
+  };
+  const auto error = [&](const std::string& merge) {
+    return error_of(ErrorCode::corrupt_file,
+                    [&] { static_cast<void>(tokenizer_from_json(model(merge), "t.json")); });
+  };
+  for (const char* merge : {R"("a b a")", R"("a  b")", R"("  a")", R"(" a")", R"("a ")", R"("ab")",
+                            R"(["a",""])", R"(["a","b","a"])"}) {
+    EXPECT_TRUE(contains(error(merge), "merge 0 is no pair; got " + std::string(merge)))
+        << error(merge);
+  }
+  EXPECT_TRUE(contains(error(R"("b b")"),
+                       R"(merge of what is no token; got "b b", expected "bb" in vocab)"));
+  EXPECT_TRUE(contains(error(R"("a q")"), R"(got "a q", expected "q" in vocab)"));
+  EXPECT_TRUE(contains(error(R"(["q", "a"])"), R"(got ["q","a"], expected "q" in vocab)"));
+  const Tokenizer tokenizer =
+      tokenizer_from_json(model(R"("#version: 0.2", "a b", [" ", "a"])"), "t.json");
+  EXPECT_EQ(tokenizer.encode("ab a", kPlain), (Ids{2, 4}));
+  // A token that an added one has taken the place of.
+  const std::string renamed = model(R"("a b")");
+  EXPECT_NO_THROW(tokenizer_from_json(
+      renamed.substr(0, renamed.size() - 1) +
+          R"(, "added_tokens": [{"id": 2, "content": "<s>", "special": true}]})",
+      "t.json"));
+}
+
 TEST(TokenizerJson, CorruptFiles) {
   for (const std::string& text : std::vector<std::string>{
            "", "[]", "{}", "{\"model\": 1}", file_of(R"({"type": "BPE"})"),
