@@ -83,6 +83,39 @@ TEST(ChatTemplateLimits, Bytes) {
   expect_limit("{% set x = 'x' * 1000000 %}{{ x.replace('', x) }}", "bytes");
 }
 
+// Their bytes are counted before they are made: these texts would be of terabytes.
+TEST(ChatTemplateLimits, BytesOfJoinedAndReplaced) {
+  const std::string text = "{% set x = 'x' * 1000000 %}{% set l = range(100000)|list %}";
+  chat_template::Limits limits;
+  for (const char* made : {"l|join(x)", "x|replace('x', x)", "x.replace('x', x)",
+                           "x.replace('', x)", "x.join(l|map('string'))"}) {
+    const std::string error = limit_reached(text + "{{ " + made + " }}", limits);
+    EXPECT_NE(error.find("limit of bytes"), std::string::npos) << made << ": " << error;
+  }
+}
+
+TEST(ChatTemplateLimits, Precisions) {
+  for (const char* made : {"'%.999999999f'|format(1.5)", "'%.101e' % 1.5", "'%.999999999d' % 1",
+                           "'{:.999999999f}'.format(1.5)"}) {
+    const std::string error = limit_reached(std::string("{{ ") + made + " }}");
+    EXPECT_NE(error.find("format: a precision is out of range; got "), std::string::npos) << error;
+  }
+  EXPECT_NE(limit_reached("{{ '{:.3d}'.format(1) }}").find("a precision of an integer"),
+            std::string::npos);
+  const auto rendered = [](const std::string& source) {
+    return ChatTemplate(source).render({}).text();
+  };
+  EXPECT_EQ(rendered("{{ '%.100f' % 0.5 }}"), "0.5" + std::string(99, '0'));
+  EXPECT_EQ(rendered("{{ '%.3d|%6.3d|%#.4x|%.0d' % (-7, 7, 255, 0) }}"), "-007|   007|0x00ff|0");
+}
+
+TEST(ChatTemplateLimits, SourcesAreUtf8) {
+  EXPECT_EQ(limit_reached("\xc3\xa9\n{{ 1 }}\xff"),
+            "chat template: a byte that is no UTF-8; got 0xff as byte 10, at line 2");
+  EXPECT_NE(limit_reached("\xed\xa0\x80"), "");
+  EXPECT_EQ(limit_reached("\xf0\x9f\x98\x80"), "");
+}
+
 TEST(ChatTemplateLimits, Output) {
   chat_template::Limits limits;
   limits.output_bytes = 1000;

@@ -111,6 +111,37 @@ TEST(FolderKeys, ValuesThatAreTakenForGrantedAreTheOnlyOnes) {
   EXPECT_NO_THROW(read_with("gpt_oss", std::string(kTied) + R"("swiglu_limit": 7)"));
 }
 
+// What is taken for absent leaves a model that computes with defaults.
+TEST(FolderKeys, ValuesOfOtherTypesAreRefused) {
+  const auto error = [](const std::string& key, const std::string& value) {
+    return refused(ErrorCode::invalid_argument, "llama",
+                   std::string(kTied) + "\"" + key + "\": " + value);
+  };
+  const auto expect = [&](const std::string& key, const std::string& value, const char* expected) {
+    const std::string got = error(key, value);
+    EXPECT_TRUE(contains(got, "config.json: " + key + " is of the wrong type; got ") &&
+                contains(got, std::string("expected ") + expected))
+        << value << ": " << got;
+  };
+  for (const char* key : {"vocab_size", "hidden_size", "num_attention_heads", "head_dim",
+                          "max_position_embeddings", "num_hidden_layers"}) {
+    for (const char* value : {"\"x\"", "1e300", "1.5", "[]", "{}", "9223372036854775808", "true"}) {
+      expect(key, value, "an integer");
+    }
+  }
+  for (const char* value : {"[]", "{}", "\"x\"", "true"}) {
+    expect("rms_norm_eps", value, "a number");
+  }
+  for (const char* value : {"[]", "{}", "9223372036854775808"}) {
+    expect("hidden_act", value, "a text");
+  }
+  expect("norm_topk_prob", "1", "true or false");
+  for (const char* key : {"rope_parameters", "text_config"}) expect(key, "\"x\"", "an object");
+  expect("rope_scaling", R"("x", "rope_parameters": null)", "an object");
+  for (const char* key : {"layer_types", "mlp_only_layers"}) expect(key, "\"x\"", "an array");
+  EXPECT_NO_THROW(read_with("llama", std::string(kTied) + R"("rms_norm_eps": 1)"));
+}
+
 TEST(FolderKeys, WindowsAreThoseThatFilesAskFor) {
   const auto windows = [](const char* golden, const std::string& members) {
     std::vector<bool> has;

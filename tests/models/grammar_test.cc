@@ -138,6 +138,41 @@ TEST(Grammar, TooManyWaysAreAnError) {
   EXPECT_THROW(GrammarMatcher(constraint_of(text + "\"x\"")), Error);
 }
 
+// Each set is small enough, but a mask meets many.
+TEST(Grammar, TooManyWaysForOneTokenAreAnError) {
+  std::string text = "root ::= a{0,2000}\na ::= [^x]";
+  std::string one = "[^x]";
+  for (const char c : {'y', 'z', 'q', 'r', 's', 't', 'u'}) {
+    one += std::string(" [^") + c + "]";
+    text += " | " + one;
+  }
+  std::vector<std::string> tokens;
+  for (int i = 0; i < 20000; ++i) {
+    std::string token = std::to_string(i);
+    for (char& c : token) c = static_cast<char>(c - '0' + 'p');
+    tokens.push_back(token);
+  }
+  GrammarMatcher matcher(constraint_of(text, tokens));
+  std::string message;
+  for (int i = 0; i < 300 && message.empty(); ++i) {
+    try {
+      static_cast<void>(matcher.mask());
+      ASSERT_TRUE(matcher.accept('a'));
+    } catch (const Error& error) {
+      message = error.what();
+      EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    }
+  }
+  EXPECT_NE(message.find("too many ways to read a text; got more than"), std::string::npos)
+      << message;
+  // What is looked at is counted for each token anew.
+  GrammarMatcher plain(constraint_of("root ::= (\"ab\" | \"ac\")*", tokens));
+  for (int i = 0; i < 1000; ++i) {
+    static_cast<void>(plain.mask());
+    ASSERT_TRUE(plain.accept(i % 2 == 0 ? 'a' : i % 4 == 1 ? 'b' : 'c'));
+  }
+}
+
 // The bits of the mask must be what allows() says of each token.
 void expect_mask_is_brute_force(const GrammarMatcher& matcher, std::size_t size) {
   const auto mask = matcher.mask();

@@ -90,6 +90,10 @@ TEST(JsonSchema, TypesAndConstants) {
        {"\"a\\\"b\"", "1", "null", "{\"k\":[1]}"},
        {"2"}},
       {R"({"type":"string","enum":["a",1]})", {"\"a\""}, {"1"}},
+      {R"({"type":"string","enum":["a",1e300]})", {"\"a\""}, {"1"}},
+      {R"({"enum":[9007199254740993,-9223372036854775808,18446744073709551615]})",
+       {"9007199254740993", "-9223372036854775808", "18446744073709551615"},
+       {"9007199254740992"}},
       {R"({"const":"x","title":"t","description":"d","default":3})", {"\"x\""}, {"\"y\""}},
       {R"({"type":"integer"})", {"0", "-7", "123"}, {"01", "1.5", "-", "1e3"}},
       {R"({"type":"number"})", {"0", "-7.25", "1e-5", "1.5E+10"}, {"01", ".5", "1.", "-"}},
@@ -229,6 +233,8 @@ TEST(JsonSchema, RefusesByName) {
       {R"({"required":["a"],"additionalProperties":false})", "forbids"},
       {"3", "no schema"},
       {"false", "without values"},
+      {R"({"const":12345678901234567890123})", "number too large"},
+      {R"({"enum":["a",{"k":[-1e300]}]})", "number too large"},
   };
   for (const auto& [schema, expected] : cases) {
     try {

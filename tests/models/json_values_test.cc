@@ -23,9 +23,10 @@ TEST(JsonValues, AreFoundByPaths) {
   EXPECT_EQ(find_number(object, "half", kSource), 0.5);
   EXPECT_EQ(find_flag(object, "a.b.flag", kSource), true);
   EXPECT_EQ(find_text(object, "word", kSource), "x");
-  ASSERT_NE(find_array(object, "a.list"), nullptr);
-  ASSERT_NE(find_object(object, "a.b"), nullptr);
-  EXPECT_EQ(find_array(object, "a.b"), nullptr);
+  ASSERT_NE(find_array(object, "a.list", kSource), nullptr);
+  ASSERT_NE(find_object(object, "a.b", kSource), nullptr);
+  EXPECT_THROW(find_array(object, "a.b", kSource), Error);
+  EXPECT_THROW(find_object(object, "a.list", kSource), Error);
   for (const char* path : {"no", "none", "a.none", "word.none", "half.a"}) {
     EXPECT_EQ(find_value(object, path), nullptr) << path;
     EXPECT_EQ(find_number(object, path, kSource), std::nullopt) << path;

@@ -152,13 +152,20 @@ TEST(TokenizerJson, EndsThatOtherFilesName) {
   const auto made = [](const std::string& config, const std::vector<std::int64_t>& ends) {
     return tokenizer_from_json(file_of(kBpe, kByteLevel), "test", config, ends);
   };
-  const Tokenizer own = made(R"({"eos_token": "a"})", {2, 3, 1, 99, -1});
+  const Tokenizer own = made(R"({"eos_token": "a"})", {2, 3, 1, -1});
   EXPECT_EQ(own.special().eos, 0);
   EXPECT_EQ(own.special().eot, 2);
   EXPECT_EQ(own.special().eom, 3);
   for (std::int32_t id = 0; id < 4; ++id) EXPECT_TRUE(own.is_end_of_generation(id)) << id;
   EXPECT_FALSE(own.is_end_of_generation(4));
   EXPECT_EQ(made("", {4, 1}).special().eos, 4);
+  for (const std::int64_t id : {std::int64_t{5}, std::int64_t{1} << 31, std::int64_t{-2}}) {
+    const std::string error =
+        error_of(ErrorCode::corrupt_file, [&] { static_cast<void>(made("", {1, id})); });
+    EXPECT_TRUE(contains(error, "eos_token_id of its configuration is no token; got " +
+                                    std::to_string(id) + ", expected 0 to 5 - 1"))
+        << error;
+  }
 }
 
 TEST(TokenizerJson, SentencePieceAsPairs) {
@@ -280,6 +287,37 @@ TEST(TokenizerJson, RefusesPartsByName) {
   refused(file_of(R"({"type": "BPE", "dropout": 0.5, "vocab": {}, "merges": []})"), "dropout");
   refused(file_of(R"({"type": "BPE", "end_of_word_suffix": "</w>", "vocab": {}, "merges": []})"),
           "end_of_word_suffix");
+}
+
+// As tokenizers has it.
+TEST(TokenizerJson, MergesAreOfTokens) {
+  const auto model = [](const std::string& merges) {
+    return file_of(R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, " ": 3, " a": 4}, )"
+                   R"("merges": [)" +
+                   merges + "]}");
+  };
+  const auto error = [&](const std::string& merge) {
+    return error_of(ErrorCode::corrupt_file,
+                    [&] { static_cast<void>(tokenizer_from_json(model(merge), "t.json")); });
+  };
+  for (const char* merge : {R"("a b a")", R"("a  b")", R"("  a")", R"(" a")", R"("a ")", R"("ab")",
+                            R"(["a",""])", R"(["a","b","a"])"}) {
+    EXPECT_TRUE(contains(error(merge), "merge 0 is no pair; got " + std::string(merge)))
+        << error(merge);
+  }
+  EXPECT_TRUE(contains(error(R"("b b")"),
+                       R"(merge of what is no token; got "b b", expected "bb" in vocab)"));
+  EXPECT_TRUE(contains(error(R"("a q")"), R"(got "a q", expected "q" in vocab)"));
+  EXPECT_TRUE(contains(error(R"(["q", "a"])"), R"(got ["q","a"], expected "q" in vocab)"));
+  const Tokenizer tokenizer =
+      tokenizer_from_json(model(R"("#version: 0.2", "a b", [" ", "a"])"), "t.json");
+  EXPECT_EQ(tokenizer.encode("ab a", kPlain), (Ids{2, 4}));
+  // A token that an added one has taken the place of.
+  const std::string renamed = model(R"("a b")");
+  EXPECT_NO_THROW(tokenizer_from_json(
+      renamed.substr(0, renamed.size() - 1) +
+          R"(, "added_tokens": [{"id": 2, "content": "<s>", "special": true}]})",
+      "t.json"));
 }
 
 TEST(TokenizerJson, CorruptFiles) {

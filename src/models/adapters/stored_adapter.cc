@@ -125,7 +125,7 @@ PeftConfig peft_config(const JsonObject& config, const std::string& path) {
   PeftConfig made{.alpha = *alpha,
                   .is_rank_stabilized = find_flag(config, "use_rslora", source).value_or(false),
                   .alpha_of = {}};
-  const JsonObject* pattern = find_object(config, "alpha_pattern");
+  const JsonObject* pattern = find_object(config, "alpha_pattern", source);
   if (pattern == nullptr) return made;
   for (const auto& [key, value] : *pattern) {
     const bool is_name = key.find_first_of("^$*+?()[]{}|\\") == std::string::npos;

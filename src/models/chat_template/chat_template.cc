@@ -1,8 +1,12 @@
 #include "models/chat_template/chat_template.h"
 
+#include <charconv>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "models/chat_template/parser.h"
+#include "models/chat_template/unicode.h"
 #include "models/chat_template/value_text.h"
 
 namespace hearth::models {
@@ -11,6 +15,22 @@ namespace {
 chat_template::LocalTime utc_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return chat_template::LocalTime(std::chrono::floor<std::chrono::seconds>(now));
+}
+
+std::string_view checked_utf8(std::string_view source) {
+  int line = 1;
+  for (std::size_t at = 0; at < source.size();) {
+    const chat_template::Character each = chat_template::character_at(source, at);
+    if (each.size == 1 && each.code >= 0x80) {
+      char digits[2];
+      std::to_chars(digits, std::end(digits), static_cast<std::uint8_t>(source[at]), 16);
+      chat_template::fail_at(line, "a byte that is no UTF-8; got 0x" + std::string(digits, 2) +
+                                       " as byte " + std::to_string(at));
+    }
+    line += each.code == '\n' ? 1 : 0;
+    at += each.size;
+  }
+  return source;
 }
 
 }  // namespace
@@ -23,7 +43,7 @@ std::string RenderedPrompt::text() const {
 
 ChatTemplate::ChatTemplate(std::string_view source)
     : statements_(std::make_shared<const chat_template::Statements>(
-          chat_template::parse_template(source))) {}
+          chat_template::parse_template(checked_utf8(source)))) {}
 
 RenderedPrompt ChatTemplate::render(const ChatTemplateInput& input,
                                     const chat_template::Limits& limits) const {

@@ -8,9 +8,10 @@
 namespace hearth::models::chat_template {
 
 struct Limits {
-  std::int64_t steps = 20'000'000;  // nodes run; long texts and lists count more
-  int depth = 400;                  // calls of macros, blocks and expressions within one another
-  std::size_t bytes = 512u << 20;   // texts and lists made by one rendering, kept or not
+  // Nodes run; long texts and lists count more. About half a second of one core.
+  std::int64_t steps = 5'000'000;
+  int depth = 400;                 // calls of macros, blocks and expressions within one another
+  std::size_t bytes = 512u << 20;  // texts and lists made by one rendering, kept or not
   std::size_t output_bytes = 64u << 20;
   std::int64_t range = 100'000;  // elements of range()
   int nesting = 100;             // lists and dicts within one another

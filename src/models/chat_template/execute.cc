@@ -8,6 +8,9 @@
 namespace hearth::models::chat_template {
 namespace {
 
+// An iteration makes a scope with the loop and its own names.
+constexpr std::size_t kStepsOfIteration = 4;
+
 ScopePtr inner_scope(const ScopePtr& outer) {
   auto scope = std::make_shared<Scope>();
   scope->outer = outer;
@@ -175,7 +178,7 @@ Interpreter::Flow Interpreter::execute_loop(const Statement& statement, const Sc
   }
   for (; loop->index < items->items.size(); ++loop->index) {
     context_.set_line(statement.line);
-    context_.charge_steps(1);
+    context_.charge_steps(kStepsOfIteration);
     const ScopePtr inner = inner_scope(scope);
     inner->set("loop", loop);
     assign(statement.target, items->items[loop->index], *inner);

@@ -38,6 +38,7 @@ void to_capitals(std::string& digits) {
   for (char& c : digits) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
 }
 
+// Of a precision up to kMaxPrecision.
 std::string float_digits(double value, char type, std::int64_t precision) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return "inf";
@@ -45,7 +46,7 @@ std::string float_digits(double value, char type, std::int64_t precision) {
   const auto layout = (type | 32) == 'f'   ? std::chars_format::fixed
                       : (type | 32) == 'e' ? std::chars_format::scientific
                                            : std::chars_format::general;
-  const auto digits = static_cast<int>(precision < 0 ? 6 : std::min(precision, kMaxPrecision));
+  const auto digits = static_cast<int>(precision < 0 ? 6 : precision);
   const auto end = std::to_chars(buffer, std::end(buffer), value, layout, digits);
   return std::string(buffer, end.ptr);
 }
@@ -63,6 +64,10 @@ std::string with_commas(const std::string& digits) {
 // Digits of a number without its sign, as its type has them.
 std::string digits_of(Context& context, const Value& value, const Specification& spec) {
   const char type = spec.type;
+  if (spec.precision > kMaxPrecision) {
+    context.fail("format: a precision is out of range; got " + std::to_string(spec.precision) +
+                 ", expected at most " + std::to_string(kMaxPrecision));
+  }
   const bool is_float_type =
       type != 0 && std::string_view("fFeEgG%").find(type) != std::string_view::npos;
   if (value.is_integer() && !is_float_type) {
@@ -73,6 +78,8 @@ std::string digits_of(Context& context, const Value& value, const Specification&
     const int base = (type | 32) == 'x' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
     std::string out(buffer, std::to_chars(buffer, std::end(buffer), size, base).ptr);
     if (type == 'X') to_capitals(out);
+    const auto least = static_cast<std::size_t>(std::max<std::int64_t>(spec.precision, 0));
+    if (out.size() < least) out.insert(0, least - out.size(), '0');
     if (spec.is_alternate && base != 10) out = std::string("0") + type + out;
     return out;
   }
@@ -185,7 +192,6 @@ MarkedText printf_one(Context& context, const Value& value, Specification spec) 
     case 'u':
       if (!value.is_number()) break;
       spec.type = 'd';
-      spec.precision = -1;
       if (const double* number = value.floating()) {
         if (!(std::abs(*number) < 9e18)) context.fail("format: a float is no integer of 64 bits");
         return number_laid_out(context, static_cast<std::int64_t>(*number), spec);
@@ -252,6 +258,12 @@ MarkedText brace_one(Context& context, const Value& value, std::string_view spec
     if (spec.type != 0 &&
         std::string_view("bcdoxXeEfFgG%").find(spec.type) == std::string_view::npos) {
       context.fail("format: an unknown type; got " + hearth::quoted(specification));
+    }
+    const bool is_whole =
+        spec.type == 0 || std::string_view("bcdoxX").find(spec.type) != std::string_view::npos;
+    if (value.is_integer() && is_whole && spec.precision >= 0) {
+      context.fail("format: a precision of an integer; got " + hearth::quoted(specification) +
+                   ", expected none");
     }
     return number_laid_out(context, value, spec);
   }

@@ -210,16 +210,18 @@ Value join_filter(Interpreter& interpreter, const Value& value, const Arguments&
   const Bound bound(context, "join", arguments, {"d", "attribute"});
   const Text separator = printed_text(context, bound.has(0) ? bound.value(0) : Value(Undefined{}));
   const bool has_path = bound.has(1) && !bound.value(1).is_none();
-  MarkedText out;
-  bool is_first = true;
+  // All are counted before any is copied.
+  std::vector<Text> texts;
   const auto list = elements(context, value);
   for (const Value& item : list->items) {
-    const Text text =
-        printed_text(context, has_path ? member_of(interpreter, item, bound.value(1)) : item);
-    context.charge_bytes(separator->weight() + text->weight());
-    if (!is_first) out.append(*separator);
-    is_first = false;
-    out.append(*text);
+    texts.push_back(
+        printed_text(context, has_path ? member_of(interpreter, item, bound.value(1)) : item));
+    context.charge_bytes(separator->weight() + texts.back()->weight());
+  }
+  MarkedText out;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) out.append(*separator);
+    out.append(*texts[i]);
   }
   return make_text(context, std::move(out));
 }

@@ -78,6 +78,21 @@ bool ends_line(char32_t code) {
          (code >= 0x1c && code <= 0x1e) || code == 0x85 || code == 0x2028 || code == 0x2029;
 }
 
+// Calls visit(byte) for the places of `from` that replacing it meets, at most `limit` of them
+// unless that is negative. Nothing is found before each character and at the end.
+template <class Visit>
+void each_place(std::string_view view, std::string_view from, std::int64_t limit, Visit visit) {
+  for (std::size_t at = 0; limit != 0; limit -= limit > 0 ? 1 : 0) {
+    const std::size_t found = from.empty() ? at : view.find(from, at);
+    if (found == std::string_view::npos) return;
+    visit(found);
+    at = found + from.size();
+    if (!from.empty()) continue;
+    if (at == view.size()) return;
+    at += character_at(view, at).size;
+  }
+}
+
 }  // namespace
 
 MarkedText stripped(const MarkedText& text, const std::optional<MarkedText>& characters,
@@ -161,23 +176,15 @@ MarkedText replaced(Context& context, const MarkedText& text, std::string_view f
   context.charge_bytes(text.weight());
   context.charge_steps(text.size() / 32);
   context.charge_search(text.size(), from.size());
+  // All are counted before any is copied.
+  each_place(view, from, limit, [&](std::size_t) { context.charge_bytes(to.weight()); });
   MarkedText out;
   std::size_t at = 0;
-  while (limit != 0) {
-    // Nothing is found before each character and at the end.
-    const std::size_t found = from.empty() ? at : view.find(from, at);
-    if (found == std::string_view::npos) break;
-    context.charge_bytes(to.weight());
+  each_place(view, from, limit, [&](std::size_t found) {
     out.append_part(text, at, found - at);
     out.append(to);
     at = found + from.size();
-    if (limit > 0) --limit;
-    if (!from.empty()) continue;
-    if (at == view.size()) break;
-    const std::size_t size = character_at(view, at).size;
-    out.append_part(text, at, size);
-    at += size;
-  }
+  });
   out.append_part(text, at, view.size() - at);
   return out;
 }

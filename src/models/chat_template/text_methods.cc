@@ -177,17 +177,17 @@ Value zfill_method(Interpreter& interpreter, const Value& value, const Arguments
 Value join_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "join", arguments, {"iterable"}, 1);
-  MarkedText out;
-  bool is_first = true;
   const auto list = elements(context, bound.value(0));
   for (const Value& item : list->items) {
     if (item.text() == nullptr) {
       context.fail(std::string("join: an element is no text; got ") + type_name(item));
     }
     context.charge_bytes(value.text()->weight() + item.text()->weight());
-    if (!is_first) out.append(*value.text());
-    is_first = false;
-    out.append(*item.text());
+  }
+  MarkedText out;
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    if (i > 0) out.append(*value.text());
+    out.append(*list->items[i].text());
   }
   return make_text(context, std::move(out));
 }

@@ -14,10 +14,10 @@ constexpr KeyRule kGpt2Keys[] = {
     {"n_embd", "embedding_length"},
     {"n_layer", "block_count"},
     {"n_head", "attention.head_count"},
-    {"activation_function", "hidden_activation"},
-    {"scale_attn_by_inverse_layer_idx", "attention.scale_by_layer"},
+    {"activation_function", "hidden_activation", ConfigType::text},
+    {"scale_attn_by_inverse_layer_idx", "attention.scale_by_layer", ConfigType::flag},
     {"n_inner", "feed_forward_length"},
-    {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
+    {"layer_norm_epsilon", "attention.layer_norm_epsilon", ConfigType::number},
 };
 
 constexpr TensorRule kGpt2Tensors[] = {

@@ -11,9 +11,9 @@ constexpr std::string_view kNeoXDefaults =
         "use_parallel_residual": true, "partial_rotary_factor": 0.25})";
 constexpr FolderType kNeoXTypes[] = {{"gpt_neox", kNeoXDefaults}};
 constexpr KeyRule kNeoXKeys[] = {
-    {"layer_norm_eps", "attention.layer_norm_epsilon"},
-    {"use_parallel_residual", "use_parallel_residual"},
-    {"rotary_emb_base", "rope.freq_base"},
+    {"layer_norm_eps", "attention.layer_norm_epsilon", ConfigType::number},
+    {"use_parallel_residual", "use_parallel_residual", ConfigType::flag},
+    {"rotary_emb_base", "rope.freq_base", ConfigType::number},
 };
 
 // Folders hold queries, keys and values by head.

@@ -6,10 +6,10 @@
 namespace hearth::models {
 
 inline constexpr KeyRule kGraniteKeys[] = {
-    {"embedding_multiplier", "embedding_scale"},
-    {"residual_multiplier", "residual_scale"},
-    {"attention_multiplier", "attention.scale"},
-    {"logits_scaling", "logit_scale"},
+    {"embedding_multiplier", "embedding_scale", ConfigType::number},
+    {"residual_multiplier", "residual_scale", ConfigType::number},
+    {"attention_multiplier", "attention.scale", ConfigType::number},
+    {"logits_scaling", "logit_scale", ConfigType::number},
 };
 
 // Scores are divided by what files call their scale.

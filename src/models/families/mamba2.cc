@@ -14,7 +14,7 @@ constexpr KeyRule kMamba2Keys[] = {
     {"state_size", "ssm.state_size"},
     {"num_heads", "ssm.time_step_rank"},
     {"n_groups", "ssm.group_count"},
-    {"layer_norm_epsilon", "attention.layer_norm_rms_epsilon"},
+    {"layer_norm_epsilon", "attention.layer_norm_rms_epsilon", ConfigType::number},
 };
 
 constexpr TensorRule kMamba2Tensors[] = {

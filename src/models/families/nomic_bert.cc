@@ -10,15 +10,15 @@ constexpr std::string_view kNomicDefaults =
         "rope_theta": 1e3})";
 constexpr FolderType kNomicTypes[] = {{"nomic_bert", kNomicDefaults}};
 constexpr KeyRule kNomicKeys[] = {
-    {"layer_norm_eps", "attention.layer_norm_epsilon"},
-    {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
+    {"layer_norm_eps", "attention.layer_norm_epsilon", ConfigType::number},
+    {"layer_norm_epsilon", "attention.layer_norm_epsilon", ConfigType::number},
     {"n_positions", "context_length"},
     {"n_embd", "embedding_length"},
     {"n_layer", "block_count"},
     {"n_head", "attention.head_count"},
     {"n_inner", "feed_forward_length"},
-    {"activation_function", "hidden_activation"},
-    {"rotary_emb_base", "rope.freq_base"},
+    {"activation_function", "hidden_activation", ConfigType::text},
+    {"rotary_emb_base", "rope.freq_base", ConfigType::number},
 };
 constexpr FixedValue kNomicFixed[] = {
     {"causal", false},

@@ -9,7 +9,8 @@ constexpr std::string_view kStarcoder2Defaults =
         "num_hidden_layers": 30, "num_attention_heads": 24, "num_key_value_heads": 2,
         "norm_epsilon": 1e-5, "tie_word_embeddings": true})";
 constexpr FolderType kStarcoder2Types[] = {{"starcoder2", kStarcoder2Defaults}};
-constexpr KeyRule kStarcoder2Keys[] = {{"norm_epsilon", "attention.layer_norm_epsilon"}};
+constexpr KeyRule kStarcoder2Keys[] = {
+    {"norm_epsilon", "attention.layer_norm_epsilon", ConfigType::number}};
 constexpr TensorRule kStarcoder2Tensors[] = {
     {"model.layers.{}.mlp.c_fc", "blk.{}.ffn_up"},
     {"model.layers.{}.mlp.c_proj", "blk.{}.ffn_down"},

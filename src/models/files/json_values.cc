@@ -36,16 +36,6 @@ const JsonValue* find_value(const JsonObject& object, std::string_view path) {
   return inner == nullptr ? nullptr : find_value(*inner, path.substr(dot + 1));
 }
 
-const JsonObject* find_object(const JsonObject& object, std::string_view path) {
-  const JsonValue* value = find_value(object, path);
-  return value == nullptr ? nullptr : std::get_if<JsonObject>(value);
-}
-
-const JsonArray* find_array(const JsonObject& object, std::string_view path) {
-  const JsonValue* value = find_value(object, path);
-  return value == nullptr ? nullptr : std::get_if<JsonArray>(value);
-}
-
 Error wrong_type(const JsonValue& got, std::string_view path, std::string_view expected,
                  const JsonSource& source) {
   return {source.code, source.name + ": " + std::string(path) + " is of the wrong type; got " +
@@ -61,6 +51,22 @@ std::optional<double> as_number(const JsonValue& value, std::string_view path,
 std::optional<std::int64_t> as_integer(const JsonValue& value, std::string_view path,
                                        const JsonSource& source) {
   return as_type<std::int64_t>(value, path, "an integer", source);
+}
+
+const JsonObject* find_object(const JsonObject& object, std::string_view path,
+                              const JsonSource& source) {
+  const JsonValue* value = find_value(object, path);
+  if (value == nullptr) return nullptr;
+  if (const auto* found = std::get_if<JsonObject>(value)) return found;
+  throw wrong_type(*value, path, "an object", source);
+}
+
+const JsonArray* find_array(const JsonObject& object, std::string_view path,
+                            const JsonSource& source) {
+  const JsonValue* value = find_value(object, path);
+  if (value == nullptr) return nullptr;
+  if (const auto* found = std::get_if<JsonArray>(value)) return found;
+  throw wrong_type(*value, path, "an array", source);
 }
 
 std::optional<double> find_number(const JsonObject& object, std::string_view path,

@@ -20,8 +20,6 @@ struct JsonSource {
 
 // "a.b" is b of the object a. Null for what is absent or null.
 const JsonValue* find_value(const JsonObject& object, std::string_view path);
-const JsonObject* find_object(const JsonObject& object, std::string_view path);
-const JsonArray* find_array(const JsonObject& object, std::string_view path);
 
 // "source: path is of the wrong type; got ..., expected ...".
 Error wrong_type(const JsonValue& got, std::string_view path, std::string_view expected,
@@ -34,6 +32,10 @@ std::optional<std::int64_t> as_integer(const JsonValue& value, std::string_view 
                                        const JsonSource& source);
 
 // Of the value at the path: nothing for what is absent or null, else as above.
+const JsonObject* find_object(const JsonObject& object, std::string_view path,
+                              const JsonSource& source);
+const JsonArray* find_array(const JsonObject& object, std::string_view path,
+                            const JsonSource& source);
 std::optional<double> find_number(const JsonObject& object, std::string_view path,
                                   const JsonSource& source);
 std::optional<std::int64_t> find_integer(const JsonObject& object, std::string_view path,

@@ -88,6 +88,7 @@ Constraint::Place Constraint::start() { return {positions_, positions_->start()}
 // next used.
 void Constraint::refresh(Place* place) {
   if (positions_->is_full()) positions_ = std::make_shared<Positions>(grammar_->automaton());
+  positions_->begin_token();
   if (place->positions == positions_) return;
   place->set = positions_->copied(*place->positions, place->set);
   place->positions = positions_;

@@ -1,6 +1,7 @@
 #include "models/grammar/json_schema.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -63,6 +64,21 @@ std::string times(std::int64_t least, std::int64_t most, const char* what) {
                      std::to_string(least) + " and max" + what + " " + std::to_string(most));
   }
   return "{" + std::to_string(least) + "," + (most < 0 ? "" : std::to_string(most)) + "}";
+}
+
+// Numbers of so many digits are not read exactly, and would be written as others.
+void require_exact(const JsonValue& value) {
+  constexpr double kInexact = 9007199254740992;  // 2^53
+  if (const auto* number = std::get_if<double>(&value); number && std::abs(*number) >= kInexact) {
+    fail_unsupported("number too large for enum or const; got " + json_text(value) +
+                     ", expected an integer of 64 bits, or less than 2^53");
+  }
+  if (const auto* list = std::get_if<JsonArray>(&value)) {
+    for (const JsonValue& each : *list) require_exact(each);
+  }
+  if (const auto* object = std::get_if<JsonObject>(&value)) {
+    for (const auto& member : *object) require_exact(member.second);
+  }
 }
 
 class SchemaWriter {
@@ -147,7 +163,9 @@ class SchemaWriter {
     for (const JsonValue& value : values) {
       const bool fits = std::any_of(types.begin(), types.end(),
                                     [&](const std::string& type) { return has_type(value, type); });
-      if (fits) literals.push_back(gbnf_literal(json_text(value)));
+      if (!fits) continue;
+      require_exact(value);
+      literals.push_back(gbnf_literal(json_text(value)));
     }
     if (literals.empty()) {
       fail_unsupported("enum or const without values; got none that its other keywords allow");

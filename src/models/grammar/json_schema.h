@@ -21,7 +21,8 @@ namespace hearth::models::grammar {
 // required additionalProperties minProperties maxProperties items prefixItems minItems maxItems
 // minLength maxLength pattern format (date, time, date-time, uuid; others are annotations) minimum
 // maximum exclusiveMinimum exclusiveMaximum; OpenAPI's nullable adds null to a type beside it. A
-// pattern is a regular expression without assertions inside and back references. Throws
+// pattern is a regular expression without assertions inside and back references. Numbers of enum
+// and const are integers of 64 bits, or below 2^53: larger ones are not kept exactly. Throws
 // Error{unsupported} with the name of any other keyword that restricts in some draft, and of what
 // cannot be combined; Error{invalid_argument} for what is no schema. All else is an annotation.
 std::string gbnf_of_schema(const JsonValue& schema);

@@ -16,11 +16,15 @@ constexpr std::size_t kManyPositions = std::size_t{1} << 20;
 constexpr std::size_t kMaxSets = std::size_t{1} << 18;
 constexpr std::size_t kMaxAllPositions = std::size_t{1} << 23;
 constexpr std::size_t kMaxMaskWords = std::size_t{1} << 24;  // 64 MiB
+// Looked at for one token: other texts of a batch wait for it.
+constexpr std::size_t kMaxWork = std::size_t{1} << 19;
+// Positions that a byte leaves behind cost as much together as one that it leads to.
+constexpr std::size_t kPassedForOne = 16;
 
-[[noreturn]] void fail_ambiguous(std::size_t limit) {
+[[noreturn]] void fail_ambiguous(std::size_t limit, const char* what = "places at once") {
   throw Error(ErrorCode::unsupported, "grammar: too many ways to read a text; got more than " +
-                                          std::to_string(limit) +
-                                          " places at once, expected a less ambiguous grammar");
+                                          std::to_string(limit) + " " + what +
+                                          ", expected a less ambiguous grammar");
 }
 
 std::uint64_t mixed(std::uint64_t value) {
@@ -39,6 +43,11 @@ Positions::Positions(const Automaton& automaton) : automaton_(automaton) {
   start_ = closure({&first, 1});
 }
 
+void Positions::count_work(std::size_t count) {
+  work_count_ += count;
+  if (work_count_ > kMaxWork) fail_ambiguous(kMaxWork, "places looked at for one token");
+}
+
 std::uint32_t Positions::pushed(std::uint32_t stack, std::uint32_t state) {
   // A rule that ends with a call leaves nothing to come back to.
   if (state == Automaton::kEnd) return stack;
@@ -54,6 +63,7 @@ SetId Positions::closure(std::span<const Position> from, bool may_end) {
   bool names_tokens = false;
   std::unordered_set<std::uint64_t> seen;
   while (!work_.empty()) {
+    count_work(1);
     const Position at = work_.back();
     work_.pop_back();
     if (!seen.insert(std::uint64_t{at.state} << 32 | at.stack).second) continue;
@@ -111,6 +121,7 @@ SetId Positions::closure(std::span<const Position> from, bool may_end) {
 SetId Positions::find_after(SetId set, std::uint32_t byte_class) {
   const std::uint8_t byte = automaton_.byte_of_class(byte_class);
   std::vector<Position> from;
+  count_work(sets_[set].positions.size() / kPassedForOne);
   for (const Position& position : sets_[set].positions) {
     const State& state = automaton_[position.state];
     if (state.kind != State::Kind::bytes) continue;

@@ -26,7 +26,9 @@ class Positions {
   explicit Positions(const Automaton& automaton);
 
   SetId start() const noexcept { return start_; }
-  // Throws Error{unsupported} where a text can be read in too many ways at once.
+  // What finds sets throws Error{unsupported} where a text can be read in too many ways at once, or
+  // much had to be looked at since this was called.
+  void begin_token() noexcept { work_count_ = 0; }
   SetId after(SetId set, std::uint8_t byte) {
     const SetId known = sets_[set].next[automaton_.class_of(byte)];
     return known != kUnknown ? known : find_after(set, automaton_.class_of(byte));
@@ -89,6 +91,7 @@ class Positions {
   };
 
   SetId find_after(SetId set, std::uint32_t byte_class);
+  void count_work(std::size_t count);
   std::uint32_t pushed(std::uint32_t stack, std::uint32_t state);
   std::uint32_t copied_stack(const Positions& other, std::uint32_t stack);
   // The set of all that can be reached from `from` without a byte.
@@ -101,6 +104,7 @@ class Positions {
   std::unordered_multimap<std::uint64_t, SetId> by_hash_;
   std::size_t position_count_ = 0;
   std::size_t mask_words_ = 0;
+  std::size_t work_count_ = 0;  // since begin_token()
   SetId start_ = kNowhere;
   std::vector<Position> work_, reached_;
 };

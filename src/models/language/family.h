@@ -21,11 +21,15 @@ namespace hearth::models {
 // they would become (folder/folder_model.h), but that rows of queries and keys stay in their order.
 enum class FileKind : std::uint8_t { gguf, folder };
 
-// A number or flag of config.json, in `text_config` where there is one, and GGUF's key for it
-// without the architecture.
+// What a value of config.json is; whole numbers are numbers, too.
+enum class ConfigType : std::uint8_t { integer, number, flag, text };
+
+// A value of config.json, in `text_config` where there is one, and GGUF's key for it without the
+// architecture.
 struct KeyRule {
   std::string_view key;   // "hidden_size", "a.b" of an object in it
   std::string_view gguf;  // "embedding_length"
+  ConfigType type = ConfigType::integer;
 };
 
 // A model_type of config.json.

@@ -64,6 +64,7 @@ class JsonTokenizer {
     }
     if (config_) read_config();
     if (parts_.special.bos < 0 && !parts_.before.empty()) parts_.special.bos = parts_.before[0];
+    require_tokens(ends);
     find_roles(parts_, ends);
     return std::move(parts_);
   }
@@ -87,6 +88,15 @@ class JsonTokenizer {
       std::erase_if(added, [](const auto& member) { return member.first == "id"; });
       added.emplace_back("id", id);
       added_.emplace_back(std::move(added));
+    }
+  }
+
+  void require_tokens(std::span<const std::int64_t> ends) const {
+    const auto size = static_cast<std::int64_t>(parts_.vocabulary.size());
+    for (const std::int64_t id : ends) {
+      if (id >= -1 && id < size) continue;  // writers that have none write -1
+      file_.fail("eos_token_id of its configuration is no token; got " + std::to_string(id) +
+                 ", expected 0 to " + std::to_string(size) + " - 1");
     }
   }
 
@@ -167,6 +177,7 @@ class JsonTokenizer {
       const std::string& text = added.text("content");
       const std::size_t id = checked_id(added, added.at("id"), text);
       if (id >= entries.size()) entries.resize(id + 1);
+      if (entries[id].is_there && entries[id].text != text) renamed_.emplace(entries[id].text);
       entries[id].text = text;
       entries[id].is_there = true;
     }
@@ -286,7 +297,20 @@ class JsonTokenizer {
     parts_.model = std::make_unique<Bpe>(std::move(pieces), merges, vocabulary.of_bytes, options);
   }
 
-  // Views into `pool`. A merge is a text with a space, or a list of two texts.
+  // As tokenizers has it: both parts and what they make are tokens of the model.
+  void require_tokens_of(std::string_view left, std::string_view right,
+                         const JsonValue& merge) const {
+    const auto require = [&](const std::string& text) {
+      if (parts_.vocabulary.texts.find(text) >= 0 || renamed_.contains(text)) return;
+      model_.fail("merge of what is no token; got " + json_text(merge) + ", expected " +
+                  hearth::quoted(text) + " in vocab");
+    };
+    require(std::string(left));
+    require(std::string(right));
+    require(std::string(left) + std::string(right));
+  }
+
+  // Views into `pool`. A merge is a text with one space, or a list of two texts.
   std::vector<Bpe::Merge> read_merges(std::string& pool) const {
     const JsonArray& list = model_.array("merges");
     std::vector<std::pair<std::string_view, std::string_view>> pairs;
@@ -295,8 +319,9 @@ class JsonTokenizer {
     for (const JsonValue& each : list) {
       std::string_view left, right;
       if (const auto* text = std::get_if<std::string>(&each)) {
-        const std::size_t space = text->find(' ', 1);
-        if (space != std::string::npos) {
+        if (is_merges_version(*text)) continue;
+        const std::size_t space = text->find(' ');
+        if (space != std::string::npos && space == text->rfind(' ')) {
           left = std::string_view(*text).substr(0, space);
           right = std::string_view(*text).substr(space + 1);
         }
@@ -309,6 +334,7 @@ class JsonTokenizer {
         model_.fail("merge " + std::to_string(pairs.size()) + " is no pair; got " +
                     json_text(each));
       }
+      require_tokens_of(left, right, each);
       bytes += left.size() + right.size();
       pairs.emplace_back(left, right);
     }
@@ -414,8 +440,9 @@ class JsonTokenizer {
   }
 
   JsonFields file_, model_;
-  std::optional<JsonFields> config_;  // tokenizer_config.json
-  JsonArray added_;                   // as tokenizer.json has them
+  std::optional<JsonFields> config_;            // tokenizer_config.json
+  JsonArray added_;                             // as tokenizer.json has them
+  std::set<std::string, std::less<>> renamed_;  // of the vocabulary, where added ones stand now
   Parts parts_;
   std::vector<double> scores_;
   std::size_t text_bytes_ = 0;  // of all tokens

@@ -38,4 +38,7 @@ struct JsonDecoder {
 };
 void add_decoder(const JsonValue* value, const std::string& name, JsonDecoder& decoder);
 
+// Of a text among the merges: whether it is the first line of a merges.txt, which is none.
+inline bool is_merges_version(std::string_view text) { return text.starts_with("#version"); }
+
 }  // namespace hearth::models::tokens

@@ -175,7 +175,8 @@ class GgufTokenizerWriter {
   void each_merge(OnPair on_pair) const {
     for (const JsonValue& each : model_.array("merges")) {
       if (const auto* text = std::get_if<std::string>(&each)) {
-        const std::size_t space = text->find(' ', 1);  // the first part may be a space itself
+        if (is_merges_version(*text)) continue;
+        const std::size_t space = text->find(' ');
         on_pair(text->substr(0, space), text->substr(space + 1));
       } else {
         const auto& pair = std::get<JsonArray>(each);

@@ -38,11 +38,15 @@ struct Conversation {
 Conversation conversation_of(const std::string& text) {
   const std::optional<JsonValue> parsed = parse_json(text);
   const auto* object = parsed ? std::get_if<JsonObject>(&*parsed) : nullptr;
-  if (object == nullptr || models::find_array(*object, "messages") == nullptr) {
+  const auto array = [&](const char* key) {
+    const JsonValue* value = object == nullptr ? nullptr : models::find_value(*object, key);
+    return value == nullptr ? nullptr : std::get_if<JsonArray>(value);
+  };
+  if (array("messages") == nullptr) {
     refuse_conversation("no conversation; expected {\"messages\": [...]}");
   }
   try {
-    const JsonArray* tools = models::find_array(*object, "tools");
+    const JsonArray* tools = array("tools");
     return {serve::read_chat_messages(serve::Fields(*object)),
             tools == nullptr ? JsonValue(nullptr) : JsonValue(*tools)};
   } catch (const serve::ApiError& error) {

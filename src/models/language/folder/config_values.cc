@@ -8,6 +8,14 @@ namespace hearth::models {
 
 JsonSource config_source() { return {"config.json", ErrorCode::invalid_argument}; }
 
+const JsonObject* find_object(const JsonObject& config, std::string_view path) {
+  return find_object(config, path, config_source());
+}
+
+const JsonArray* find_array(const JsonObject& config, std::string_view path) {
+  return find_array(config, path, config_source());
+}
+
 std::optional<double> find_number(const JsonObject& config, std::string_view path) {
   return find_number(config, path, config_source());
 }

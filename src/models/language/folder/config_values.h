@@ -14,7 +14,9 @@ namespace hearth::models {
 // Error{invalid_argument} for values of the wrong type.
 JsonSource config_source();
 
-// find_number() and so on of config_source().
+// find_object() and so on of config_source().
+const JsonObject* find_object(const JsonObject& config, std::string_view path);
+const JsonArray* find_array(const JsonObject& config, std::string_view path);
 std::optional<double> find_number(const JsonObject& config, std::string_view path);
 std::optional<std::int64_t> find_integer(const JsonObject& config, std::string_view path);
 std::optional<bool> find_flag(const JsonObject& config, std::string_view path);

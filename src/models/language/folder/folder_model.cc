@@ -39,19 +39,35 @@ const Family& family_of_type(const std::string& type) {
                                           hearth::quoted(type) + ", expected one of " + known);
 }
 
-std::optional<GgufValue> gguf_value(std::string_view key, const JsonValue& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return GgufValue(*flag);
-  if (const auto* number = std::get_if<double>(&value)) return GgufValue(*number);
-  if (const auto* text = std::get_if<std::string>(&value)) return GgufValue(*text);
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-    if (*whole < 0 || *whole > UINT32_MAX) {
-      throw Error(ErrorCode::invalid_argument,
-                  "config.json: " + std::string(key) + " is out of range; got " +
-                      std::to_string(*whole) + ", expected 0 to 2^32 - 1");
-    }
-    return GgufValue(static_cast<std::uint32_t>(*whole));
+void require_type(const JsonObject& config, const KeyRule& rule) {
+  switch (rule.type) {
+    case ConfigType::integer:
+      find_integer(config, rule.key);
+      break;
+    case ConfigType::number:
+      find_number(config, rule.key);
+      break;
+    case ConfigType::flag:
+      find_flag(config, rule.key);
+      break;
+    case ConfigType::text:
+      find_text(config, rule.key);
+      break;
   }
-  return std::nullopt;
+}
+
+// Of what require_type() lets pass.
+GgufValue gguf_value(std::string_view key, const JsonValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  const std::int64_t whole = std::get<std::int64_t>(value);
+  if (whole < 0 || whole > UINT32_MAX) {
+    throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(key) +
+                                                 " is out of range; got " + std::to_string(whole) +
+                                                 ", expected 0 to 2^32 - 1");
+  }
+  return static_cast<std::uint32_t>(whole);
 }
 
 // Which layers see a window only, and which have no attention.
@@ -147,9 +163,9 @@ GgufMetadata metadata_of(const JsonObject& config, const Family& family) {
     for (const KeyRule& rule : rules) {
       const JsonValue* value = find_value(config, rule.key);
       if (value == nullptr) continue;
-      if (const auto converted = gguf_value(rule.key, *value)) {
-        metadata.set(std::string(family.architecture) + "." + std::string(rule.gguf), *converted);
-      }
+      require_type(config, rule);
+      metadata.set(std::string(family.architecture) + "." + std::string(rule.gguf),
+                   gguf_value(rule.key, *value));
     }
   }
   refuse_bidirectional(config);
