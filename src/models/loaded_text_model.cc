@@ -22,11 +22,12 @@ std::optional<models::CacheType> cache_type(const std::string& name) {
 
 models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
                                            const TextModelOptions& options) {
-  models::SchedulerOptions scheduler{.most_running = options.most_texts, .drafts = options.drafts};
+  models::SchedulerOptions scheduler{
+      .parallel = options.parallel, .prefill = options.prefill, .drafts = options.drafts};
   scheduler.keys = cache_type(options.keys);
   scheduler.values = cache_type(options.values);
   if (options.cache_bytes > 0) {
-    scheduler.memory = options.cache_bytes;
+    scheduler.cache_bytes = options.cache_bytes;
     return scheduler;
   }
   const models::LanguageConfig& config = model.config;
@@ -36,11 +37,11 @@ models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
     // Fewer at once where their states would leave less than half of it to rows.
     memory = kMost;
     const models::CacheOptions state{.pages = 0, .states = 1};
-    const std::int64_t bytes = models::cache_bytes(config, state, model.compute);
-    const std::int64_t most = bytes == 0 ? scheduler.most_running : kMostCacheBytes / 2 / bytes;
-    scheduler.most_running = std::clamp<std::int64_t>(most, 1, scheduler.most_running);
+    const std::int64_t bytes = models::bytes_of_caches(config, state, model.compute);
+    const std::int64_t most = bytes == 0 ? scheduler.parallel : kMostCacheBytes / 2 / bytes;
+    scheduler.parallel = std::clamp<std::int64_t>(most, 1, scheduler.parallel);
   }
-  scheduler.memory = memory << 20;
+  scheduler.cache_bytes = memory << 20;
   return scheduler;
 }
 

@@ -78,7 +78,7 @@ models::SchedulerOptions options_for(const ChatArguments& arguments,
   } else if (rows < config.context) {
     report_context("chat", config.context, rows, false, "--context has more");
   }
-  models::SchedulerOptions options{.most_running = 1};
+  models::SchedulerOptions options{.parallel = 1};
   options.pages = models::pages_of(rows, options.page_size);
   apply(arguments.writer, options);
   return options;

@@ -26,7 +26,7 @@ Generated generate_text(const LoadedModel& loaded, std::string_view prompt,
   request.goes_on = options.goes_on;
   request.kept_tokens = options.kept_tokens;
   // Room for this text and no other.
-  SchedulerOptions one{.most_running = 1,
+  SchedulerOptions one{.parallel = 1,
                        .keys = options.keys,
                        .values = options.values,
                        .shares_prefixes = false,

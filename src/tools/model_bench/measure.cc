@@ -57,7 +57,7 @@ class ModelRun {
 
   // Of the tokens written and, where they are measured together, those of prompts before them.
   double writing_rate() {
-    begin(options_.sequences);
+    begin(options_.parallel);
     fill(options_.depth);
     const double start = seconds_now();
     if (options_.together) fill(options_.prompt);
@@ -65,7 +65,7 @@ class ModelRun {
     const double seconds = seconds_now() - start;
     end();
     const std::int64_t tokens = options_.tokens + (options_.together ? options_.prompt : 0);
-    return static_cast<double>(tokens * options_.sequences) / seconds;
+    return static_cast<double>(tokens * options_.parallel) / seconds;
   }
 
  private:
@@ -76,10 +76,10 @@ class ModelRun {
                                           : std::max(options.prompt, options.tokens));
     const std::int64_t pages = std::max<std::int64_t>(models::pages_of(rows), 1);
     const std::int64_t of_windows =
-        models::window_pages_of_text(config, options.piece, models::kPageRows);
-    return {.pages = pages * options.sequences,
-            .window_pages = std::min(pages, of_windows) * options.sequences,
-            .states = options.sequences,
+        models::window_pages_of_text(config, options.prefill, models::kPageRows);
+    return {.pages = pages * options.parallel,
+            .window_pages = std::min(pages, of_windows) * options.parallel,
+            .states = options.parallel,
             .keys = options.keys,
             .values = options.values};
   }
@@ -98,7 +98,7 @@ class ModelRun {
       const std::vector<std::int32_t> tokens = draws_.draw(count);
       std::span<const std::int32_t> left = tokens;
       while (!left.empty()) {
-        const std::size_t size = std::min(left.size(), static_cast<std::size_t>(options_.piece));
+        const std::size_t size = std::min(left.size(), static_cast<std::size_t>(options_.prefill));
         const models::SequenceRows rows{&sequence, left.first(size), left.size() == size ? 1 : 0};
         left = left.subspan(size);
         // What was recorded runs before the next piece is recorded.
@@ -136,10 +136,10 @@ class ModelRun {
 double encoding_rate(const models::LanguageModel& model, const ModelBenchOptions& options,
                      TokenDraws& draws) {
   models::TokenLists texts;
-  for (std::int64_t i = 0; i < options.sequences; ++i) texts.push_back(draws.draw(options.prompt));
+  for (std::int64_t i = 0; i < options.parallel; ++i) texts.push_back(draws.draw(options.prompt));
   const double start = seconds_now();
   models::embed_texts(model, texts).to_vector<float>();
-  return static_cast<double>(options.prompt * options.sequences) / (seconds_now() - start);
+  return static_cast<double>(options.prompt * options.parallel) / (seconds_now() - start);
 }
 
 // Writes the texts once and gives tokens a second.
@@ -148,7 +148,7 @@ double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& optio
   constexpr std::int64_t kLeastPrompt = 16;
   const double start = seconds_now();
   std::vector<std::shared_ptr<models::GenerationStream>> streams;
-  for (std::int64_t i = 0; i < options.sequences; ++i) {
+  for (std::int64_t i = 0; i < options.parallel; ++i) {
     models::GenerationRequest request{.tokens = draws.draw(std::max(options.depth, kLeastPrompt)),
                                       .most_tokens = options.tokens};
     request.sampling.temperature = 0;
@@ -170,7 +170,7 @@ std::string depth_text(const ModelBenchOptions& options) {
 }
 
 std::string streams_text(const ModelBenchOptions& options) {
-  return options.sequences > 1 ? " x " + std::to_string(options.sequences) : "";
+  return options.parallel > 1 ? " x " + std::to_string(options.parallel) : "";
 }
 
 }  // namespace
@@ -199,7 +199,7 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
     rate();
     ModelBenchRow& row = rows.emplace_back();
     row.test = test;
-    row.piece = options.piece;
+    row.prefill = options.prefill;
     row.depth = options.depth;
     for (std::int64_t i = 0; i < options.repeat; ++i) row.rates.push_back(rate());
   };
@@ -231,9 +231,9 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
   constexpr std::int64_t kSpareRows = 64;  // of the least prompt
   models::require_causal(loaded.model.config, "bench-model: drafts");
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
-  models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.sequences,
-                                       .most_running = options.sequences,
-                                       .prefill_rows = options.piece,
+  models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.parallel,
+                                       .parallel = options.parallel,
+                                       .prefill = options.prefill,
                                        .keys = options.keys,
                                        .values = options.values,
                                        .shares_prefixes = false,
@@ -241,7 +241,7 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
                                        .draft_model = draft_model});
   TokenDraws draws(loaded.model);
   ModelBenchRow row;
-  row.piece = options.piece;
+  row.prefill = options.prefill;
   row.depth = options.depth;
   row.test = "tg" + std::to_string(options.tokens) + streams_text(options) + " + " +
              std::to_string(drafts) + " drafts" + depth_text(options);
