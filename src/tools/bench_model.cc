@@ -14,6 +14,7 @@
 #include "hearth/error.h"
 #include "hearth/runtime.h"
 #include "models/language/load_model.h"
+#include "models/serving/cache_plan.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
 #include "tools/lm/draft_options.h"
@@ -56,7 +57,7 @@ ModelBenchSweep sweep_of(const BenchModelArguments& arguments) {
   sweep.pairs = pairs_of_lists("--prompt-tokens", arguments.pairs, kMost);
   sweep.depths = counts_of_lists("--depth", arguments.depths, 0, kMost);
   sweep.parallel = counts_of_lists("--parallel", arguments.parallel, 1, std::int64_t{1} << 12);
-  sweep.prefills = counts_of_lists("--prefill", arguments.prefills, 1, kMost);
+  sweep.prefills = counts_of_lists("--prefill", arguments.prefills, 1, models::kMostStepRows);
   if (!arguments.threads.empty()) {
     sweep.threads = counts_of_lists("--threads", arguments.threads, 1, WorkerPool::kMaxThreads);
   } else {

@@ -86,14 +86,16 @@ void check_context(const ServeArguments& arguments, std::int64_t wanted, std::in
   report_context("serve", is_asked ? arguments.writer.model.context : wanted, got, is_asked, why);
 }
 
-// Refuses, by the option's name, what holds no text.
-void require_memory(const models::LanguageConfig& config, DType compute,
-                    const models::SchedulerOptions& options) {
-  try {
-    if (config.is_causal) static_cast<void>(models::cache_options(config, compute, options));
-  } catch (const Error& error) {
-    throw Error(error.code(), error.what() + std::string("; --memory says how many MiB"));
-  }
+// Refuses a --memory that has no room for texts of the model.
+void require_memory(const models::LanguageModel& model, const models::SchedulerOptions& options) {
+  if (!model.config.is_causal) return;
+  if (models::fitting_caches(model.config, model.compute, options)) return;
+  const std::int64_t least =
+      models::least_cache_bytes(model.config, model.compute, options, options.page_size);
+  throw Error(ErrorCode::invalid_argument,
+              "serve: --memory too small; got " + std::to_string(options.cache_bytes >> 20) +
+                  " MiB, expected at least " + std::to_string(least >> 20) + " for --parallel " +
+                  std::to_string(options.parallel));
 }
 
 std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, JsonObject told) {
@@ -105,12 +107,17 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
   const DType compute = writer.loaded.model.compute;
   const std::int64_t context = config.context;
   const std::int64_t trained = writer.loaded.model.trained_context;
-  require_memory(config, compute, options);
+  require_memory(writer.loaded.model, options);
+  if (writer.draft_model) {
+    models::SchedulerOptions own = options;
+    own.drafts = 0;
+    require_memory(writer.draft_model->model, own);
+  }
   auto service =
       std::make_shared<serve::LoadedService>(std::move(writer.loaded), name_of(arguments), options,
                                              std::move(writer.draft_model), std::move(told));
   check_context(arguments, context, trained, service->card().context, [&](std::int64_t tokens) {
-    return models::memory_for_text(config, compute, options, tokens);
+    return models::least_cache_bytes(config, compute, options, tokens) >> 20;
   });
   warn_of_context("serve", context, trained);
   return service;

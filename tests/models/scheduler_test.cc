@@ -362,6 +362,24 @@ TEST(TextRunner, WindowsHaveFewPages) {
   }
 }
 
+TEST(CachePlan, BytesThatHoldNoTextHaveNoCaches) {
+  const LoadedModel loaded = loaded_golden("qwen3_5");
+  LanguageConfig config = loaded.model.config;
+  const DType compute = loaded.model.compute;
+  EXPECT_EQ(fitting_caches(config, compute, {.cache_bytes = 1000}), std::nullopt);
+  config.context = 1 << 13;
+  const SchedulerOptions fitting = within_memory(config, compute, {}, std::int64_t{1} << 40);
+  EXPECT_EQ(fitting.parallel, SchedulerOptions{}.parallel);
+  EXPECT_EQ(fitting.cache_bytes, least_cache_bytes(config, compute, {}, config.context));
+  EXPECT_EQ(longest_text(config, *fitting_caches(config, compute, fitting)), config.context);
+  // Half of less is for states.
+  const std::int64_t of_state = bytes_of_caches(config, {.pages = 0, .states = 1}, compute);
+  const SchedulerOptions fewer = within_memory(config, compute, {}, 6 * of_state);
+  EXPECT_EQ(fewer.parallel, 3);
+  EXPECT_EQ(fewer.cache_bytes, 6 * of_state);
+  EXPECT_EQ(within_memory(config, compute, {}, of_state).parallel, 1);
+}
+
 TEST(TextRunner, MemoryIsSharedOutBetweenPagesAndStates) {
   const LoadedModel loaded = loaded_golden("qwen3_5");
   const SchedulerOptions options{.cache_bytes = 1 << 20, .page_size = 8, .parallel = 2};
@@ -372,13 +390,13 @@ TEST(TextRunner, MemoryIsSharedOutBetweenPagesAndStates) {
   LanguageConfig longer = loaded.model.config;
   longer.context = 1 << 13;
   const std::int64_t enough =
-      memory_for_text(longer, loaded.model.compute, {.parallel = 16}, longer.context);
+      least_cache_bytes(longer, loaded.model.compute, {.parallel = 16}, longer.context);
   const CacheOptions of_text =
-      cache_options(longer, loaded.model.compute, {.cache_bytes = enough << 20, .parallel = 16});
+      cache_options(longer, loaded.model.compute, {.cache_bytes = enough, .parallel = 16});
   EXPECT_EQ(longest_text(longer, of_text), longer.context);
   CacheOptions states = of_text;
   states.pages = 0;
-  EXPECT_GT((enough << 20) - bytes_of_caches(longer, states, loaded.model.compute),
+  EXPECT_GT(enough - bytes_of_caches(longer, states, loaded.model.compute),
             bytes_of_caches(longer, states, loaded.model.compute));
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
                                               [&] {

@@ -328,17 +328,17 @@ TEST(WindowPlan, TheMemoryForATextHoldsItAndLessDoesNot) {
   config.context = 1 << 17;
   for (const std::int64_t running : {1, 8, 64}) {
     SchedulerOptions options{.parallel = running};
-    const std::int64_t enough = memory_for_text(config, DType::f32, options, config.context);
-    const auto rows = [&](std::int64_t memory) {
-      options.cache_bytes = memory << 20;
+    const std::int64_t enough = least_cache_bytes(config, DType::f32, options, config.context);
+    const auto rows = [&](std::int64_t bytes) {
+      options.cache_bytes = bytes;
       const CacheOptions cache = cache_options(config, DType::f32, options);
       return cache.pages * cache.page_size;
     };
     EXPECT_GE(rows(enough), config.context);
-    EXPECT_LT(rows(enough - 1), config.context);
+    EXPECT_LT(rows(enough - (1 << 20)), config.context);
   }
   check::error_of(ErrorCode::invalid_argument,
-                  [&] { memory_for_text(config, DType::f32, {.page_size = 0}, 1); });
+                  [&] { least_cache_bytes(config, DType::f32, {.page_size = 0}, 1); });
 }
 
 }  // namespace

@@ -244,7 +244,7 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
       << refused.err;
   write_signs_model(path("states.gguf"), "mamba2", kSignsTemplate);
   expect_refused_with({"serve", path("states.gguf"), "--port", "0", "--memory", "1", "-np", "256"},
-                      "--memory");
+                      "serve: --memory too small; got 1 MiB, expected at least ");
   const pid_t server =
       start({"serve", path("long.gguf"), "--port", "0", "--memory", "1"}, path("stdout"));
   while (contents(path("stdout")).find("is ready") == std::string::npos) {

@@ -83,10 +83,13 @@ std::int64_t saved_states(const PageSizes& sizes, const SchedulerOptions& option
   return of_guesses + std::clamp<std::int64_t>(room / bytes - texts, 1, 8 * texts);
 }
 
-}  // namespace
+struct PlannedCaches {
+  CacheOptions caches;
+  std::int64_t missing = 0;  // bytes that `cache_bytes` have less than a page takes
+};
 
-CacheOptions cache_options(const LanguageConfig& config, DType compute,
-                           const SchedulerOptions& options) {
+PlannedCaches plan_caches(const LanguageConfig& config, DType compute,
+                          const SchedulerOptions& options) {
   require_positive("page_size", options.page_size, kMostStepRows);
   require_positive("parallel", options.parallel, kMostStepRows);
   require_positive("prefill", options.prefill, kMostStepRows);
@@ -107,53 +110,78 @@ CacheOptions cache_options(const LanguageConfig& config, DType compute,
   if (options.pages != 0) {
     require_positive("pages", options.pages, kMostPages);
   } else {
-    require_positive("cache_bytes", options.cache_bytes, std::int64_t{1} << 50);
+    require_positive("cache_bytes", options.cache_bytes, kMostCacheBytes);
   }
   cache.saved_states = saved_states(sizes, options, of_state);
   if (options.pages != 0) {
     cache.pages = options.pages;
     const std::int64_t texts = options.parallel * (options.shares_prefixes ? 2 : 1);
     cache.window_pages = std::min(cache.pages, sizes.of_text_windows * texts);
-    return cache;
+    return {cache};
   }
   const std::int64_t for_pages =
       options.cache_bytes - of_state * (cache.states + cache.saved_states);
   const std::int64_t of_both = sizes.of_page + sizes.of_window_page;
-  if (for_pages < of_both) {
-    throw Error(ErrorCode::invalid_argument,
-                "scheduler: cache_bytes too small; got " + counted(options.cache_bytes, "byte") +
-                    ", expected at least " +
-                    std::to_string(options.cache_bytes - for_pages + of_both) + " for " +
-                    counted(options.parallel, "text"));
-  }
+  if (for_pages < of_both) return {cache, of_both - for_pages};
   share_out(for_pages, sizes, options, cache);
-  return cache;
+  return {cache};
+}
+
+}  // namespace
+
+std::optional<CacheOptions> fitting_caches(const LanguageConfig& config, DType compute,
+                                           const SchedulerOptions& options) {
+  const PlannedCaches plan = plan_caches(config, compute, options);
+  if (plan.missing > 0) return std::nullopt;
+  return plan.caches;
+}
+
+CacheOptions cache_options(const LanguageConfig& config, DType compute,
+                           const SchedulerOptions& options) {
+  const PlannedCaches plan = plan_caches(config, compute, options);
+  if (plan.missing == 0) return plan.caches;
+  throw Error(ErrorCode::invalid_argument,
+              "scheduler: cache_bytes too small; got " + counted(options.cache_bytes, "byte") +
+                  ", expected at least " + std::to_string(options.cache_bytes + plan.missing) +
+                  " for " + counted(options.parallel, "text"));
 }
 
 std::int64_t longest_text(const LanguageConfig& config, const CacheOptions& cache) {
   return std::min(config.context, cache.pages * cache.page_size);
 }
 
-std::int64_t memory_for_text(const LanguageConfig& config, DType compute, SchedulerOptions options,
-                             std::int64_t tokens) {
-  constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;  // MiB
-  const auto holds = [&](std::int64_t memory) {
-    options.cache_bytes = memory << 20;
-    try {
-      return cache_options(config, compute, options).pages * options.page_size >= tokens;
-    } catch (const Error&) {
-      if (memory == kMostMemory) throw;  // not for want of memory
-      return false;
-    }
+std::int64_t least_cache_bytes(const LanguageConfig& config, DType compute,
+                               SchedulerOptions options, std::int64_t tokens) {
+  constexpr std::int64_t kMost = kMostCacheBytes >> 20;
+  const auto holds = [&](std::int64_t mebibytes) {
+    options.cache_bytes = mebibytes << 20;
+    const std::optional<CacheOptions> caches = fitting_caches(config, compute, options);
+    return caches && caches->pages * caches->page_size >= tokens;
   };
   std::int64_t low = 0, high = 1;
-  while (high < kMostMemory && !holds(high)) low = std::exchange(high, 2 * high);
-  if (high == kMostMemory) holds(high);
+  while (high < kMost && !holds(high)) low = std::exchange(high, 2 * high);
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
     (holds(middle) ? high : low) = middle;
   }
-  return high;
+  return high << 20;
+}
+
+SchedulerOptions within_memory(const LanguageConfig& config, DType compute,
+                               SchedulerOptions options, std::int64_t most_bytes) {
+  options.cache_bytes = least_cache_bytes(config, compute, options, config.context);
+  if (options.cache_bytes <= most_bytes) return options;
+  options.cache_bytes = most_bytes;
+  const std::int64_t of_state = bytes_of_caches(config, {.pages = 0, .states = 1}, compute);
+  if (of_state > 0) {
+    options.parallel = std::clamp<std::int64_t>(most_bytes / 2 / of_state, 1, options.parallel);
+  }
+  return options;
+}
+
+SchedulerOptions with_pages_for(SchedulerOptions options, std::int64_t rows) {
+  options.pages = pages_of(rows, options.page_size) * options.parallel;
+  return options;
 }
 
 }  // namespace hearth::models

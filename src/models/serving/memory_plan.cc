@@ -100,9 +100,9 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
                     counted(options.parallel, "text") + ", expected at most " +
                     std::to_string(most_pages * defaults.page_size));
   }
-  SchedulerOptions scheduler{.pages = pages_of(plan.context, defaults.page_size) * options.parallel,
-                             .parallel = options.parallel,
-                             .prefill = std::min(options.prefill, plan.context)};
+  SchedulerOptions scheduler = with_pages_for(
+      {.parallel = options.parallel, .prefill = std::min(options.prefill, plan.context)},
+      plan.context);
   if (!options.keys.empty()) scheduler.keys = cache_type_from_name(options.keys);
   if (!options.values.empty()) scheduler.values = cache_type_from_name(options.values);
   const CacheOptions caches = with_padding(cache_options(config, options.compute, scheduler));

@@ -13,7 +13,7 @@
 #include "models/language/require_causal.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
-#include "models/language/windows.h"
+#include "models/serving/cache_plan.h"
 #include "models/serving/scheduler.h"
 
 namespace hearth::tools {
@@ -43,7 +43,7 @@ class TokenDraws {
 class ModelRun {
  public:
   ModelRun(const models::LanguageModel& model, const ModelBenchOptions& options)
-      : options_(options), sequences_(model, cache_options(model.config, options)), draws_(model) {}
+      : options_(options), sequences_(model, caches_of(model, options)), draws_(model) {}
 
   double prompt_rate() {
     begin(1);
@@ -69,19 +69,18 @@ class ModelRun {
   }
 
  private:
-  static models::CacheOptions cache_options(const models::LanguageConfig& config,
-                                            const ModelBenchOptions& options) {
+  static models::CacheOptions caches_of(const models::LanguageModel& model,
+                                        const ModelBenchOptions& options) {
     const std::int64_t rows =
         options.depth + (options.together ? options.prompt + options.tokens
                                           : std::max(options.prompt, options.tokens));
-    const std::int64_t pages = std::max<std::int64_t>(models::pages_of(rows), 1);
-    const std::int64_t of_windows =
-        models::window_pages_of_text(config, options.prefill, models::kPageRows);
-    return {.pages = pages * options.parallel,
-            .window_pages = std::min(pages, of_windows) * options.parallel,
-            .states = options.parallel,
-            .keys = options.keys,
-            .values = options.values};
+    return models::cache_options(model.config, model.compute,
+                                 models::with_pages_for({.parallel = options.parallel,
+                                                         .prefill = options.prefill,
+                                                         .keys = options.keys,
+                                                         .values = options.values,
+                                                         .shares_prefixes = false},
+                                                        std::max<std::int64_t>(rows, 1)));
   }
 
   void begin(std::int64_t count) {
@@ -231,14 +230,14 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
   constexpr std::int64_t kSpareRows = 64;  // of the least prompt
   models::require_causal(loaded.model.config, "bench-model: drafts");
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
-  models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.parallel,
-                                       .parallel = options.parallel,
-                                       .prefill = options.prefill,
-                                       .keys = options.keys,
-                                       .values = options.values,
-                                       .shares_prefixes = false,
-                                       .drafts = drafts,
-                                       .draft_model = draft_model});
+  models::Scheduler scheduler(loaded, models::with_pages_for({.parallel = options.parallel,
+                                                              .prefill = options.prefill,
+                                                              .keys = options.keys,
+                                                              .values = options.values,
+                                                              .shares_prefixes = false,
+                                                              .drafts = drafts,
+                                                              .draft_model = draft_model},
+                                                             rows));
   TokenDraws draws(loaded.model);
   ModelBenchRow row;
   row.prefill = options.prefill;
