@@ -39,10 +39,11 @@ struct TextModelOptions {
   std::int64_t context = 0;    // tokens of a text at most; 0: what the model was made for
   // Texts that are written at once share these; the rows of earlier texts stay in them, so that a
   // prompt that begins like one of those is not computed again. 0: what one text of `context`
-  // takes, with the states of `most_texts`, at most 1 GiB. TextModel::context() is what they hold.
+  // takes, with the states of `parallel`, at most 1 GiB. TextModel::context() is what they hold.
   std::int64_t cache_bytes = 0;
   // Written at once; others wait. Fewer with `cache_bytes` 0 where their states take over 512 MiB.
-  std::int64_t most_texts = 16;
+  std::int64_t parallel = 16;
+  std::int64_t prefill = 512;  // tokens of prompts in a step, beside a token of each text
   // Tokens that are guessed ahead, by looking them up in the text, and checked in one step; 0:
   // none. Texts stay the same, as TextModel says.
   std::int64_t drafts = 0;

@@ -1,6 +1,5 @@
 #include "models/loaded_text_model.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "hearth/error.h"
@@ -12,8 +11,6 @@ namespace hearth {
 inline namespace v0 {
 namespace {
 
-constexpr std::int64_t kMostCacheBytes = std::int64_t{1} << 30;  // where nobody says how many
-
 // Nothing of an empty name.
 std::optional<models::CacheType> cache_type(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -22,25 +19,15 @@ std::optional<models::CacheType> cache_type(const std::string& name) {
 
 models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
                                            const TextModelOptions& options) {
-  models::SchedulerOptions scheduler{.most_running = options.most_texts, .drafts = options.drafts};
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;  // where nobody says how many
+  models::SchedulerOptions scheduler{
+      .parallel = options.parallel, .prefill = options.prefill, .drafts = options.drafts};
   scheduler.keys = cache_type(options.keys);
   scheduler.values = cache_type(options.values);
-  if (options.cache_bytes > 0) {
-    scheduler.memory = options.cache_bytes;
-    return scheduler;
+  if (options.cache_bytes == 0) {
+    return models::within_memory(model.config, model.compute, scheduler, kMostBytes);
   }
-  const models::LanguageConfig& config = model.config;
-  constexpr std::int64_t kMost = kMostCacheBytes >> 20;  // MiB
-  std::int64_t memory = models::memory_for_text(config, model.compute, scheduler, config.context);
-  if (memory > kMost) {
-    // Fewer at once where their states would leave less than half of it to rows.
-    memory = kMost;
-    const models::CacheOptions state{.pages = 0, .states = 1};
-    const std::int64_t bytes = models::cache_bytes(config, state, model.compute);
-    const std::int64_t most = bytes == 0 ? scheduler.most_running : kMostCacheBytes / 2 / bytes;
-    scheduler.most_running = std::clamp<std::int64_t>(most, 1, scheduler.most_running);
-  }
-  scheduler.memory = memory << 20;
+  scheduler.cache_bytes = options.cache_bytes;
   return scheduler;
 }
 

@@ -23,11 +23,13 @@ namespace {
 }  // namespace
 
 TextModel TextModel::load(const std::string& path, const TextModelOptions& options) {
-  if (options.cache_bytes < 0 || options.most_texts < 1 || options.drafts < 0) {
+  if (options.cache_bytes < 0 || options.parallel < 1 || options.prefill < 1 ||
+      options.drafts < 0) {
     refuse(ErrorCode::invalid_argument,
            "options out of range; got cache_bytes " + std::to_string(options.cache_bytes) +
-               ", most_texts " + std::to_string(options.most_texts) + ", drafts " +
-               std::to_string(options.drafts) + ", expected at least 0, 1 and 0");
+               ", parallel " + std::to_string(options.parallel) + ", prefill " +
+               std::to_string(options.prefill) + ", drafts " + std::to_string(options.drafts) +
+               ", expected at least 0, 1, 1 and 0");
   }
   for (const std::string* cache : {&options.keys, &options.values}) {
     if (!cache->empty()) static_cast<void>(models::cache_type_from_name(*cache));

@@ -14,6 +14,7 @@
 #include "hearth/error.h"
 #include "hearth/runtime.h"
 #include "models/language/load_model.h"
+#include "models/serving/cache_plan.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
 #include "tools/lm/draft_options.h"
@@ -34,7 +35,7 @@ struct BenchModelArguments {
   std::string output = "md";
   bool has_json = false, shows_profile = false;
   std::vector<std::string> prompts = {"512"}, tokens = {"128"}, pairs, depths = {"0"};
-  std::vector<std::string> sequences = {"1"}, pieces = {"512"}, threads;
+  std::vector<std::string> parallel = {"1"}, prefills = {"512"}, threads;
   std::int64_t repeat = ModelBenchOptions{}.repeat;
   DraftArguments drafts;
 };
@@ -55,8 +56,8 @@ ModelBenchSweep sweep_of(const BenchModelArguments& arguments) {
   sweep.tokens = counts_of_lists("--tokens", arguments.tokens, 0, kMost);
   sweep.pairs = pairs_of_lists("--prompt-tokens", arguments.pairs, kMost);
   sweep.depths = counts_of_lists("--depth", arguments.depths, 0, kMost);
-  sweep.sequences = counts_of_lists("--sequences", arguments.sequences, 1, std::int64_t{1} << 12);
-  sweep.pieces = counts_of_lists("--piece", arguments.pieces, 1, kMost);
+  sweep.parallel = counts_of_lists("--parallel", arguments.parallel, 1, std::int64_t{1} << 12);
+  sweep.prefills = counts_of_lists("--prefill", arguments.prefills, 1, models::kMostStepRows);
   if (!arguments.threads.empty()) {
     sweep.threads = counts_of_lists("--threads", arguments.threads, 1, WorkerPool::kMaxThreads);
   } else {
@@ -161,7 +162,7 @@ std::vector<ModelBenchRow> measure_steps(
       row.prompt = step.options.prompt;
       row.tokens = step.options.tokens;
       // Prompts are read one by one, but texts become vectors side by side.
-      row.sequences = is_causal && row.tokens == 0 ? 1 : step.options.sequences;
+      row.parallel = is_causal && row.tokens == 0 ? 1 : step.options.parallel;
       rows.push_back(std::move(row));
     }
   }
@@ -242,8 +243,9 @@ void add_bench_model(CommandLine& line) {
               "[none]")
       .value_name("N,N");
   add_list("-d,--depth,--n-depth", arguments->depths, "Tokens that are there before [0]");
-  add_list("--sequences", arguments->sequences, "Sequences that write side by side [1]");
-  add_list("-b,--piece,--batch-size", arguments->pieces, "Rows of a pass over the prompt [512]");
+  add_list("-np,--parallel,--sequences", arguments->parallel, "Texts that are written at once [1]");
+  add_list("-b,--prefill,--piece,--batch-size", arguments->prefills,
+           "Tokens of a prompt in a step [512]");
   command
       .option("-r,--repeat,--repetitions", arguments->repeat,
               "Measurements of each, after one that does not count")

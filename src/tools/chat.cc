@@ -16,9 +16,9 @@
 #include "core/json.h"
 #include "models/chat/chat_format.h"
 #include "models/chat/conversation.h"
-#include "models/language/cache.h"
 #include "models/language/load_model.h"
 #include "models/language/require_causal.h"
+#include "models/serving/cache_plan.h"
 #include "models/serving/scheduler.h"
 #include "tools/commands.h"
 #include "tools/lm/chat_template_option.h"
@@ -78,8 +78,7 @@ models::SchedulerOptions options_for(const ChatArguments& arguments,
   } else if (rows < config.context) {
     report_context("chat", config.context, rows, false, "--context has more");
   }
-  models::SchedulerOptions options{.most_running = 1};
-  options.pages = models::pages_of(rows, options.page_size);
+  models::SchedulerOptions options = models::with_pages_for({.parallel = 1}, rows);
   apply(arguments.writer, options);
   return options;
 }

@@ -21,7 +21,7 @@ void add_info(CommandLine& line) {
     MemoryPlanOptions memory;
     CacheArguments caches;  // empty: f32
   };
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
   Command command = line.add_command(
       "info", "Show what is in a file of GGUF or safetensors, or a folder of a model");
   const auto arguments = std::make_shared<Arguments>();
@@ -35,20 +35,26 @@ void add_info(CommandLine& line) {
                "Print long arrays and texts of the metadata whole");
   const Option context =
       add_context_option(command, arguments->memory.context,
-                         "Show what a language model takes in memory with sequences of so many "
+                         "Show what a language model takes in memory with texts of so many "
                          "tokens; 0: as many as it was made for");
-  const Option sequences =
-      command.option("--sequences", arguments->memory.sequences, "The same, of so many sequences")
-          .range(1, kMost)
-          .show_default();
+  const Option parallel = command
+                              .option("-np,--parallel,--sequences", arguments->memory.parallel,
+                                      "The same, of so many texts that are written at once")
+                              .range(1, kMostRows)
+                              .show_default();
+  const Option prefill = command
+                             .option("--prefill", arguments->memory.prefill,
+                                     "The same, with so many tokens of prompts in a step")
+                             .range(1, kMostRows)
+                             .show_default();
   add_cache_options(command, arguments->caches, "The same, with keys and values in it [f32]");
   command.flag("--json", arguments->json, "Print all that as JSON");
-  command.action([arguments, context, sequences] {
+  command.action([arguments, context, parallel, prefill] {
     const ModelFile file = read_model_file(arguments->file);
     std::string text = info_text(file, arguments->options);
     JsonObject document = info_document(file, arguments->options);
     const CacheArguments& caches = arguments->caches;
-    if (context.given() || sequences.given() || !caches.of_keys().empty() ||
+    if (context.given() || parallel.given() || prefill.given() || !caches.of_keys().empty() ||
         !caches.of_values().empty()) {
       MemoryPlanOptions& memory = arguments->memory;
       const std::string own(name(memory.compute));

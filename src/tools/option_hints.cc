@@ -25,7 +25,7 @@ constexpr OptionHint kOptionHints[] = {
      "-l --logit-bias -s --seed -n --predict --n-predict --max-tokens --grammar --grammar-file -j "
      "--json-schema --json-schema-file --ignore-eos -r --reverse-prompt ",
      "none: requests say these; what they leave out is as the model's makers recommend", "serve"},
-    {" -ub --ubatch-size ", "-b (--piece), the rows of a pass over the prompt", "bench-model"},
+    {" -ub --ubatch-size ", "-b (--prefill), the tokens of a prompt in a step", "bench-model"},
     {" --no-bos ", "--plain, which adds no tokens at the beginning and the end", "tokenize"},
     {" --ids ", "none: ids are what is printed; --json has their texts too", "tokenize"},
     {" --stdin ", "none: without --text the text is what standard input has", "tokenize"},
@@ -90,11 +90,11 @@ constexpr OptionHint kOptionHints[] = {
     {" -dt --defrag-thold ", "none: caches are in pages, which need no moving"},
     {" -gan --grp-attn-n -gaw --grp-attn-w ", "none: positions are as the model's files say"},
     {" -bf --binary-file ", "--prompt-file FILE"},
-    {" -np --parallel --max-num-seqs ", "--parallel of `hearth serve`, --sequences of bench-model"},
+    {" -np --parallel --max-num-seqs ", "--parallel of `hearth serve`, bench-model and info"},
     {" -cb --cont-batching -nocb --no-cont-batching -kvu --kv-unified ",
      "none: texts that run together share steps and caches"},
     {" -b --batch-size -ub --ubatch-size ",
-     "--prefill of `hearth serve`, --piece of bench-model; other commands choose by themselves"},
+     "--prefill of `hearth serve`, bench-model and info; other commands choose by themselves"},
     {" -ctk -ctv ", "--cache-type-k and --cache-type-v, of commands that keep caches"},
     {" -ctkd -ctvd --cache-type-k-draft --cache-type-v-draft -cd --ctx-size-draft -devd "
      "--device-draft -td --threads-draft ",

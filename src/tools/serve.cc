@@ -86,20 +86,38 @@ void check_context(const ServeArguments& arguments, std::int64_t wanted, std::in
   report_context("serve", is_asked ? arguments.writer.model.context : wanted, got, is_asked, why);
 }
 
+// Refuses a --memory that has no room for texts of the model.
+void require_memory(const models::LanguageModel& model, const models::SchedulerOptions& options) {
+  if (!model.config.is_causal) return;
+  if (models::fitting_caches(model.config, model.compute, options)) return;
+  const std::int64_t least =
+      models::least_cache_bytes(model.config, model.compute, options, options.page_size);
+  throw Error(ErrorCode::invalid_argument,
+              "serve: --memory too small; got " + std::to_string(options.cache_bytes >> 20) +
+                  " MiB, expected at least " + std::to_string(least >> 20) + " for --parallel " +
+                  std::to_string(options.parallel));
+}
+
 std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, JsonObject told) {
   LoadedWriter writer = load_writer(arguments.writer);
   models::SchedulerOptions options = arguments.scheduler;
-  options.memory = arguments.memory << 20;
+  options.cache_bytes = arguments.memory << 20;
   apply(arguments.writer, options);
   const models::LanguageConfig config = writer.loaded.model.config;
   const DType compute = writer.loaded.model.compute;
   const std::int64_t context = config.context;
   const std::int64_t trained = writer.loaded.model.trained_context;
+  require_memory(writer.loaded.model, options);
+  if (writer.draft_model) {
+    models::SchedulerOptions own = options;
+    own.drafts = 0;
+    require_memory(writer.draft_model->model, own);
+  }
   auto service =
       std::make_shared<serve::LoadedService>(std::move(writer.loaded), name_of(arguments), options,
                                              std::move(writer.draft_model), std::move(told));
   check_context(arguments, context, trained, service->card().context, [&](std::int64_t tokens) {
-    return models::memory_for_text(config, compute, options, tokens);
+    return models::least_cache_bytes(config, compute, options, tokens) >> 20;
   });
   warn_of_context("serve", context, trained);
   return service;
@@ -110,7 +128,7 @@ void run_serve(const ServeArguments& arguments) {
   serve::Api api({.keys = keys_of(arguments), .origins = arguments.origins});
   serve::ShutdownSignal signal;
   const std::size_t connections =
-      serve::connections_for(arguments.scheduler.most_running + arguments.scheduler.most_waiting);
+      serve::connections_for(arguments.scheduler.parallel + arguments.scheduler.most_waiting);
   serve::allow_connections(connections);
   serve::HttpTransport transport(
       {.host = arguments.host,
@@ -157,8 +175,7 @@ void add_serve(CommandLine& line) {
       .value_name("FILE");
   command.option("--cors", arguments->origins,
                  "Origin of pages that may ask, or *; may be given again [none]");
-  command
-      .option("-np,--parallel", arguments->scheduler.most_running, "Texts that are written at once")
+  command.option("-np,--parallel", arguments->scheduler.parallel, "Texts that are written at once")
       .range(std::int64_t{1}, std::int64_t{256})
       .show_default();
   command
@@ -172,7 +189,7 @@ void add_serve(CommandLine& line) {
       .range(std::int64_t{1}, std::int64_t{1} << 30)
       .show_default();
   command
-      .option("--prefill", arguments->scheduler.prefill_rows,
+      .option("--prefill", arguments->scheduler.prefill,
               "Tokens of prompts that go beside one step of answers")
       .range(std::int64_t{1}, std::int64_t{1} << 20)
       .show_default();

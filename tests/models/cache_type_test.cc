@@ -65,11 +65,11 @@ TEST(CacheType, BytesAreThoseOfTheArrays) {
     for (const Array& x : {cache.layers[0].keys, cache.layers[0].values}) {
       bytes += x.size() * size_of(x.dtype());
     }
-    EXPECT_EQ(cache_bytes(config, options, DType::f32), bytes) << each;
+    EXPECT_EQ(bytes_of_caches(config, options, DType::f32), bytes) << each;
   }
   const LanguageConfig config = config_of(heads_of(128, 128));
   const auto bytes = [&](CacheType type) {
-    return cache_bytes(config, options_of(type), DType::f32);
+    return bytes_of_caches(config, options_of(type), DType::f32);
   };
   EXPECT_EQ(bytes(DType::f16), 24 * 2 * 256 * 2);
   EXPECT_EQ(bytes(DType::q8_0), 24 * 2 * 136 * 2);
@@ -87,7 +87,7 @@ TEST(CacheType, BytesOfStatesAreThoseOfWhatIsComputedIn) {
       bytes += x.size() * size_of(x.dtype());
     }
     EXPECT_EQ(bytes, (2 * 24 + 2 * 8 * 4) * (compute == DType::f64 ? 8 : 4));
-    EXPECT_EQ(cache_bytes(config, options_of(compute), compute), bytes);
+    EXPECT_EQ(bytes_of_caches(config, options_of(compute), compute), bytes);
   }
 }
 

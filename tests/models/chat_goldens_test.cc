@@ -180,7 +180,7 @@ TEST(ChatGoldens, TheLongestCommonRunIsKnown) {
         testing::golden_language_model(testing::read_golden_model("llama"), DType::f32, kLongest);
     model.config.context = kLongest;
     const LoadedModel loaded{std::move(model), tokenizer};
-    Scheduler scheduler(loaded, {.pages = 200, .page_size = 8, .most_running = 1});
+    Scheduler scheduler(loaded, {.pages = 200, .page_size = 8, .parallel = 1});
     const auto cached_of = [&](const Ids& tokens) {
       GenerationRequest request;
       request.tokens = tokens;

@@ -70,7 +70,7 @@ class ConversationTurns : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(ConversationTurns, EachTurnGoesOnFromTheLast) {
-  Scheduler scheduler(loaded_, {.pages = 40, .page_size = 8, .most_running = 1});
+  Scheduler scheduler(loaded_, {.pages = 40, .page_size = 8, .parallel = 1});
   Conversation session(scheduler, format(), options_);
   std::int64_t known = 0;
   for (int turn = 0; turn < 3; ++turn) {
@@ -104,7 +104,7 @@ TEST_P(ConversationTurns, GoesOnFromWhereAnAnswerIsRenderedOtherwise) {
                           "{% for m in messages %}{{ m.content[1:] if m.role == 'assistant' else "
                           "m.content }}" +
                               letter(9) + "{% endfor %}");
-  Scheduler scheduler(loaded_, {.pages = 40, .page_size = 8, .most_running = 1});
+  Scheduler scheduler(loaded_, {.pages = 40, .page_size = 8, .parallel = 1});
   Conversation session(scheduler, format, options_);
   const GenerationPiece first = session.say(letters({30, 31, 5}), silent_);
   const GenerationPiece second = session.say(letters({30, 32, 5}), silent_);
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Some, ConversationTurns,
 TEST(Conversation, StopsAndRefusals) {
   const LoadedModel loaded = loaded_letters("llama");
   const ChatFormat format(loaded.tokenizer, chat_of_letters());
-  Scheduler scheduler(loaded, {.pages = 8, .page_size = 8, .most_running = 1});
+  Scheduler scheduler(loaded, {.pages = 8, .page_size = 8, .parallel = 1});
   ConversationOptions options;
   options.sampling.suppressed = {0, 1, 2};
   Conversation session(scheduler, format, options);
@@ -159,7 +159,7 @@ TEST(Conversation, StopsAndRefusals) {
 TEST(Conversation, SeedsOfAnswers) {
   const LoadedModel loaded = loaded_letters("llama");
   const ChatFormat format(loaded.tokenizer, chat_of_letters());
-  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .most_running = 1});
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .parallel = 1});
   ConversationOptions options;
   options.most_tokens = 12;
   options.sampling.suppressed = {0, 1, 2};

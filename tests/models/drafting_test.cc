@@ -61,7 +61,7 @@ class Drafting : public ::testing::TestWithParam<std::string> {
   SchedulerStats expect_the_same(const LoadedModel& loaded, SchedulerOptions options) {
     options.pages = 120;
     options.page_size = 8;
-    options.prefill_rows = 24;
+    options.prefill = 24;
     Scheduler scheduler(loaded, options);
     const std::vector<GenerationRequest> all = requests(loaded);
     std::vector<std::shared_ptr<GenerationStream>> streams;
@@ -78,7 +78,7 @@ class Drafting : public ::testing::TestWithParam<std::string> {
 TEST_P(Drafting, LookUpChangesNothing) {
   const LoadedModel loaded = loaded_golden(GetParam());
   const SchedulerStats stats =
-      expect_the_same(loaded, {.most_running = 3, .save_rows = 16, .drafts = 12});
+      expect_the_same(loaded, {.parallel = 3, .save_rows = 16, .drafts = 12});
   EXPECT_GT(stats.tokens_guessed, 0);
   EXPECT_LE(stats.guesses_held, stats.tokens_guessed);
 }
@@ -86,7 +86,7 @@ TEST_P(Drafting, LookUpChangesNothing) {
 TEST_P(Drafting, AModelThatGuessesAlikeSavesSteps) {
   const LoadedModel loaded = loaded_golden(GetParam());
   const SchedulerStats stats = expect_the_same(
-      loaded, {.most_running = 3, .save_rows = 16, .drafts = 12, .draft_model = &loaded});
+      loaded, {.parallel = 3, .save_rows = 16, .drafts = 12, .draft_model = &loaded});
   EXPECT_EQ(stats.guesses_held, stats.tokens_guessed);
   EXPECT_GT(stats.guesses_held, stats.tokens_out / 2);
   EXPECT_LT(stats.steps, stats.tokens_out / 3);
@@ -98,8 +98,8 @@ TEST_P(Drafting, AModelThatGuessesOtherwiseChangesNothing) {
   // Other last layers: its guesses hold at times.
   other.model.output_norm = {};
   other.model.layers.pop_back();
-  const SchedulerStats stats = expect_the_same(
-      loaded, {.most_running = 2, .save_rows = 16, .drafts = 6, .draft_model = &other});
+  const SchedulerStats stats =
+      expect_the_same(loaded, {.parallel = 2, .save_rows = 16, .drafts = 6, .draft_model = &other});
   EXPECT_GT(stats.tokens_guessed, 0);
 }
 
@@ -108,7 +108,7 @@ TEST_P(Drafting, GuessesGiveWayWherePagesEnd) {
   const LoadedModel loaded = loaded_golden(GetParam());
   Scheduler scheduler(loaded, {.pages = 6,
                                .page_size = 8,
-                               .most_running = 2,
+                               .parallel = 2,
                                .save_rows = 8,
                                .drafts = 30,
                                .draft_model = &loaded});

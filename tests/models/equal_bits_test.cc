@@ -154,18 +154,17 @@ TEST_P(EqualBits, OfAnswersInAnyCompany) {
   };
   std::vector<Answer> alone;
   for (const GenerationRequest& request : requests) {
-    Scheduler scheduler(loaded, options({.most_running = 1, .shares_prefixes = false}));
+    Scheduler scheduler(loaded, options({.parallel = 1, .shares_prefixes = false}));
     alone.push_back(read(*scheduler.submit(request)));
     EXPECT_EQ(std::ssize(alone.back().tokens), request.most_tokens);
   }
-  for (const std::int64_t prefill_rows : {5, 64}) {
-    if (is_kernel_device() && prefill_rows == 64) break;
-    Scheduler scheduler(loaded,
-                        options({.most_running = 2, .prefill_rows = prefill_rows, .drafts = 9}));
+  for (const std::int64_t prefill : {5, 64}) {
+    if (is_kernel_device() && prefill == 64) break;
+    Scheduler scheduler(loaded, options({.parallel = 2, .prefill = prefill, .drafts = 9}));
     const auto expect_answer = [&](GenerationStream& stream, std::size_t i) {
       const Answer got = read(stream);
-      EXPECT_EQ(got.tokens, alone[i].tokens) << i << ", " << prefill_rows;
-      EXPECT_EQ(different(got.logprobs, alone[i].logprobs), 0u) << i << ", " << prefill_rows;
+      EXPECT_EQ(got.tokens, alone[i].tokens) << i << ", " << prefill;
+      EXPECT_EQ(different(got.logprobs, alone[i].logprobs), 0u) << i << ", " << prefill;
     };
     std::vector<std::shared_ptr<GenerationStream>> streams;
     for (const GenerationRequest& request : requests) streams.push_back(scheduler.submit(request));
@@ -188,11 +187,11 @@ TEST(EqualBitsOfBlocks, HoweverPromptsAreCut) {
       requests.back().logprobs = 0;
       requests.back().sampling.logit_bias = {{5, 60}, {6, 60}, {7, 60}};
     }
-    const auto answers = [&](std::int64_t running, std::int64_t prefill_rows, std::int64_t drafts) {
+    const auto answers = [&](std::int64_t running, std::int64_t prefill, std::int64_t drafts) {
       Scheduler scheduler(loaded, {.pages = 70,
                                    .page_size = 8,
-                                   .most_running = running,
-                                   .prefill_rows = prefill_rows,
+                                   .parallel = running,
+                                   .prefill = prefill,
                                    .shares_prefixes = false,
                                    .save_rows = 16,
                                    .drafts = drafts});
@@ -203,8 +202,8 @@ TEST(EqualBitsOfBlocks, HoweverPromptsAreCut) {
       return all;
     };
     const std::vector<Answer> alone = answers(1, 512, 0);
-    for (const std::int64_t prefill_rows : {1, 16, 90}) {
-      const std::vector<Answer> beside = answers(3, prefill_rows, prefill_rows == 1 ? 0 : 9);
+    for (const std::int64_t prefill : {1, 16, 90}) {
+      const std::vector<Answer> beside = answers(3, prefill, prefill == 1 ? 0 : 9);
       for (std::size_t i = 0; i < alone.size(); ++i) {
         EXPECT_EQ(std::ssize(alone[i].tokens), requests[i].most_tokens);
         EXPECT_EQ(beside[i].tokens, alone[i].tokens) << name << " " << i;

@@ -43,7 +43,8 @@ TEST(Gemma4, LayersThatShareHaveNoCache) {
   EXPECT_FALSE(cache.layers[3].values.defined());
   LanguageConfig apart = config;
   for (LayerConfig& layer : apart.layers) layer.attention.shared_layer = -1;
-  EXPECT_EQ(2 * cache_bytes(config, options, DType::f32), cache_bytes(apart, options, DType::f32));
+  EXPECT_EQ(2 * bytes_of_caches(config, options, DType::f32),
+            bytes_of_caches(apart, options, DType::f32));
 }
 
 // Checkpoints hold projections that nothing reads.

@@ -72,7 +72,7 @@ class HostMemory : public ::testing::Test {
   }
 
   const LoadedModel loaded_ = loaded_golden("llama");
-  const SchedulerOptions options_{.pages = 40, .page_size = 8, .most_running = 2};
+  const SchedulerOptions options_{.pages = 40, .page_size = 8, .parallel = 2};
 };
 
 TEST_F(HostMemory, AStepEndsTheTextsThatRun) {

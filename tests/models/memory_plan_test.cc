@@ -39,12 +39,12 @@ TEST_P(MemoryPlans, IsWhatASchedulerAllocates) {
   const ModelContents files = contents_of_golden(GetParam());
   const LanguageModel model =
       testing::golden_language_model(testing::read_golden_model(GetParam()), DType::f32, 256);
-  for (const std::int64_t sequences : {1, 3}) {
-    const MemoryPlan plan = plan_memory(
-        files, {.context = 100, .sequences = sequences, .keys = "f32", .values = "f16"});
-    const SchedulerOptions texts{.pages = 4 * sequences,  // of 32 rows
-                                 .memory = 1000,          // does not count beside pages
-                                 .most_running = sequences,
+  for (const std::int64_t parallel : {1, 3}) {
+    const MemoryPlan plan =
+        plan_memory(files, {.context = 100, .parallel = parallel, .keys = "f32", .values = "f16"});
+    const SchedulerOptions texts{.pages = 4 * parallel,  // of 32 rows
+                                 .cache_bytes = 1000,    // does not count beside pages
+                                 .parallel = parallel,
                                  .keys = DType::f32,
                                  .values = DType::f16};
     const CacheOptions options = with_padding(cache_options(model.config, DType::f32, texts));
@@ -61,7 +61,7 @@ TEST_P(MemoryPlans, IsWhatASchedulerAllocates) {
     for (const NamedArray& each : files.contents.arrays) weights.push_back(each.array);
     EXPECT_EQ(plan.weights, bytes_in(weights));
     EXPECT_EQ(plan.context, 100);
-    EXPECT_EQ(plan.sequences, sequences);
+    EXPECT_EQ(plan.parallel, parallel);
     EXPECT_EQ(plan.all(), plan.weights + plan.caches + plan.states + plan.activations);
   }
 }
@@ -81,8 +81,8 @@ TEST(MemoryPlan, GrowsWithWhatIsAskedFor) {
             longer.caches);
   EXPECT_EQ(plan_memory(files, {.context = 4096, .compute = DType::bf16}).caches,
             longer.caches / 2);
-  EXPECT_EQ(plan_memory(files, {.context = 4096, .prompt_rows = 32}).activations,
-            plan_memory(files, {.context = 8192, .prompt_rows = 32}).activations);
+  EXPECT_EQ(plan_memory(files, {.context = 4096, .prefill = 32}).activations,
+            plan_memory(files, {.context = 8192, .prefill = 32}).activations);
 }
 
 TEST(MemoryPlan, OfAFileNothingIsLoaded) {
@@ -100,7 +100,14 @@ TEST(MemoryPlan, OfAFileNothingIsLoaded) {
     EXPECT_TRUE(check::contains(error, part)) << error;
   };
   expect({.context = -1}, "context out of range");
-  expect({.sequences = 0}, "sequences out of range");
+  expect({.parallel = 0}, "memory plan: parallel out of range; got 0");
+  expect({.parallel = std::int64_t{1} << 40}, "memory plan: parallel out of range");
+  // More pages than caches have; the options do not name pages.
+  expect(
+      {.context = std::int64_t{1} << 29, .parallel = 2},
+      "memory plan: context out of range; got 536870912 for 2 texts, expected at most 268435456");
+  expect({.prefill = 0}, "memory plan: prefill out of range; got 0");
+  expect({.prefill = std::int64_t{1} << 40}, "memory plan: prefill out of range");
   expect({.context = 64, .keys = "q9"}, "q9");
   expect({.context = std::numeric_limits<std::int64_t>::max()}, "more than any memory");
   std::filesystem::remove(path);

@@ -81,8 +81,7 @@ class PromptLogprobs : public ::testing::TestWithParam<std::string> {};
 TEST_P(PromptLogprobs, AreThoseOfOnePass) {
   const LoadedModel loaded = loaded_golden(GetParam());
   Scheduler scheduler(
-      loaded,
-      {.pages = 120, .page_size = 8, .most_running = 6, .prefill_rows = 24, .save_rows = 16});
+      loaded, {.pages = 120, .page_size = 8, .parallel = 6, .prefill = 24, .save_rows = 16});
   for (int turn = 0; turn < 2; ++turn) {
     std::vector<GenerationRequest> requests;
     std::vector<std::shared_ptr<GenerationStream>> streams;
@@ -109,7 +108,7 @@ TEST_P(PromptLogprobs, AreThoseOfOnePass) {
 // All of the context, where nothing is drawn.
 TEST_P(PromptLogprobs, ArePossibleOfAWholeContext) {
   const LoadedModel loaded = loaded_golden(GetParam());
-  Scheduler scheduler(loaded, {.pages = 6, .page_size = 8, .most_running = 2, .prefill_rows = 16});
+  Scheduler scheduler(loaded, {.pages = 6, .page_size = 8, .parallel = 2, .prefill = 16});
   const auto longest = static_cast<std::uint64_t>(scheduler.longest_text());
   GenerationRequest request = request_of(loaded, 3, longest, 0);
   request.prompt_logprobs = 1;
@@ -125,8 +124,8 @@ TEST_P(PromptLogprobs, ArePossibleOfAWholeContext) {
 // twice.
 TEST_P(PromptLogprobs, ComeOnceWhereTextsGiveWay) {
   const LoadedModel loaded = loaded_golden(GetParam());
-  Scheduler scheduler(
-      loaded, {.pages = 12, .page_size = 8, .most_running = 5, .prefill_rows = 16, .save_rows = 8});
+  Scheduler scheduler(loaded,
+                      {.pages = 12, .page_size = 8, .parallel = 5, .prefill = 16, .save_rows = 8});
   std::vector<GenerationRequest> requests;
   std::vector<std::shared_ptr<GenerationStream>> streams;
   for (std::uint64_t i = 0; i < 5; ++i) {

@@ -30,8 +30,7 @@ class Schedulers : public ::testing::TestWithParam<std::string> {};
 TEST_P(Schedulers, AnswersAreThoseOfTextsAlone) {
   const LoadedModel loaded = loaded_golden(GetParam());
   Scheduler scheduler(
-      loaded,
-      {.pages = 120, .page_size = 8, .most_running = 6, .prefill_rows = 24, .save_rows = 16});
+      loaded, {.pages = 120, .page_size = 8, .parallel = 6, .prefill = 24, .save_rows = 16});
   std::mt19937 random(11);
   std::vector<GenerationRequest> requests;
   std::vector<std::shared_ptr<GenerationStream>> streams, cancelled;
@@ -57,8 +56,8 @@ TEST_P(Schedulers, AnswersAreThoseOfTextsAlone) {
 // Far too few pages for all: the youngest give way and lose nothing.
 TEST_P(Schedulers, TextsGiveWayWherePagesEnd) {
   const LoadedModel loaded = loaded_golden(GetParam());
-  Scheduler scheduler(
-      loaded, {.pages = 12, .page_size = 8, .most_running = 5, .prefill_rows = 16, .save_rows = 8});
+  Scheduler scheduler(loaded,
+                      {.pages = 12, .page_size = 8, .parallel = 5, .prefill = 16, .save_rows = 8});
   EXPECT_EQ(scheduler.longest_text(), 96);
   std::vector<GenerationRequest> requests;
   std::vector<std::shared_ptr<GenerationStream>> streams;
@@ -77,7 +76,7 @@ TEST_P(Schedulers, TextsGiveWayWherePagesEnd) {
 // A conversation: each turn computes what is new in it and nothing else.
 TEST_P(Schedulers, TurnsComputeTheirNewRowsOnly) {
   const LoadedModel loaded = loaded_golden(GetParam());
-  Scheduler scheduler(loaded, {.pages = 60, .page_size = 8, .most_running = 2});
+  Scheduler scheduler(loaded, {.pages = 60, .page_size = 8, .parallel = 2});
   GenerationRequest request = request_of(loaded, 5, 21, 10);
   std::int64_t known = 0;
   for (int turn = 0; turn < 4; ++turn) {
@@ -119,18 +118,16 @@ TEST(Scheduler, RefusesWhatItCannotRun) {
       check::contains(refusal([](Request& r) { r.prompt_logprobs = -2; }), "prompt_logprobs"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.sampling.top_p = -1; }), "top_p"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.stops = {""}; }), "stop"));
-  EXPECT_TRUE(
-      check::contains(check::error_of(ErrorCode::invalid_argument,
-                                      [&] { Scheduler other(loaded, {.most_running = 0}); }),
-                      "most_running"));
+  EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
+                                              [&] { Scheduler other(loaded, {.parallel = 0}); }),
+                              "parallel"));
 }
 
 TEST(Scheduler, TooManyThatWaitAreRefused) {
   const LoadedModel loaded = loaded_golden("llama");
   std::vector<std::shared_ptr<GenerationStream>> streams;
   {
-    Scheduler scheduler(loaded,
-                        {.pages = 40, .page_size = 8, .most_running = 1, .most_waiting = 2});
+    Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .parallel = 1, .most_waiting = 2});
     bool is_full = false;
     for (int i = 0; i < 50 && !is_full; ++i) {
       try {
@@ -181,7 +178,7 @@ struct MemoryLimit {
 
 TEST(Scheduler, MemoryThatEndsFailsTheTextThatWantsIt) {
   const LoadedModel loaded = loaded_golden("llama");
-  const SchedulerOptions options{.pages = 60, .page_size = 8, .prefill_rows = 256};
+  const SchedulerOptions options{.pages = 60, .page_size = 8, .prefill = 256};
   const GenerationRequest small = request_of(loaded, 4, 4, 60),
                           other = request_of(loaded, 5, 5, 60);
   const GenerationRequest large = request_of(loaded, 6, 150, 4);
@@ -265,7 +262,7 @@ std::unique_ptr<GenerationStream> add_text(TextRunner& runner, const LoadedModel
 // One that does not fit beside the first has its turn behind it.
 TEST(TextRunner, NobodyWaitsForever) {
   const LoadedModel loaded = loaded_golden("llama");
-  const SchedulerOptions options{.pages = 4, .page_size = 8, .most_running = 4};
+  const SchedulerOptions options{.pages = 4, .page_size = 8, .parallel = 4};
   TextRunner runner(loaded.model, options);
   std::vector<GenerationRequest> requests = {
       request_of(loaded, 1, 4, 2), request_of(loaded, 2, 28, 3), request_of(loaded, 3, 30, 1)};
@@ -286,7 +283,7 @@ TEST(TextRunner, NobodyWaitsForever) {
 // from those that there are.
 TEST(TextRunner, ACancelledTextHoldsNobodyUp) {
   const LoadedModel loaded = loaded_golden("llama");
-  TextRunner runner(loaded.model, {.pages = 8, .page_size = 8, .most_running = 4});
+  TextRunner runner(loaded.model, {.pages = 8, .page_size = 8, .parallel = 4});
   const auto first = add_text(runner, loaded, request_of(loaded, 1, 4, 40));
   runner.step();
   const auto large = add_text(runner, loaded, request_of(loaded, 2, 60, 1));
@@ -310,7 +307,7 @@ class SharedBeginnings : public ::testing::TestWithParam<std::string> {};
 // Prompts that begin alike and come together: the later ones find what the first computed.
 TEST_P(SharedBeginnings, AreComputedOnce) {
   const LoadedModel loaded = loaded_golden(GetParam());
-  TextRunner runner(loaded.model, {.pages = 80, .page_size = 8, .prefill_rows = 48});
+  TextRunner runner(loaded.model, {.pages = 80, .page_size = 8, .prefill = 48});
   std::vector<GenerationRequest> requests(4, request_of(loaded, 3, 40, 3));
   std::vector<std::unique_ptr<GenerationStream>> streams;
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -336,11 +333,9 @@ INSTANTIATE_TEST_SUITE_P(Some, SharedBeginnings,
 // long, in any of them.
 TEST(TextRunner, WindowsHaveFewPages) {
   const LoadedModel loaded = loaded_golden("gemma3");
-  TextRunner runner(loaded.model, {.pages = 80,
-                                   .page_size = 4,
-                                   .most_running = 2,
-                                   .prefill_rows = 8,
-                                   .shares_prefixes = false});
+  TextRunner runner(
+      loaded.model,
+      {.pages = 80, .page_size = 4, .parallel = 2, .prefill = 8, .shares_prefixes = false});
   const std::int64_t of_all = runner.stats().window_pages;
   EXPECT_LT(of_all, 80);
   std::vector<GenerationRequest> requests;
@@ -367,31 +362,49 @@ TEST(TextRunner, WindowsHaveFewPages) {
   }
 }
 
+TEST(CachePlan, BytesThatHoldNoTextHaveNoCaches) {
+  const LoadedModel loaded = loaded_golden("qwen3_5");
+  LanguageConfig config = loaded.model.config;
+  const DType compute = loaded.model.compute;
+  EXPECT_EQ(fitting_caches(config, compute, {.cache_bytes = 1000}), std::nullopt);
+  config.context = 1 << 13;
+  const SchedulerOptions fitting = within_memory(config, compute, {}, std::int64_t{1} << 40);
+  EXPECT_EQ(fitting.parallel, SchedulerOptions{}.parallel);
+  EXPECT_EQ(fitting.cache_bytes, least_cache_bytes(config, compute, {}, config.context));
+  EXPECT_EQ(longest_text(config, *fitting_caches(config, compute, fitting)), config.context);
+  // Half of less is for states.
+  const std::int64_t of_state = bytes_of_caches(config, {.pages = 0, .states = 1}, compute);
+  const SchedulerOptions fewer = within_memory(config, compute, {}, 6 * of_state);
+  EXPECT_EQ(fewer.parallel, 3);
+  EXPECT_EQ(fewer.cache_bytes, 6 * of_state);
+  EXPECT_EQ(within_memory(config, compute, {}, of_state).parallel, 1);
+}
+
 TEST(TextRunner, MemoryIsSharedOutBetweenPagesAndStates) {
   const LoadedModel loaded = loaded_golden("qwen3_5");
-  const SchedulerOptions options{.memory = 1 << 20, .page_size = 8, .most_running = 2};
+  const SchedulerOptions options{.cache_bytes = 1 << 20, .page_size = 8, .parallel = 2};
   const CacheOptions cache = cache_options(loaded.model.config, loaded.model.compute, options);
-  EXPECT_LE(cache_bytes(loaded.model.config, cache, loaded.model.compute), options.memory);
+  EXPECT_LE(bytes_of_caches(loaded.model.config, cache, loaded.model.compute), options.cache_bytes);
   EXPECT_GE(cache.saved_states, 1);
   // A whole text has its rows before more than one of these is kept.
   LanguageConfig longer = loaded.model.config;
   longer.context = 1 << 13;
   const std::int64_t enough =
-      memory_for_text(longer, loaded.model.compute, {.most_running = 16}, longer.context);
+      least_cache_bytes(longer, loaded.model.compute, {.parallel = 16}, longer.context);
   const CacheOptions of_text =
-      cache_options(longer, loaded.model.compute, {.memory = enough << 20, .most_running = 16});
+      cache_options(longer, loaded.model.compute, {.cache_bytes = enough, .parallel = 16});
   EXPECT_EQ(longest_text(longer, of_text), longer.context);
   CacheOptions states = of_text;
   states.pages = 0;
-  EXPECT_GT((enough << 20) - cache_bytes(longer, states, loaded.model.compute),
-            cache_bytes(longer, states, loaded.model.compute));
+  EXPECT_GT(enough - bytes_of_caches(longer, states, loaded.model.compute),
+            bytes_of_caches(longer, states, loaded.model.compute));
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
                                               [&] {
-                                                cache_options(loaded.model.config,
-                                                              loaded.model.compute,
-                                                              {.memory = 1000, .page_size = 8});
+                                                cache_options(
+                                                    loaded.model.config, loaded.model.compute,
+                                                    {.cache_bytes = 1000, .page_size = 8});
                                               }),
-                              "memory too small"));
+                              "cache_bytes too small"));
 }
 
 // Texts with grammars beside texts without: each keeps to its own.
@@ -446,8 +459,8 @@ TEST(Scheduler, LogprobsComeWithTokens) {
 
 TEST(Scheduler, StatsTellOfEachTextThatRuns) {
   const LoadedModel loaded = loaded_golden("llama");
-  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .most_running = 3});
-  EXPECT_EQ(scheduler.stats().most_running, 3);
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .parallel = 3});
+  EXPECT_EQ(scheduler.stats().parallel, 3);
   EXPECT_TRUE(scheduler.stats().texts.empty());
   const auto stream = scheduler.submit(request_of(loaded, 1, 9, 150));
   bool was_seen = false;
@@ -470,7 +483,7 @@ TEST(Scheduler, StatsTellOfEachTextThatRuns) {
 
 TEST(Scheduler, AStreamThatGoesCancels) {
   const LoadedModel loaded = loaded_golden("llama");
-  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .most_running = 1});
+  Scheduler scheduler(loaded, {.pages = 40, .page_size = 8, .parallel = 1});
   scheduler.submit(request_of(loaded, 1, 4, 150)).reset();
   const GenerationRequest request = request_of(loaded, 2, 4, 5);
   const auto stream = scheduler.submit(request);

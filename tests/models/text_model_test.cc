@@ -81,13 +81,13 @@ TEST_P(CachesOfATextModel, HoldATextOfTheContext) {
 TEST_P(CachesOfATextModel, HoldTheContextThatTheModelTells) {
   const SignsFile file(GetParam());
   const auto context_with = [&](std::int64_t bytes) {
-    return TextModel::load(file.path(), {.context = 1 << 16, .cache_bytes = bytes, .most_texts = 1})
+    return TextModel::load(file.path(), {.context = 1 << 16, .cache_bytes = bytes, .parallel = 1})
         .context();
   };
   std::int64_t bytes = 1 << 16;
   while (context_with(2 * bytes) < 256) bytes *= 2;
   const TextModel model =
-      TextModel::load(file.path(), {.context = 1 << 16, .cache_bytes = bytes, .most_texts = 1});
+      TextModel::load(file.path(), {.context = 1 << 16, .cache_bytes = bytes, .parallel = 1});
   const std::int64_t most = std::min<std::int64_t>(model.context(), 1024);
   EXPECT_EQ(model.generate(signs_of(most - 2), {.tokens = 1}).prompt_tokens, most - 1);
   if (most == model.context()) {
@@ -99,7 +99,7 @@ TEST_P(CachesOfATextModel, HoldTheContextThatTheModelTells) {
   EXPECT_TRUE(
       check::contains(check::error_of(ErrorCode::invalid_argument,
                                       [&] { TextModel::load(file.path(), {.cache_bytes = 8}); }),
-                      "memory too small"));
+                      "cache_bytes too small; got 8 bytes"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Some, CachesOfATextModel,
@@ -362,8 +362,11 @@ TEST_F(TextModels, RefusesWhatItCannotDo) {
     EXPECT_TRUE(check::contains(error, part)) << error;
   };
   expect(ErrorCode::io, "nowhere.gguf", [] { TextModel::load("nowhere.gguf"); });
-  expect(ErrorCode::invalid_argument, "most_texts 0",
-         [&] { TextModel::load(path_, {.most_texts = 0}); });
+  expect(ErrorCode::invalid_argument, "parallel 0",
+         [&] { TextModel::load(path_, {.parallel = 0}); });
+  expect(ErrorCode::invalid_argument, "prefill 0", [&] { TextModel::load(path_, {.prefill = 0}); });
+  expect(ErrorCode::invalid_argument, "prefill out of range; got 1099511627776",
+         [&] { TextModel::load(path_, {.prefill = std::int64_t{1} << 40}); });
   expect(ErrorCode::invalid_argument, "no such type; got q5_0",
          [&] { TextModel::load(path_, {.keys = "q5_0"}); });
   expect(ErrorCode::invalid_argument, "no such type; got f8",

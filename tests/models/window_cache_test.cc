@@ -296,9 +296,9 @@ TEST(WindowPlan, MemoryHoldsLongerTextsAndMoreOfThem) {
   LanguageConfig full = config;
   for (LayerConfig& layer : full.layers) layer.attention.window = 0;
   const SchedulerOptions of_one{
-      .pages = 129, .most_running = 1, .prefill_rows = 64, .shares_prefixes = false};
+      .pages = 129, .parallel = 1, .prefill = 64, .shares_prefixes = false};
   const auto bytes = [](const LanguageConfig& of, const CacheOptions& cache) {
-    return cache_bytes(of, cache, DType::f32);
+    return bytes_of_caches(of, cache, DType::f32);
   };
   // Six of seven layers hold 11 + 64 rows instead of 4096.
   const CacheOptions windows = cache_options(config, DType::f32, of_one);
@@ -306,7 +306,7 @@ TEST(WindowPlan, MemoryHoldsLongerTextsAndMoreOfThem) {
   EXPECT_LT(4 * bytes(config, windows), bytes(full, cache_options(full, DType::f32, of_one)));
   for (const std::int64_t memory : {std::int64_t{1} << 19, std::int64_t{1} << 20,
                                     std::int64_t{1} << 21, std::int64_t{1} << 23}) {
-    const SchedulerOptions shared{.memory = memory, .most_running = 4, .prefill_rows = 64};
+    const SchedulerOptions shared{.cache_bytes = memory, .parallel = 4, .prefill = 64};
     const CacheOptions own = cache_options(config, DType::f32, shared);
     EXPECT_LE(bytes(config, own), memory);
     EXPECT_GE(own.pages, cache_options(full, DType::f32, shared).pages) << memory;
@@ -314,11 +314,10 @@ TEST(WindowPlan, MemoryHoldsLongerTextsAndMoreOfThem) {
     EXPECT_GE(own.pages_of_windows(), std::min(own.pages, *windows.window_pages)) << memory;
   }
   // What holds the windows of all and a whole text is shared out so.
-  const SchedulerOptions four{
-      .pages = 130, .most_running = 4, .prefill_rows = 64, .shares_prefixes = false};
+  const SchedulerOptions four{.pages = 130, .parallel = 4, .prefill = 64, .shares_prefixes = false};
   const std::int64_t enough = bytes(config, cache_options(config, DType::f32, four));
   const CacheOptions own =
-      cache_options(config, DType::f32, {.memory = enough, .most_running = 4, .prefill_rows = 64});
+      cache_options(config, DType::f32, {.cache_bytes = enough, .parallel = 4, .prefill = 64});
   EXPECT_GE(own.pages * own.page_size, config.context);
   EXPECT_GE(own.pages_of_windows(), 4 * *windows.window_pages - 1);
 }
@@ -328,18 +327,18 @@ TEST(WindowPlan, TheMemoryForATextHoldsItAndLessDoesNot) {
   LanguageConfig config = testing::golden_language_model(golden, DType::f32, kWindowRows).config;
   config.context = 1 << 17;
   for (const std::int64_t running : {1, 8, 64}) {
-    SchedulerOptions options{.most_running = running};
-    const std::int64_t enough = memory_for_text(config, DType::f32, options, config.context);
-    const auto rows = [&](std::int64_t memory) {
-      options.memory = memory << 20;
+    SchedulerOptions options{.parallel = running};
+    const std::int64_t enough = least_cache_bytes(config, DType::f32, options, config.context);
+    const auto rows = [&](std::int64_t bytes) {
+      options.cache_bytes = bytes;
       const CacheOptions cache = cache_options(config, DType::f32, options);
       return cache.pages * cache.page_size;
     };
     EXPECT_GE(rows(enough), config.context);
-    EXPECT_LT(rows(enough - 1), config.context);
+    EXPECT_LT(rows(enough - (1 << 20)), config.context);
   }
   check::error_of(ErrorCode::invalid_argument,
-                  [&] { memory_for_text(config, DType::f32, {.page_size = 0}, 1); });
+                  [&] { least_cache_bytes(config, DType::f32, {.page_size = 0}, 1); });
 }
 
 }  // namespace

@@ -242,6 +242,9 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
       refused.err, std::regex("serve: --context too long; got 90000, expected at most [0-9]+: "
                               "--memory 1 MiB holds no more; --memory [0-9]+ holds a whole text")))
       << refused.err;
+  write_signs_model(path("states.gguf"), "mamba2", kSignsTemplate);
+  expect_refused_with({"serve", path("states.gguf"), "--port", "0", "--memory", "1", "-np", "256"},
+                      "serve: --memory too small; got 1 MiB, expected at least ");
   const pid_t server =
       start({"serve", path("long.gguf"), "--port", "0", "--memory", "1"}, path("stdout"));
   while (contents(path("stdout")).find("is ready") == std::string::npos) {

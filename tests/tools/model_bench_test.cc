@@ -73,7 +73,7 @@ TEST(ModelBench, RandomModelsRunAndAreOfTheTypeAskedFor) {
     }
     const auto rows = measure_model(
         models::make_language_model(files, {.context = 256}),
-        {.prompt = 20, .tokens = 3, .depth = 5, .sequences = 2, .repeat = 2, .piece = 8});
+        {.prompt = 20, .tokens = 3, .depth = 5, .parallel = 2, .repeat = 2, .prefill = 8});
     ASSERT_EQ(rows.size(), 2u);
     EXPECT_EQ(rows[0].test, "pp20 @ d5");
     EXPECT_EQ(rows[1].test, "tg3 x 2 @ d5");
@@ -117,14 +117,14 @@ TEST(ModelBench, MeasuresEveryCombination) {
   sweep.prompts = {8, 16};
   sweep.tokens = {0, 4};
   sweep.depths = {0, 32};
-  sweep.pieces = {4, 8};
+  sweep.prefills = {4, 8};
   sweep.threads = {1, 2};
   EXPECT_EQ(sweep.most_rows(), 48);
   const auto steps = steps_of(sweep, {.repeat = 3}, true);
   ASSERT_EQ(steps.size(), 3u * 2 * 2 * 2);
   const auto expect_step = [&](std::size_t at, std::vector<std::int64_t> expected) {
     const ModelBenchOptions& one = steps[at].options;
-    EXPECT_EQ((std::vector<std::int64_t>{one.prompt, one.tokens, one.depth, one.piece,
+    EXPECT_EQ((std::vector<std::int64_t>{one.prompt, one.tokens, one.depth, one.prefill,
                                          steps[at].threads, one.repeat}),
               expected)
         << at;
@@ -135,7 +135,7 @@ TEST(ModelBench, MeasuresEveryCombination) {
   expect_step(3, {8, 0, 32, 4, 1, 3});
   expect_step(6, {8, 0, 0, 8, 1, 3});
   expect_step(23, {0, 4, 32, 8, 2, 3});
-  sweep.sequences.assign(256, 1);
+  sweep.parallel.assign(256, 1);
   EXPECT_TRUE(contains(error_of([&] { steps_of(sweep, {}, true); }), "too many combinations"));
 }
 
@@ -168,12 +168,12 @@ TEST(ModelBench, PromptsAndWhatFollowsThemAreMeasuredTogether) {
   EXPECT_TRUE(contains(error_of([&] { steps_of(sweep, {}, false); }), "writes no texts"));
 }
 
-TEST(ModelBench, PiecesAreAColumnWhereTheyDiffer) {
+TEST(ModelBench, PrefillsAreAColumnWhereTheyDiffer) {
   ModelBenchReport report;
-  report.sweep.pieces = {4, 8};
+  report.sweep.prefills = {4, 8};
   report.sweep.threads = {1, 2};
-  report.rows = {{.test = "pp8", .rates = {1}, .threads = 1, .piece = 4},
-                 {.test = "pp8", .rates = {2}, .threads = 2, .piece = 8}};
+  report.rows = {{.test = "pp8", .rates = {1}, .threads = 1, .prefill = 4},
+                 {.test = "pp8", .rates = {2}, .threads = 2, .prefill = 8}};
   const std::string table = model_bench_table(report);
   EXPECT_TRUE(contains(table, "| threads | n_batch | test |")) << table;
   EXPECT_TRUE(contains(table, "|       2 |       8 |  pp8 |")) << table;
@@ -193,7 +193,7 @@ TEST(ModelBench, PrintsATableAndJson) {
   report.rows = {{"pp512", {10, 30}}, {"tg128", {5}}};
   for (ModelBenchRow& row : report.rows) {
     row.threads = 2;
-    row.piece = 512;
+    row.prefill = 512;
   }
   EXPECT_EQ(
       model_bench_table(report),
@@ -216,7 +216,7 @@ TEST(ModelBench, PrintsATableAndJson) {
   report.rows[0].prompt = 512;
   report.rows[0].time = report.rows[1].time = "2026-01-31T23:59:59Z";
   report.rows[1].tokens = 128;
-  report.rows[1].sequences = 2;
+  report.rows[1].parallel = 2;
   const std::string model =
       "\"CPU\",\"at/a \"\"b\"\"\",\"llama 1.50 M q4_0\",\"3145728\",\"1500000\",\"512\",\"512\","
       "\"2\",\"f32\",\"q8_0\",";
@@ -272,6 +272,16 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
   EXPECT_NE(lists.out.find("\"8\",\"8\",\"2\",\"f32\",\"f32\",\"0\",\"2\",\"3\",\"20"),
             std::string::npos)
       << lists.out;
+  const Outcome beside = run({"bench-model", path("m.gguf"), "-p", "0", "-n", "1", "--parallel",
+                              "2", "--prefill", "4", "-r", "1", "--json"});
+  ASSERT_EQ(beside.status, 0) << beside.err;
+  const JsonValue of_two = *parse_json(beside.out);
+  EXPECT_EQ(*check::member(of_two, "sequences"), JsonValue(std::int64_t{2}));
+  EXPECT_EQ(*check::member(check::list(of_two, "rows")[0], "piece"), JsonValue(std::int64_t{4}));
+  const std::string help = run({"bench-model", "--help"}).out;
+  for (const char* names : {"-np,--parallel,--sequences", "-b,--prefill,--piece,--batch-size"}) {
+    EXPECT_TRUE(contains(help, names)) << help;
+  }
   EXPECT_TRUE(contains(run({"bench-model", path("m.gguf"), "-p", "8,x"}).err,
                        "--prompt: no list of numbers; got \"x\""));
   EXPECT_EQ(check::text(document, "model"), "m.gguf");
@@ -290,9 +300,15 @@ TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {
                  "0", "--repeat", "1", "--save", path("m.gguf")})
                 .status,
             0);
-  const Outcome planned = run({"info", path("m.gguf"), "--context", "1000", "--sequences", "3",
+  const Outcome planned = run({"info", path("m.gguf"), "--context", "1000", "--parallel", "3",
                                "--cache-type", "f16", "--json"});
   ASSERT_EQ(planned.status, 0) << planned.err;
+  for (const char* other : {"-np", "--sequences"}) {
+    EXPECT_EQ(run({"info", path("m.gguf"), "--context", "1000", other, "3", "--cache-type", "f16",
+                   "--json"})
+                  .out,
+              planned.out);
+  }
   const JsonValue memory = *check::member(*parse_json(planned.out), "memory");
   // Keys and values of 32 pages of 32 rows for each and one for padding, 2 heads of 64, in 2
   // layers.
@@ -306,9 +322,15 @@ TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {
   EXPECT_EQ(*check::member(memory, "weights"), JsonValue(weights));
   const auto activations = std::get<std::int64_t>(*check::member(memory, "activations"));
   EXPECT_GT(activations, 0);
+  const Outcome fewer = run({"info", path("m.gguf"), "--context", "1000", "--parallel", "3",
+                             "--prefill", "8", "--cache-type", "f16", "--json"});
+  ASSERT_EQ(fewer.status, 0) << fewer.err;
+  EXPECT_LT(std::get<std::int64_t>(
+                *check::member(*check::member(*parse_json(fewer.out), "memory"), "activations")),
+            activations);
   EXPECT_EQ(*check::member(memory, "all"), JsonValue(weights + kCaches + activations));
   const Outcome text = run({"info", path("m.gguf"), "--context", "0"});
-  EXPECT_TRUE(contains(text.out, "memory for 1 sequence of 4096 tokens, keys and values in f32"))
+  EXPECT_TRUE(contains(text.out, "memory for 1 text of 4096 tokens, keys and values in f32"))
       << text.out;
   const Outcome plain = run({"info", path("m.gguf")});
   EXPECT_FALSE(contains(plain.out, "memory for"));

@@ -72,7 +72,7 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"--ignore-eos", "generate", "--logit-bias ID=-inf"},
       {"--api-prefix", "serve", "takes the prefix off"},
       {"--ssl-key-file", "serve", "no TLS"},
-      {"-ub", "bench-model", "--piece"},
+      {"-ub", "bench-model", "--prefill"},
       {"-ub", "serve", "--prefill"},
       {"--no-bos", "tokenize", "--plain"},
       {"--ids", "tokenize", "--json"},

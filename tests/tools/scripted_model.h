@@ -98,7 +98,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
     models::SchedulerStats stats;
     stats.tokens_out = tokens_out;
     stats.is_failing = is_failing;
-    stats.most_running = 2;
+    stats.parallel = 2;
     stats.most_waiting = 8;
     stats.texts = {{.number = 7,
                     .prompt_tokens = 9,

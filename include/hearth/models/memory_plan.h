@@ -14,20 +14,20 @@ namespace hearth {
 inline namespace v0 {
 
 struct MemoryPlanOptions {
-  std::int64_t context = 0;    // tokens of a text; 0: what the model was made for
-  std::int64_t sequences = 1;  // texts that are written at once
+  std::int64_t context = 0;   // tokens of a text; 0: what the model was made for
+  std::int64_t parallel = 1;  // texts that are written at once
   // What caches hold keys and values as: f32, f16, bf16, q8_0, q4_0, tq4, tq3, tq2; empty: as
   // `compute`.
   std::string keys = {}, values = {};
-  DType compute = DType::f32;      // of activations
-  std::int64_t prompt_rows = 512;  // tokens of prompts that one step computes
+  DType compute = DType::f32;  // of activations
+  std::int64_t prefill = 512;  // tokens of prompts in a step
 };
 
 // In bytes.
 struct MemoryPlan {
   std::int64_t context = 0;          // that it is for
   std::int64_t trained_context = 0;  // that the model was made for
-  std::int64_t sequences = 0;
+  std::int64_t parallel = 0;
   std::int64_t weights = 0;  // as the files have them: pages of these where the host computes
   std::int64_t caches = 0;   // keys and values, as a scheduler of such texts allocates them
   // Of layers that remember no rows, and those that are kept of earlier rows.

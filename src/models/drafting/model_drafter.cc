@@ -32,11 +32,8 @@ std::int64_t common_rows(const Sequence& sequence, std::span<const std::int32_t>
 }  // namespace
 
 ModelDrafter::ModelDrafter(const LoadedModel& model, const LoadedModel& target,
-                           const CacheOptions& options, std::int64_t prefill_rows)
-    : model_(model),
-      vocabulary_(target.model.vocabulary()),
-      cache_(options),
-      prefill_rows_(prefill_rows) {
+                           const CacheOptions& options, std::int64_t prefill)
+    : model_(model), vocabulary_(target.model.vocabulary()), cache_(options), prefill_(prefill) {
   require_same_tokens(model.tokenizer, target.tokenizer);
   sequences_.emplace(model.model, cache_);
 }
@@ -100,7 +97,7 @@ Array ModelDrafter::fitted(const Array& scores) const {
 Array ModelDrafter::run(std::span<const Guessing> texts) {
   // Long texts go ahead alone, but for their last rows.
   const std::int64_t most =
-      std::max<std::int64_t>(1, prefill_rows_ / static_cast<std::int64_t>(texts.size()));
+      std::max<std::int64_t>(1, prefill_ / static_cast<std::int64_t>(texts.size()));
   for (const Guessing& text : texts) {
     while (true) {
       const auto done = static_cast<std::size_t>(text.sequence->length);
@@ -108,8 +105,8 @@ Array ModelDrafter::run(std::span<const Guessing> texts) {
           text.draft->tokens.subspan(std::min(done, text.draft->tokens.size()));
       if (static_cast<std::int64_t>(rest.size()) <= most) break;
       const SequenceRows rows{
-          text.sequence,
-          rest.first(std::min(rest.size() - 1, static_cast<std::size_t>(prefill_rows_))), 0};
+          text.sequence, rest.first(std::min(rest.size() - 1, static_cast<std::size_t>(prefill_))),
+          0};
       static_cast<void>(step({&rows, 1}));
     }
   }

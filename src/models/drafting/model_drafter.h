@@ -21,7 +21,7 @@ class ModelDrafter : public Drafter {
   // Of `target`'s texts, which both must outlive this. The caches of `model` have so many sequences
   // as `options` have states. Throws Error{invalid_argument} where the two have other tokens.
   ModelDrafter(const LoadedModel& model, const LoadedModel& target, const CacheOptions& options,
-               std::int64_t prefill_rows);
+               std::int64_t prefill);
 
   // A fault of the device, or of its memory, takes its caches; the next call makes them again.
   void draft(std::span<Draft> drafts) override;
@@ -49,7 +49,7 @@ class ModelDrafter : public Drafter {
   std::int64_t vocabulary_;  // of the target
   CacheOptions cache_;
   std::optional<Sequences> sequences_;  // none behind a fault
-  std::int64_t prefill_rows_;
+  std::int64_t prefill_;
   std::unordered_map<std::int64_t, Sequence> texts_;
 };
 

@@ -168,7 +168,8 @@ void require_cache_types(const LanguageConfig& config, CacheType keys, CacheType
   for (const LayerConfig& layer : config.layers) require_fit(layer, keys, values);
 }
 
-std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options, DType compute) {
+std::int64_t bytes_of_caches(const LanguageConfig& config, const CacheOptions& options,
+                             DType compute) {
   std::int64_t bytes = 0;
   for (const LayerConfig& layer : config.layers) {
     const MixerMemory shapes = shapes_of(config, layer, options);

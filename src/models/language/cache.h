@@ -76,7 +76,8 @@ void clear_states(Cache& cache, std::int64_t slot, Device device);
 CacheOptions with_padding(CacheOptions options);
 
 // What a cache takes in memory, of a model that computes in `compute`.
-std::int64_t cache_bytes(const LanguageConfig& config, const CacheOptions& options, DType compute);
+std::int64_t bytes_of_caches(const LanguageConfig& config, const CacheOptions& options,
+                             DType compute);
 
 // Throws Error{unsupported} where caches of these do not fit the heads: of codes these are
 // multiples of 32 columns, and latent rows are floats.

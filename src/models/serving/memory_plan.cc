@@ -46,14 +46,18 @@ std::int64_t widest_columns(const LanguageConfig& config) {
 }
 
 void require_plan_options(const MemoryPlanOptions& options) {
-  const auto refuse = [](const char* name, std::int64_t value, const char* expected) {
+  const auto refuse = [](const char* name, std::int64_t value, const std::string& expected) {
     throw Error(ErrorCode::invalid_argument, std::string("memory plan: ") + name +
                                                  " out of range; got " + std::to_string(value) +
                                                  ", expected " + expected);
   };
   if (options.context < 0) refuse("context", options.context, "at least 0");
-  if (options.sequences < 1) refuse("sequences", options.sequences, "at least 1");
-  if (options.prompt_rows < 1) refuse("prompt_rows", options.prompt_rows, "at least 1");
+  const auto require_rows = [&](const char* name, std::int64_t value) {
+    if (value >= 1 && value <= kMostStepRows) return;
+    refuse(name, value, "1 to " + std::to_string(kMostStepRows));
+  };
+  require_rows("parallel", options.parallel);
+  require_rows("prefill", options.prefill);
 }
 
 }  // namespace
@@ -64,43 +68,50 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
   MemoryPlan plan;
   plan.trained_context = config.context;
   plan.context = options.context == 0 ? config.context : options.context;
-  plan.sequences = options.sequences;
+  plan.parallel = options.parallel;
   for (const NamedArray& each : files.contents.arrays) {
     plan.weights += bytes_of(each.array.dtype(), each.array.size());
   }
   const SchedulerOptions defaults;
-  const auto sequences = static_cast<double>(options.sequences);
+  const auto texts = static_cast<double>(options.parallel);
   const double rows =
-      (static_cast<double>(plan.context) + static_cast<double>(defaults.page_size)) * sequences;
+      (static_cast<double>(plan.context) + static_cast<double>(defaults.page_size)) * texts;
   const double columns = static_cast<double>(widest_columns(config)) +
                          static_cast<double>(vocabulary_of(files.contents.arrays));
-  const double of_states = sequences * static_cast<double>(1 + kSavedStatesOfText) + 1;
+  const double of_states = texts * static_cast<double>(1 + kSavedStatesOfText) + 1;
   if (most_bytes(config, rows, of_states) + 16 * rows * columns > 0x1p62) {
     throw Error(ErrorCode::invalid_argument,
-                "memory plan: more than any memory; got " + counted(options.sequences, "sequence") +
+                "memory plan: more than any memory; got " + counted(options.parallel, "text") +
                     " of " + counted(plan.context, "token") + ", expected less than 2^62 bytes");
   }
-  const std::int64_t rows_of_step =
-      config.is_causal ? std::min(options.prompt_rows, plan.context) + options.sequences
-                       : plan.context * options.sequences;
+  const std::int64_t rows_of_step = config.is_causal
+                                        ? std::min(options.prefill, plan.context) + options.parallel
+                                        : plan.context * options.parallel;
   const std::int64_t scores =
-      config.is_causal ? options.sequences * vocabulary_of(files.contents.arrays) : 0;
+      config.is_causal ? options.parallel * vocabulary_of(files.contents.arrays) : 0;
   const auto size = static_cast<std::int64_t>(size_of(options.compute));
   plan.activations =
       rows_of_step * widest_columns(config) * size + 2 * scores * std::max<std::int64_t>(size, 4);
   if (!config.is_causal) return plan;  // encoders remember nothing
-  SchedulerOptions texts{.pages = pages_of(plan.context, defaults.page_size) * options.sequences,
-                         .most_running = options.sequences,
-                         .prefill_rows = std::min(options.prompt_rows, plan.context)};
-  if (!options.keys.empty()) texts.keys = cache_type_from_name(options.keys);
-  if (!options.values.empty()) texts.values = cache_type_from_name(options.values);
-  const CacheOptions caches = with_padding(cache_options(config, options.compute, texts));
+  const std::int64_t most_pages = kMostPages / options.parallel;
+  if (pages_of(plan.context, defaults.page_size) > most_pages) {
+    throw Error(ErrorCode::invalid_argument,
+                "memory plan: context out of range; got " + std::to_string(plan.context) + " for " +
+                    counted(options.parallel, "text") + ", expected at most " +
+                    std::to_string(most_pages * defaults.page_size));
+  }
+  SchedulerOptions scheduler = with_pages_for(
+      {.parallel = options.parallel, .prefill = std::min(options.prefill, plan.context)},
+      plan.context);
+  if (!options.keys.empty()) scheduler.keys = cache_type_from_name(options.keys);
+  if (!options.values.empty()) scheduler.values = cache_type_from_name(options.values);
+  const CacheOptions caches = with_padding(cache_options(config, options.compute, scheduler));
   CacheOptions pages = caches, states = caches;
   pages.states = pages.saved_states = 0;
   states.pages = 0;
   states.window_pages = 0;
-  plan.caches = cache_bytes(config, pages, options.compute);
-  plan.states = cache_bytes(config, states, options.compute);
+  plan.caches = bytes_of_caches(config, pages, options.compute);
+  plan.states = bytes_of_caches(config, states, options.compute);
   return plan;
 }
 

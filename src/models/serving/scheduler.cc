@@ -30,7 +30,7 @@ std::unique_ptr<Drafter> make_drafter(const LoadedModel& loaded, const Scheduler
   return std::make_unique<ModelDrafter>(
       *options.draft_model, loaded,
       cache_options(options.draft_model->model.config, options.draft_model->model.compute, own),
-      options.prefill_rows);
+      options.prefill);
 }
 
 }  // namespace

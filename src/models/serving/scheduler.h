@@ -21,14 +21,14 @@
 namespace hearth::models {
 
 struct SchedulerOptions {
-  // Of keys and values, of all texts together; 0: as many as `memory` has room for. Layers with
-  // windows have no more than the texts that run can hold, and as many again for those that ended;
-  // models with states have one of each text that runs, and a few more of earlier rows.
+  // Of keys and values, of all texts together; 0: as many as `cache_bytes` have room for. Layers
+  // with windows have no more than the texts that run can hold, and as many again for those that
+  // ended; models with states have one of each text that runs, and a few more of earlier rows.
   std::int64_t pages = 0;
-  std::int64_t memory = std::int64_t{1} << 30;  // bytes of caches, where `pages` is 0
+  std::int64_t cache_bytes = std::int64_t{1} << 30;  // of all caches, where `pages` is 0
   std::int64_t page_size = kPageRows;
-  std::int64_t most_running = 16;   // texts that are being written at once
-  std::int64_t prefill_rows = 512;  // of prompts in one step, at most
+  std::int64_t parallel = 16;       // texts that are written at once
+  std::int64_t prefill = 512;       // tokens of prompts in a step
   std::int64_t most_waiting = 256;  // texts that wait for their turn
   // Of keys and values; default what the model computes in.
   std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
@@ -56,7 +56,7 @@ struct SchedulerStats {
   std::vector<TextStats> texts;  // that run, in the order of arrival
   std::int64_t running = 0;
   std::int64_t waiting = 0;
-  std::int64_t most_running = 0;
+  std::int64_t parallel = 0;
   std::int64_t most_waiting = 0;
   std::int64_t pages = 0;
   std::int64_t pages_used = 0;  // by texts that run

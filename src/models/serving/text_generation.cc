@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/language/cache.h"
+#include "models/serving/cache_plan.h"
 #include "models/serving/prompt_limit.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
@@ -25,16 +25,15 @@ GenerationResult generate_text(const LoadedModel& loaded, std::string_view promp
   request.goes_on = options.goes_on;
   request.kept_tokens = options.kept_tokens;
   // Room for this text and no other.
-  SchedulerOptions one{.most_running = 1,
-                       .keys = options.keys,
-                       .values = options.values,
-                       .shares_prefixes = false,
-                       .drafts = options.drafts,
-                       .draft_model = options.draft_model};
+  const SchedulerOptions one{.parallel = 1,
+                             .keys = options.keys,
+                             .values = options.values,
+                             .shares_prefixes = false,
+                             .drafts = options.drafts,
+                             .draft_model = options.draft_model};
   const auto length = static_cast<std::int64_t>(request.tokens.size());
   const std::int64_t rows = std::min(context, length + std::min(options.tokens, context) + 1);
-  one.pages = pages_of(rows, one.page_size);
-  Scheduler scheduler(loaded, one);
+  Scheduler scheduler(loaded, with_pages_for(one, rows));
   const auto stream = scheduler.submit(std::move(request));
   GeneratedText text = read_text(*stream, write);
   const SchedulerStats stats = scheduler.stats();

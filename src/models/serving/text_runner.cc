@@ -24,7 +24,7 @@ TextRunner::TextRunner(const LanguageModel& model, const SchedulerOptions& optio
   sequences_.emplace(model, cache_);
   stats_.pages = cache_.pages;
   stats_.window_pages = sequences_->has_windows() ? cache_.pages_of_windows() : 0;
-  stats_.most_running = options.most_running;
+  stats_.parallel = options.parallel;
   stats_.most_waiting = options.most_waiting;
 }
 
@@ -65,7 +65,7 @@ bool TextRunner::begin(RunningText& text) {
   text.sequence =
       options_.shares_prefixes ? sequences_->begin(text.shared_tokens()) : sequences_->begin();
   const std::int64_t rows = std::ssize(text.tokens()) - text.sequence.length;
-  PageCounts wanted = sequences_->pages_wanted(text.sequence, rows, options_.prefill_rows);
+  PageCounts wanted = sequences_->pages_wanted(text.sequence, rows, options_.prefill);
   // A page more for each text that runs, so that it need not give way at once.
   wanted.pages += std::ssize(running_);
   if (sequences_->has_windows()) wanted.window_pages += std::ssize(running_);
@@ -88,7 +88,7 @@ void TextRunner::look_again() {
   std::ranges::sort(
       fresh, {}, [](const RunningText* text) { return std::pair(text->pending(), text->place); });
   // Those that may have rows in this step, about.
-  std::int64_t budget = options_.prefill_rows;
+  std::int64_t budget = options_.prefill;
   for (std::size_t i = 0; i < fresh.size() && budget > 0; ++i) {
     sequences_->end(fresh[i]->sequence);
     fresh[i]->sequence = sequences_->begin(fresh[i]->tokens());
@@ -98,7 +98,7 @@ void TextRunner::look_again() {
 
 bool TextRunner::has_room(const RunningText& text) const {
   if (running_.empty()) return true;
-  return static_cast<std::int64_t>(running_.size()) < options_.most_running && !text.runs_alone &&
+  return static_cast<std::int64_t>(running_.size()) < options_.parallel && !text.runs_alone &&
          !running_.front()->runs_alone;
 }
 
@@ -164,7 +164,7 @@ TextRunner::Step TextRunner::planned() {
     }
     pending.push_back(rows);
   }
-  const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill_rows);
+  const std::vector<std::int64_t> counts = rows_of_step(pending, options_.prefill);
   Step step;
   std::int64_t prompt_scores = most_prompt_scores();
   auto next_count = counts.begin();

@@ -18,7 +18,7 @@ std::string mebibytes_of(std::int64_t bytes) {
 }  // namespace
 
 std::string memory_text(const MemoryPlan& plan, const std::string& cache) {
-  std::string text = "memory for " + counted(plan.sequences, "sequence") + " of " +
+  std::string text = "memory for " + counted(plan.parallel, "text") + " of " +
                      counted(plan.context, "token") + ", keys and values in " + cache + "\n";
   const std::vector<std::pair<std::string, std::int64_t>> parts = {
       {"weights    ", plan.weights},
@@ -36,14 +36,10 @@ std::string memory_text(const MemoryPlan& plan, const std::string& cache) {
 }
 
 JsonObject memory_document(const MemoryPlan& plan, const std::string& cache) {
-  return {{"context", plan.context},
-          {"trained_context", plan.trained_context},
-          {"sequences", plan.sequences},
-          {"cache", cache},
-          {"weights", plan.weights},
-          {"caches", plan.caches},
-          {"states", plan.states},
-          {"activations", plan.activations},
+  return {{"context", plan.context},    {"trained_context", plan.trained_context},
+          {"sequences", plan.parallel}, {"cache", cache},
+          {"weights", plan.weights},    {"caches", plan.caches},
+          {"states", plan.states},      {"activations", plan.activations},
           {"all", plan.all()}};
 }
 

@@ -13,7 +13,7 @@
 #include "models/language/require_causal.h"
 #include "models/language/sequences.h"
 #include "models/language/text_encoder.h"
-#include "models/language/windows.h"
+#include "models/serving/cache_plan.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
 
@@ -44,7 +44,7 @@ class TokenDraws {
 class ModelRun {
  public:
   ModelRun(const models::LanguageModel& model, const ModelBenchOptions& options)
-      : options_(options), sequences_(model, cache_options(model.config, options)), draws_(model) {}
+      : options_(options), sequences_(model, caches_of(model, options)), draws_(model) {}
 
   double prompt_rate() {
     begin(1);
@@ -58,7 +58,7 @@ class ModelRun {
 
   // Of the tokens written and, where they are measured together, those of prompts before them.
   double writing_rate() {
-    begin(options_.sequences);
+    begin(options_.parallel);
     fill(options_.depth);
     const double start = seconds_now();
     if (options_.together) fill(options_.prompt);
@@ -66,23 +66,22 @@ class ModelRun {
     const double seconds = seconds_now() - start;
     end();
     const std::int64_t tokens = options_.tokens + (options_.together ? options_.prompt : 0);
-    return static_cast<double>(tokens * options_.sequences) / seconds;
+    return static_cast<double>(tokens * options_.parallel) / seconds;
   }
 
  private:
-  static models::CacheOptions cache_options(const models::LanguageConfig& config,
-                                            const ModelBenchOptions& options) {
+  static models::CacheOptions caches_of(const models::LanguageModel& model,
+                                        const ModelBenchOptions& options) {
     const std::int64_t rows =
         options.depth + (options.together ? options.prompt + options.tokens
                                           : std::max(options.prompt, options.tokens));
-    const std::int64_t pages = std::max<std::int64_t>(models::pages_of(rows), 1);
-    const std::int64_t of_windows =
-        models::window_pages_of_text(config, options.piece, models::kPageRows);
-    return {.pages = pages * options.sequences,
-            .window_pages = std::min(pages, of_windows) * options.sequences,
-            .states = options.sequences,
-            .keys = options.keys,
-            .values = options.values};
+    return models::cache_options(model.config, model.compute,
+                                 models::with_pages_for({.parallel = options.parallel,
+                                                         .prefill = options.prefill,
+                                                         .keys = options.keys,
+                                                         .values = options.values,
+                                                         .shares_prefixes = false},
+                                                        std::max<std::int64_t>(rows, 1)));
   }
 
   void begin(std::int64_t count) {
@@ -99,7 +98,7 @@ class ModelRun {
       const std::vector<std::int32_t> tokens = draws_.draw(count);
       std::span<const std::int32_t> left = tokens;
       while (!left.empty()) {
-        const std::size_t size = std::min(left.size(), static_cast<std::size_t>(options_.piece));
+        const std::size_t size = std::min(left.size(), static_cast<std::size_t>(options_.prefill));
         const models::SequenceRows rows{&sequence, left.first(size), left.size() == size ? 1 : 0};
         left = left.subspan(size);
         // What was recorded runs before the next piece is recorded.
@@ -137,10 +136,10 @@ class ModelRun {
 double encoding_rate(const models::LanguageModel& model, const ModelBenchOptions& options,
                      TokenDraws& draws) {
   models::TokenLists texts;
-  for (std::int64_t i = 0; i < options.sequences; ++i) texts.push_back(draws.draw(options.prompt));
+  for (std::int64_t i = 0; i < options.parallel; ++i) texts.push_back(draws.draw(options.prompt));
   const double start = seconds_now();
   models::embed_texts(model, texts).to_vector<float>();
-  return static_cast<double>(options.prompt * options.sequences) / (seconds_now() - start);
+  return static_cast<double>(options.prompt * options.parallel) / (seconds_now() - start);
 }
 
 // Writes the texts once and gives tokens a second.
@@ -149,7 +148,7 @@ double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& optio
   constexpr std::int64_t kLeastPrompt = 16;
   const double start = seconds_now();
   std::vector<std::shared_ptr<models::GenerationStream>> streams;
-  for (std::int64_t i = 0; i < options.sequences; ++i) {
+  for (std::int64_t i = 0; i < options.parallel; ++i) {
     models::GenerationRequest request{.tokens = draws.draw(std::max(options.depth, kLeastPrompt)),
                                       .most_tokens = options.tokens};
     request.sampling.temperature = 0;
@@ -168,7 +167,7 @@ std::string depth_text(const ModelBenchOptions& options) {
 }
 
 std::string streams_text(const ModelBenchOptions& options) {
-  return options.sequences > 1 ? " x " + std::to_string(options.sequences) : "";
+  return options.parallel > 1 ? " x " + std::to_string(options.parallel) : "";
 }
 
 }  // namespace
@@ -197,7 +196,7 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
     rate();
     ModelBenchRow& row = rows.emplace_back();
     row.test = test;
-    row.piece = options.piece;
+    row.prefill = options.prefill;
     row.depth = options.depth;
     for (std::int64_t i = 0; i < options.repeat; ++i) row.rates.push_back(rate());
   };
@@ -229,17 +228,17 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
   constexpr std::int64_t kSpareRows = 64;  // of the least prompt
   models::require_causal(loaded.model.config, "bench-model: drafts");
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
-  models::Scheduler scheduler(loaded, {.pages = models::pages_of(rows) * options.sequences,
-                                       .most_running = options.sequences,
-                                       .prefill_rows = options.piece,
-                                       .keys = options.keys,
-                                       .values = options.values,
-                                       .shares_prefixes = false,
-                                       .drafts = drafts,
-                                       .draft_model = draft_model});
+  models::Scheduler scheduler(loaded, models::with_pages_for({.parallel = options.parallel,
+                                                              .prefill = options.prefill,
+                                                              .keys = options.keys,
+                                                              .values = options.values,
+                                                              .shares_prefixes = false,
+                                                              .drafts = drafts,
+                                                              .draft_model = draft_model},
+                                                             rows));
   TokenDraws draws(loaded.model);
   ModelBenchRow row;
-  row.piece = options.piece;
+  row.prefill = options.prefill;
   row.depth = options.depth;
   row.test = "tg" + std::to_string(options.tokens) + streams_text(options) + " + " +
              std::to_string(drafts) + " drafts" + depth_text(options);

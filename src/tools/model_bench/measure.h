@@ -14,13 +14,13 @@
 namespace hearth::tools {
 
 struct ModelBenchOptions {
-  std::int64_t prompt = 512;   // tokens of a prompt; 0: do not measure one
-  std::int64_t tokens = 128;   // that each sequence writes; 0: do not measure them
-  bool together = false;       // a prompt and then the tokens behind it are one measurement
-  std::int64_t depth = 0;      // tokens that are in the caches before
-  std::int64_t sequences = 1;  // that write side by side
+  std::int64_t prompt = 512;  // tokens of a prompt; 0: do not measure one
+  std::int64_t tokens = 128;  // to write of each text; 0: do not measure them
+  bool together = false;      // a prompt and then the tokens behind it are one measurement
+  std::int64_t depth = 0;     // tokens that are in the caches before
+  std::int64_t parallel = 1;  // texts that are written at once
   std::int64_t repeat = 5;
-  std::int64_t piece = 512;                  // rows of a pass over a prompt at most
+  std::int64_t prefill = 512;                // tokens of a prompt in a step
   models::CacheType keys = {}, values = {};  // what caches hold them as
 };
 
@@ -30,19 +30,19 @@ double deviation_of(std::span<const double> values);
 
 struct ModelBenchRow {
   std::string test;           // "pp512", "tg128 x 4", "pp512+tg128", with depth "pp512 @ d1024"
-  std::vector<double> rates;  // tokens of all sequences a second, of each repetition
+  std::vector<double> rates;  // tokens of all texts a second, of each repetition
   // Of guesses, the share that held in all repetitions; nothing where none were made.
   std::optional<double> held = std::nullopt;
-  std::int64_t threads = 0, piece = 0, depth = 0;  // that it was measured with
-  std::int64_t prompt = 0, tokens = 0;             // read and written by a sequence
-  std::int64_t sequences = 1;                      // side by side
-  std::string time = {};                           // when it began: 2026-01-31T23:59:59Z
+  std::int64_t threads = 0, prefill = 0, depth = 0;  // that it was measured with
+  std::int64_t prompt = 0, tokens = 0;               // of a text, read and written
+  std::int64_t parallel = 1;                         // texts at once
+  std::string time = {};                             // when it began: 2026-01-31T23:59:59Z
   double mean() const { return mean_of(rates); }
   double deviation() const { return deviation_of(rates); }
   double best() const;
 };
 
-// Of an encoder: how fast `sequences` texts of `prompt` tokens become vectors, as "embed128 x 8".
+// Of an encoder: how fast `parallel` texts of `prompt` tokens become vectors, as "embed128 x 8".
 // Otherwise prompts and writing. Random tokens, after one repetition that does not count. Tokens
 // are written one pass each, whose scores are read as a sampler would. Throws Error as Sequences
 // does.

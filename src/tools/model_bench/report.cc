@@ -50,7 +50,7 @@ std::string plain_text(const JsonValue& value) {
 
 // Nanoseconds of each repetition.
 std::vector<double> durations(const ModelBenchRow& row) {
-  const auto tokens = static_cast<double>((row.prompt + row.tokens) * row.sequences);
+  const auto tokens = static_cast<double>((row.prompt + row.tokens) * row.parallel);
   std::vector<double> all;
   for (const double rate : row.rates) all.push_back(1e9 * tokens / rate);
   return all;
@@ -66,8 +66,8 @@ JsonObject columns_of(const ModelBenchReport& report, const ModelBenchRow& row) 
           {"model_type", report.type},
           {"model_size", report.bytes},
           {"model_n_params", report.parameters},
-          {"n_batch", row.piece},
-          {"n_ubatch", row.piece},
+          {"n_batch", row.prefill},
+          {"n_ubatch", row.prefill},
           {"n_threads", row.threads},
           {"type_k", name(report.keys)},
           {"type_v", name(report.values)},
@@ -89,9 +89,9 @@ std::string parameters_text(std::int64_t parameters) {
 }
 
 std::string model_bench_table(const ModelBenchReport& report) {
-  const bool has_pieces = report.sweep.pieces.size() > 1;
-  const auto line_of = [&](TableLine line, const std::string& piece) {
-    if (has_pieces) line.insert(line.begin() + 5, piece);
+  const bool has_prefills = report.sweep.prefills.size() > 1;
+  const auto line_of = [&](TableLine line, const std::string& prefill) {
+    if (has_prefills) line.insert(line.begin() + 5, prefill);
     return line;
   };
   std::vector<TableLine> lines = {
@@ -101,7 +101,7 @@ std::string model_bench_table(const ModelBenchReport& report) {
         {report.model, size_text(report.bytes), parameters_text(report.parameters), report.device,
          std::to_string(row.threads), test_text(row),
          decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2), decimal(row.best(), 2)},
-        std::to_string(row.piece)));
+        std::to_string(row.prefill)));
   }
   std::string text;
   for (std::size_t at = 0; at < lines.size(); ++at) {
@@ -144,7 +144,7 @@ JsonObject model_bench_document(const ModelBenchReport& report) {
                           {"best", row.best()},
                           {"held", row.held},
                           {"threads", row.threads},
-                          {"piece", row.piece},
+                          {"piece", row.prefill},
                           {"depth", row.depth},
                           {"samples", JsonArray(row.rates.begin(), row.rates.end())}};
     for (auto& column : columns_of(report, row)) members.push_back(std::move(column));
@@ -162,7 +162,7 @@ JsonObject model_bench_document(const ModelBenchReport& report) {
           {"prompt", one_or_all(report.sweep.prompts)},
           {"tokens", one_or_all(report.sweep.tokens)},
           {"depth", one_or_all(report.sweep.depths)},
-          {"sequences", one_or_all(report.sweep.sequences)},
+          {"sequences", one_or_all(report.sweep.parallel)},
           {"cache", cache_text(name(report.keys), name(report.values))},
           {"unit", "tokens per second"},
           {"rows", std::move(rows)}};

@@ -120,7 +120,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pairs_of_lists(
 std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBenchOptions& options,
                                      bool is_causal) {
   const std::size_t count = (sweep.prompts.size() + sweep.tokens.size() + sweep.pairs.size()) *
-                            sweep.depths.size() * sweep.sequences.size() * sweep.pieces.size() *
+                            sweep.depths.size() * sweep.parallel.size() * sweep.prefills.size() *
                             sweep.threads.size();
   if (count > kMostSteps) {
     throw Error(ErrorCode::invalid_argument, "bench-model: too many combinations; got " +
@@ -140,13 +140,13 @@ std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBe
     steps.push_back({one, threads});
   };
   for (const std::int64_t threads : sweep.threads) {
-    for (const std::int64_t piece : sweep.pieces) {
-      for (const std::int64_t sequences : sweep.sequences) {
+    for (const std::int64_t prefill : sweep.prefills) {
+      for (const std::int64_t parallel : sweep.parallel) {
         for (const std::int64_t depth : sweep.depths) {
-          one.piece = piece;
-          one.sequences = sequences;
+          one.prefill = prefill;
+          one.parallel = parallel;
           one.depth = depth;
-          const bool reads = !is_causal || sequences == sweep.sequences.front();
+          const bool reads = !is_causal || parallel == sweep.parallel.front();
           for (const std::int64_t prompt : sweep.prompts) {
             if (reads) add(prompt, 0, threads);
           }

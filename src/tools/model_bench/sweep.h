@@ -16,8 +16,8 @@ struct ModelBenchSweep {
   // Prompts and tokens behind them that are measured together; may be empty.
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs = {};
   std::vector<std::int64_t> depths = {0};
-  std::vector<std::int64_t> sequences = {1};
-  std::vector<std::int64_t> pieces = {512};
+  std::vector<std::int64_t> parallel = {1};
+  std::vector<std::int64_t> prefills = {512};
   std::vector<std::int64_t> threads = {0};  // of the CPU; 0: as many as there are
 
   // Rows of caches that the longest measurement takes.
@@ -41,7 +41,7 @@ struct ModelBenchStep {
   std::int64_t threads = 0;
 };
 // Prompts, then writing, then pairs of each of the other combinations, threads changing last; of a
-// causal model, whose prompts are read one by one, prompts once for all numbers of sequences.
+// causal model, whose prompts are read one by one, prompts once for all numbers of texts.
 // `repeat`, keys and values are those of `options`. Throws Error{invalid_argument} for more than
 // are reasonable.
 std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBenchOptions& options,

@@ -85,7 +85,7 @@ ApiResponse answer_props(const Service& service) {
                          {"pages_used", stats.pages_used},
                          {"window_pages", stats.window_pages},
                          {"window_pages_used", stats.window_pages_used},
-                         {"total_slots", stats.most_running},
+                         {"total_slots", stats.parallel},
                          {"default_generation_settings",
                           JsonObject{{"n_ctx", card.context},
                                      {"params", sampling_object(model.default_sampling())}}},
@@ -114,7 +114,7 @@ ApiResponse answer_slots(const Service& service) {
                                   {"n_remain", text.tokens_left},
                                   {"n_decoded", text.new_tokens}}}});
   }
-  while (static_cast<std::int64_t>(slots.size()) < stats.most_running) {
+  while (static_cast<std::int64_t>(slots.size()) < stats.parallel) {
     slots.push_back(JsonObject{{"id", static_cast<std::int64_t>(slots.size())},
                                {"n_ctx", context},
                                {"is_processing", false}});
