@@ -11,19 +11,14 @@ namespace hearth {
 inline namespace v0 {
 namespace {
 
-// Nothing of an empty name.
-std::optional<models::CacheType> cache_type(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  return models::cache_type_from_name(name);
-}
-
 models::SchedulerOptions scheduler_options(const models::LanguageModel& model,
                                            const TextModelOptions& options) {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;  // where nobody says how many
   models::SchedulerOptions scheduler{
-      .parallel = options.parallel, .prefill = options.prefill, .drafts = options.drafts};
-  scheduler.keys = cache_type(options.keys);
-  scheduler.values = cache_type(options.values);
+      .parallel = options.parallel,
+      .prefill = options.prefill,
+      .caches = models::cache_types_from_names(options.keys, options.values),
+      .drafts = options.drafts};
   if (options.cache_bytes == 0) {
     return models::within_memory(model.config, model.compute, scheduler, kMostBytes);
   }
@@ -38,9 +33,9 @@ TextModel::Loaded::Loaded(models::LoadedModel model, const TextModelOptions& opt
       longest_text_(language().config.context),
       constraints_(model_.tokenizer) {
   if (!language().config.is_causal) return;
-  models::require_cache_types(language().config,
-                              cache_type(options.keys).value_or(language().compute),
-                              cache_type(options.values).value_or(language().compute));
+  const models::CacheTypes types = models::cache_types_from_names(options.keys, options.values);
+  models::require_cache_types(language().config, types.keys.value_or(language().compute),
+                              types.values.value_or(language().compute));
   options_ = scheduler_options(language(), options);
   longest_text_ = models::longest_text(
       language().config, models::cache_options(language().config, language().compute, options_));

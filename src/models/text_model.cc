@@ -31,9 +31,7 @@ TextModel TextModel::load(const std::string& path, const TextModelOptions& optio
                std::to_string(options.prefill) + ", drafts " + std::to_string(options.drafts) +
                ", expected at least 0, 1, 1 and 0");
   }
-  for (const std::string* cache : {&options.keys, &options.values}) {
-    if (!cache->empty()) static_cast<void>(models::cache_type_from_name(*cache));
-  }
+  static_cast<void>(models::cache_types_from_names(options.keys, options.values));
   models::LoadedModel model = models::load_language_model(path, {.device = options.device,
                                                                  .compute = options.compute,
                                                                  .context = options.context,

@@ -174,7 +174,7 @@ void run_bench_model(const BenchModelArguments& arguments) {
   const ModelBenchSweep sweep = sweep_of(arguments);
   check_arguments(arguments, sweep);
   const DType compute = dtype_from_name(arguments.model.dtype);
-  const CacheTypes caches = cache_types(arguments.model.caches);
+  const models::CacheTypes caches = cache_types(arguments.model.caches);
   ModelBenchReport report;
   report.sweep = sweep;
   report.keys = caches.keys.value_or(compute);

@@ -55,14 +55,12 @@ void run_generate(const GenerateArguments& arguments) {
   const models::LoadedModel& loaded = writer.loaded;
   models::require_causal(loaded.model.config, "generate: texts", kEncodersEmbed);
   warn_of_context("generate", loaded.model.config.context, loaded.model.trained_context);
-  const CacheTypes caches = cache_types(arguments.writer.model.caches);
   const AskedSampling sampling = asked_sampling(arguments.text.sampling, loaded);
   const models::TextGenerationOptions generate{
       .tokens = most_tokens(arguments.text),
       .sampling = sampling.options,
       .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer),
-      .keys = caches.keys,
-      .values = caches.values,
+      .caches = cache_types(arguments.writer.model.caches),
       .stops = stop_texts(arguments.text),
       // Without a number of tokens nothing else might end it.
       .goes_on = arguments.text.tokens >= 0,

@@ -19,7 +19,8 @@ void add_info(CommandLine& line) {
     bool json = false;
     InfoOptions options;
     MemoryPlanOptions memory;
-    CacheArguments caches;  // empty: f32
+    std::string dtype = "f32";
+    CacheArguments caches;  // empty: the dtype
   };
   constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
   Command command = line.add_command(
@@ -47,19 +48,20 @@ void add_info(CommandLine& line) {
                                      "The same, with so many tokens of prompts in a step")
                              .range(1, kMostRows)
                              .show_default();
-  add_cache_options(command, arguments->caches, "The same, with keys and values in it [f32]");
+  add_cache_options(command, arguments->caches, "The same, with keys and values in it [the dtype]");
+  const Option dtype = add_dtype_option(command, arguments->dtype);
   command.flag("--json", arguments->json, "Print all that as JSON");
-  command.action([arguments, context, parallel, prefill] {
+  command.action([arguments, context, parallel, prefill, dtype] {
     const ModelFile file = read_model_file(arguments->file);
     std::string text = info_text(file, arguments->options);
     JsonObject document = info_document(file, arguments->options);
     const CacheArguments& caches = arguments->caches;
-    if (context.given() || parallel.given() || prefill.given() || !caches.of_keys().empty() ||
-        !caches.of_values().empty()) {
+    if (context.given() || parallel.given() || prefill.given() || dtype.given() ||
+        !caches.of_keys().empty() || !caches.of_values().empty()) {
       MemoryPlanOptions& memory = arguments->memory;
-      const std::string own(name(memory.compute));
-      memory.keys = caches.of_keys().empty() ? own : caches.of_keys();
-      memory.values = caches.of_values().empty() ? own : caches.of_values();
+      memory.compute = dtype_from_name(arguments->dtype);
+      memory.keys = caches.of_keys().empty() ? arguments->dtype : caches.of_keys();
+      memory.values = caches.of_values().empty() ? arguments->dtype : caches.of_values();
       const std::string types = cache_text(memory.keys, memory.values);
       const MemoryPlan plan = memory_plan(arguments->file, memory);
       warn_of_context("info", plan.context, plan.trained_context);

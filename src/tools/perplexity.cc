@@ -109,7 +109,7 @@ void run_perplexity(const PerplexityArguments& arguments) {
   models::Divergence divergence;
   std::vector<Array> saved;
   std::int64_t done = 0;
-  const CacheTypes caches = cache_types(arguments.model.caches);
+  const models::CacheTypes caches = cache_types(arguments.model.caches);
   const models::CacheType own = dtype_from_name(arguments.model.dtype);
   models::score_chunks(loaded.model, chunks, caches.keys.value_or(own), caches.values.value_or(own),
                        [&](const Array& scores, std::span<const std::int32_t> next) {

@@ -56,6 +56,18 @@ TEST(CacheType, HasNames) {
                        "q5_0"));
 }
 
+TEST(CacheType, NamesOfKeysAndValuesAreReadTogether) {
+  const CacheTypes both = cache_types_from_names("f16", "tq4");
+  EXPECT_EQ(both.keys, CacheType(DType::f16));
+  EXPECT_EQ(both.values, CacheType::turbo(4));
+  const CacheTypes one = cache_types_from_names("", "q8_0");
+  EXPECT_EQ(one.keys, std::nullopt);
+  EXPECT_EQ(one.values, CacheType(DType::q8_0));
+  EXPECT_TRUE(
+      contains(error_of(ErrorCode::invalid_argument, [] { cache_types_from_names("f16", "q5_0"); }),
+               "q5_0"));
+}
+
 TEST(CacheType, BytesAreThoseOfTheArrays) {
   for (const char* each : kNames) {
     const LanguageConfig config = config_of(heads_of(64, 96));

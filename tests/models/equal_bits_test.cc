@@ -149,7 +149,7 @@ TEST_P(EqualBits, OfAnswersInAnyCompany) {
   const auto options = [&](SchedulerOptions wanted) {
     wanted.pages = 60;
     wanted.page_size = 4;
-    wanted.keys = wanted.values = cache_type_from_name(own().cache);
+    wanted.caches = cache_types_from_names(own().cache, own().cache);
     return wanted;
   };
   std::vector<Answer> alone;

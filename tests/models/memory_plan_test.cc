@@ -45,8 +45,7 @@ TEST_P(MemoryPlans, IsWhatASchedulerAllocates) {
     const SchedulerOptions texts{.pages = 4 * parallel,  // of 32 rows
                                  .cache_bytes = 1000,    // does not count beside pages
                                  .parallel = parallel,
-                                 .keys = DType::f32,
-                                 .values = DType::f16};
+                                 .caches = {DType::f32, DType::f16}};
     const CacheOptions options = with_padding(cache_options(model.config, DType::f32, texts));
     const Cache cache(model.config, options, DType::f32, Device::cpu());
     std::vector<Array> rows, states;

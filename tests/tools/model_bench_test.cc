@@ -332,6 +332,14 @@ TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {
   const Outcome text = run({"info", path("m.gguf"), "--context", "0"});
   EXPECT_TRUE(contains(text.out, "memory for 1 text of 4096 tokens, keys and values in f32"))
       << text.out;
+  // Caches are of the dtype, as those of commands that run the model.
+  const Outcome halved = run({"info", path("m.gguf"), "--context", "1000", "--parallel", "3",
+                              "--dtype", "bf16", "--json"});
+  ASSERT_EQ(halved.status, 0) << halved.err;
+  const JsonValue in_bf16 = *check::member(*parse_json(halved.out), "memory");
+  EXPECT_EQ(check::text(in_bf16, "cache"), "bf16");
+  EXPECT_EQ(*check::member(in_bf16, "caches"), JsonValue(kCaches));
+  EXPECT_LT(std::get<std::int64_t>(*check::member(in_bf16, "activations")), activations);
   const Outcome plain = run({"info", path("m.gguf")});
   EXPECT_FALSE(contains(plain.out, "memory for"));
   EXPECT_EQ(plain.err, "");

@@ -59,6 +59,14 @@ CacheType cache_type_from_name(std::string_view name) {
                                                ", expected one of " + known_names());
 }
 
+CacheTypes cache_types_from_names(std::string_view keys, std::string_view values) {
+  const auto type_of = [](std::string_view name) -> std::optional<CacheType> {
+    if (name.empty()) return std::nullopt;
+    return cache_type_from_name(name);
+  };
+  return {type_of(keys), type_of(values)};
+}
+
 std::vector<std::string> cache_type_names() {
   std::vector<std::string> names;
   for (const NamedType& each : kCacheTypes) {

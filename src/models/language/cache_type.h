@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,12 @@ struct CacheType {
 
 // f32, f16, bf16, q8_0, q4_0, tq4, tq3, tq2. Throws Error{invalid_argument} for other names.
 CacheType cache_type_from_name(std::string_view name);
+// Of keys and values; nothing: what the model computes in.
+struct CacheTypes {
+  std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
+};
+// As cache_type_from_name(); nothing of an empty name.
+CacheTypes cache_types_from_names(std::string_view keys, std::string_view values);
 // Those names, for the options of commands.
 std::vector<std::string> cache_type_names();
 std::string name(CacheType type);

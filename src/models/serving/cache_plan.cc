@@ -100,8 +100,8 @@ PlannedCaches plan_caches(const LanguageConfig& config, DType compute,
                      .page_size = options.page_size,
                      .states = options.parallel,
                      .saved_states = 0,
-                     .keys = options.keys.value_or(compute),
-                     .values = options.values.value_or(compute)};
+                     .keys = options.caches.keys.value_or(compute),
+                     .values = options.caches.values.value_or(compute)};
   const PageSizes sizes = page_sizes(config, cache, compute, options);
   CacheOptions state = cache;
   state.pages = 0;

@@ -100,11 +100,11 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
                     counted(options.parallel, "text") + ", expected at most " +
                     std::to_string(most_pages * defaults.page_size));
   }
-  SchedulerOptions scheduler = with_pages_for(
-      {.parallel = options.parallel, .prefill = std::min(options.prefill, plan.context)},
-      plan.context);
-  if (!options.keys.empty()) scheduler.keys = cache_type_from_name(options.keys);
-  if (!options.values.empty()) scheduler.values = cache_type_from_name(options.values);
+  const SchedulerOptions scheduler =
+      with_pages_for({.parallel = options.parallel,
+                      .prefill = std::min(options.prefill, plan.context),
+                      .caches = cache_types_from_names(options.keys, options.values)},
+                     plan.context);
   const CacheOptions caches = with_padding(cache_options(config, options.compute, scheduler));
   CacheOptions pages = caches, states = caches;
   pages.states = pages.saved_states = 0;

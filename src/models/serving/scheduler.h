@@ -30,8 +30,7 @@ struct SchedulerOptions {
   std::int64_t parallel = 16;       // texts that are written at once
   std::int64_t prefill = 512;       // tokens of prompts in a step
   std::int64_t most_waiting = 256;  // texts that wait for their turn
-  // Of keys and values; default what the model computes in.
-  std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
+  CacheTypes caches = {};
   bool shares_prefixes = true;   // rows of earlier texts are taken again
   std::int64_t save_rows = 512;  // of a prompt, between states that are kept of models with some
   // Tokens of all texts together that a step guesses ahead and checks beside those that follow for

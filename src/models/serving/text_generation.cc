@@ -26,8 +26,7 @@ GenerationResult generate_text(const LoadedModel& loaded, std::string_view promp
   request.kept_tokens = options.kept_tokens;
   // Room for this text and no other.
   const SchedulerOptions one{.parallel = 1,
-                             .keys = options.keys,
-                             .values = options.values,
+                             .caches = options.caches,
                              .shares_prefixes = false,
                              .drafts = options.drafts,
                              .draft_model = options.draft_model};

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +20,8 @@ struct TextGenerationOptions {
   std::int64_t tokens = 256;  // to write at most
   SamplingOptions sampling = {};
   std::shared_ptr<grammar::Constraint> constraint = nullptr;  // what the text may be
-  bool parse_special = false;  // texts of control tokens in the prompt are these tokens
-  // Of caches; default what the model computes in. Codes are of rows that are rotated.
-  std::optional<CacheType> keys = std::nullopt, values = std::nullopt;
+  bool parse_special = false;           // texts of control tokens in the prompt are these tokens
+  CacheTypes caches = {};               // codes are of rows that are rotated
   std::vector<std::string> stops = {};  // the text ends before the first of these
   bool goes_on = false;                 // of GenerationRequest
   std::int64_t kept_tokens = 0;         // of GenerationRequest

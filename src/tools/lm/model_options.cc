@@ -52,8 +52,8 @@ void add_place_options(Command& command, std::string& device, int& threads) {
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
 }
 
-void add_dtype_option(Command& command, std::string& dtype) {
-  command.option("--dtype", dtype, "What activations are computed in")
+Option add_dtype_option(Command& command, std::string& dtype) {
+  return command.option("--dtype", dtype, "What activations are computed in")
       .one_of({"f32", "bf16", "f16"})
       .show_default();
 }
@@ -112,12 +112,8 @@ models::LoadedModel load_model(const std::string& path, const models::LoadOption
   }
 }
 
-CacheTypes cache_types(const CacheArguments& arguments) {
-  const auto type_of = [](const std::string& name) -> std::optional<models::CacheType> {
-    if (name.empty()) return std::nullopt;
-    return models::cache_type_from_name(name);
-  };
-  return {type_of(arguments.of_keys()), type_of(arguments.of_values())};
+models::CacheTypes cache_types(const CacheArguments& arguments) {
+  return models::cache_types_from_names(arguments.of_keys(), arguments.of_values());
 }
 
 std::string cache_text(const std::string& keys, const std::string& values) {

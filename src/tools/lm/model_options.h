@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +40,7 @@ Option add_model_option(Command& command, std::string& path, const std::string& 
 void add_adapter_option(Command& command, std::vector<std::string>& values);
 // --dtype, --device and --threads.
 void add_compute_options(Command& command, ModelArguments& arguments);
-void add_dtype_option(Command& command, std::string& dtype);
+Option add_dtype_option(Command& command, std::string& dtype);
 void add_device_option(Command& command, std::string& device);
 // --batch-invariant.
 void add_numerics_option(Command& command, ModelArguments& arguments);
@@ -60,11 +59,7 @@ models::LoadOptions load_options(const ModelArguments& arguments, Device device)
 // options that take both.
 models::LoadedModel load_model(const std::string& path, const models::LoadOptions& options);
 
-// Of keys and values; nothing: as the model computes.
-struct CacheTypes {
-  std::optional<models::CacheType> keys, values;
-};
-CacheTypes cache_types(const CacheArguments& arguments);
+models::CacheTypes cache_types(const CacheArguments& arguments);
 // As reports call caches of keys and values: one name where both are alike, else "keys/values".
 std::string cache_text(const std::string& keys, const std::string& values);
 

@@ -28,9 +28,7 @@ LoadedWriter load_writer(const WriterArguments& arguments) {
 }
 
 void apply(const WriterArguments& arguments, models::SchedulerOptions& options) {
-  const CacheTypes types = cache_types(arguments.model.caches);
-  options.keys = types.keys;
-  options.values = types.values;
+  options.caches = cache_types(arguments.model.caches);
   options.drafts = arguments.drafts.count();
 }
 

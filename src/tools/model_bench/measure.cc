@@ -78,8 +78,7 @@ class ModelRun {
     return models::cache_options(model.config, model.compute,
                                  models::with_pages_for({.parallel = options.parallel,
                                                          .prefill = options.prefill,
-                                                         .keys = options.keys,
-                                                         .values = options.values,
+                                                         .caches = {options.keys, options.values},
                                                          .shares_prefixes = false},
                                                         std::max<std::int64_t>(rows, 1)));
   }
@@ -228,14 +227,14 @@ ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBench
   constexpr std::int64_t kSpareRows = 64;  // of the least prompt
   models::require_causal(loaded.model.config, "bench-model: drafts");
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
-  models::Scheduler scheduler(loaded, models::with_pages_for({.parallel = options.parallel,
-                                                              .prefill = options.prefill,
-                                                              .keys = options.keys,
-                                                              .values = options.values,
-                                                              .shares_prefixes = false,
-                                                              .drafts = drafts,
-                                                              .draft_model = draft_model},
-                                                             rows));
+  models::Scheduler scheduler(loaded,
+                              models::with_pages_for({.parallel = options.parallel,
+                                                      .prefill = options.prefill,
+                                                      .caches = {options.keys, options.values},
+                                                      .shares_prefixes = false,
+                                                      .drafts = drafts,
+                                                      .draft_model = draft_model},
+                                                     rows));
   TokenDraws draws(loaded.model);
   ModelBenchRow row;
   row.prefill = options.prefill;
