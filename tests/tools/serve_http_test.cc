@@ -449,7 +449,7 @@ TEST_F(ServeHttp, EndsBesideUnfinishedRequests) {
   });
   transport_->stop();
   EXPECT_TRUE(transport_->wait_until_idle(std::chrono::seconds(20)));
-  EXPECT_EQ(head.read_all(), "");
+  EXPECT_FALSE(contains(head.read_all(), "HTTP/1.1 200"));
   const std::string answer = silent.read_all();
   EXPECT_TRUE(contains(answer, " 503 ")) << answer;
   EXPECT_TRUE(contains(answer, "the server is stopping")) << answer;

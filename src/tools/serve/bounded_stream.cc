@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSlice{100};     // how late a stop is seen
 constexpr milliseconds kStopTime{100};  // what is under way to a server that stops may still come
+// A wait that is no longer is not ended for others where bytes have come.
+constexpr milliseconds kNewTime{500};
 constexpr milliseconds kDrainTime{500};
 constexpr std::size_t kSlowRate = 64;  // bytes a millisecond that keep a request from being slow
 constexpr std::size_t kDrainBytes = 4 << 20;
@@ -47,6 +49,7 @@ Refusal BoundedStream::await_bytes(Clock::time_point until, Clock::time_point si
       return until < stop_deadline_ ? Refusal::unfinished : Refusal::stopping;
     }
     const bool is_there = wait(true, std::min(left, slice));
+    if (is_there && Clock::now() < since + kNewTime) return Refusal::none;
     if (peer && peer->is_ended()) return Refusal::crowded;
     if (is_there) return Refusal::none;
     if (!peer) peer.emplace(threads_, since);
