@@ -33,10 +33,14 @@ struct GenerationFields {
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);
 
-// The constraint of response_format, of a schema in `json_schema` or `guided_json`, or of a GBNF
-// `grammar`; null where any text will do.
+// The constraint of response_format, of a schema in `json_schema` or `guided_json`, of a GBNF
+// `grammar`, or of vLLM's `structured_outputs`, which has one of these; null where any text will
+// do. Refuses what others hold texts by.
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model);
+
+// Refuses vLLM's `truncate_prompt_tokens`: what is too long is refused, never cut.
+void refuse_truncation(const Fields& fields);
 
 // Refuses prompts without tokens and those that the context does not hold, or leaves no room for
 // an answer, where one is asked for. `param` is the field that they are of.
