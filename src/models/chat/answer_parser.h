@@ -24,6 +24,7 @@ class AnswerParser {
   struct Options {
     bool has_tools = false;            // the model was told of some
     bool begins_in_reasoning = false;  // the prompt ends with what opens it
+    bool begins_in_content = false;    // the prompt ends within content
     bool is_constrained = false;       // of content all is text: a grammar holds it
     std::uint64_t id_seed = 0;         // of the ids of calls
   };

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "hearth/error.h"
+#include "models/chat/continued_message.h"
 #include "models/chat_template/lexer.h"
 
 namespace hearth::models {
@@ -58,7 +59,7 @@ RenderedPrompt rendered(const Tokenizer& tokenizer, const ChatTemplate& chat_tem
   for (const ChatMessage& message : messages) all.push_back(json_of(message));
   input.messages = std::move(all);
   input.tools = options.tools;
-  input.add_generation_prompt = options.add_generation_prompt;
+  input.add_generation_prompt = options.add_generation_prompt && !options.continue_final_message;
   const auto text_of = [&](std::int32_t token) {
     return token < 0 ? std::string() : std::string(tokenizer.text(token));
   };
@@ -125,9 +126,12 @@ ChatPrompt ChatFormat::render(std::span<const ChatMessage> messages,
                     std::to_string(std::get<JsonArray>(options.tools).size()) +
                     ", expected none, or another template");
   }
-  const RenderedPrompt prompt =
-      rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
+  RenderedPrompt prompt = rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
   ChatPrompt made;
+  if (options.continue_final_message) {
+    end_behind(prompt, messages.empty() ? "" : std::string_view(messages.back().content));
+    made.continues_message = true;
+  }
   made.tokens = tokens_of(tokenizer_, prompt, options.limits);
   made.has_tools = has_tools;
   if (!prompt.parts.empty() && !prompt.parts.back().is_input) {
@@ -143,6 +147,7 @@ AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed)
   return AnswerParser(*chosen.answers, *chosen.reasoning,
                       {.has_tools = prompt.has_tools,
                        .begins_in_reasoning = prompt.begins_in_reasoning,
+                       .begins_in_content = prompt.continues_message,
                        .is_constrained = prompt.is_constrained,
                        .id_seed = id_seed});
 }
@@ -158,6 +163,7 @@ void ChatFormat::prepare(ChatPrompt* prompt, GenerationRequest* request) const {
 grammar::GrammarMarks ChatFormat::answer_marks(const ChatPrompt& prompt) const {
   const Written& chosen = written(prompt.has_tools);
   grammar::GrammarMarks marks;
+  if (prompt.continues_message) return marks;
   if (!chosen.answers->channel_end.empty()) {
     marks.begin = chosen.answers->channel_begin;
     marks.end = chosen.answers->channel_end;
