@@ -122,6 +122,21 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   }
 }
 
+TEST_F(CommandOptions, StandardInputMayBeADevice) {
+  const std::string model = path("m.gguf");
+  const auto given_nothing = [&](const std::vector<std::string>& arguments) {
+    return finish(start(arguments, path("stdout"), "/dev/null"));
+  };
+  const Outcome tokens = given_nothing({"tokenize", model});
+  EXPECT_EQ(tokens.status, 0) << tokens.err;
+  EXPECT_EQ(tokens.out, run({"tokenize", model, "--text", ""}).out);
+  const Outcome text = given_nothing({"generate", model, "-p", "-", "-n", "3", "--temp", "0"});
+  const Outcome same = run({"generate", model, "-p", "", "-n", "3", "--temp", "0"});
+  EXPECT_EQ(text.status, same.status);
+  EXPECT_EQ(text.out, same.out);
+  EXPECT_EQ(text.err, same.err);
+}
+
 // A line break at the end of a file is a part of the text, as llama-tokenize has it.
 TEST_F(CommandOptions, TokenizeTakesFilesAsTheyAre) {
   const std::string model = path("m.gguf"), file = path("text.txt");
