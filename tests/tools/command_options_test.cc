@@ -208,6 +208,19 @@ TEST_F(CommandOptions, ChatNamesWhatAModelWithoutATemplateNeeds) {
             "\n");
 }
 
+TEST_F(CommandOptions, AnAnswerThatTheContextCutsOffIsSaid) {
+  const std::vector<std::string> arguments = {"chat", path("m.gguf"), "-c",    "32", "--temp",
+                                              "0",    "--logit-bias", "2=-100"};
+  auto brief = arguments;
+  brief.insert(brief.end(), {"-n", "3"});
+  EXPECT_EQ(run(brief, sign(5) + "\n").err.find("cut off"), std::string::npos);
+  const Outcome cut = run(arguments, sign(5) + "\n");
+  EXPECT_EQ(cut.status, 0);
+  expect_says(cut.err,
+              "chat: line 1: the answer is cut off: the context is full, which is 32 "
+              "tokens; --context has more (/reset begins");
+}
+
 TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
   const std::vector<std::string> arguments = {"chat", path("m.gguf"), "-n", "3", "--temp", "0"};
   const std::string first = written(arguments, sign(5) + "\n");
