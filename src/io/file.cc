@@ -147,15 +147,17 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
-  const Descriptor file(open_file(path, O_RDONLY));
-  if (file.get() < 0) throw_io("open", path, errno);
+namespace {
+
+struct stat status_of(int descriptor, const std::string& path) {
   struct stat status{};
-  if (::fstat(file.get(), &status) != 0) throw_io("open", path, errno);
-  // Some, such as /dev/zero, have no end.
-  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
-    throw_io("read", path, std::string("a device, not a file or a pipe"));
-  }
+  if (::fstat(descriptor, &status) != 0) throw_io("open", path, errno);
+  return status;
+}
+
+// From where the descriptor stands. `path` is for messages.
+std::vector<std::byte> read_to_end(int descriptor, const struct stat& status,
+                                   const std::string& path, std::uint64_t limit) {
   const auto too_large = [&] {
     throw_io("read", path, "larger than the limit of " + std::to_string(limit) + " bytes");
   };
@@ -170,7 +172,7 @@ std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
     while (true) {
       if (used == bytes.size()) bytes.resize(bytes.size() * 2);
       const std::size_t wanted = std::min(bytes.size() - used, kCallBytes);
-      const ssize_t got = ::read(file.get(), bytes.data() + used, wanted);
+      const ssize_t got = ::read(descriptor, bytes.data() + used, wanted);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) throw_io("read", path, errno);
       if (got == 0) break;
@@ -184,6 +186,24 @@ std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
   }
   throw Error(ErrorCode::out_of_memory, "file: cannot read \"" + path + "\": no memory for its " +
                                             std::to_string(expected) + " bytes");
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit) {
+  const Descriptor file(open_file(path, O_RDONLY));
+  if (file.get() < 0) throw_io("open", path, errno);
+  const struct stat status = status_of(file.get(), path);
+  // Some, such as /dev/zero, have no end.
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+    throw_io("read", path, std::string("a device, not a file or a pipe"));
+  }
+  return read_to_end(file.get(), status, path, limit);
+}
+
+std::vector<std::byte> read_standard_input(std::uint64_t limit) {
+  const std::string path = "standard input";
+  return read_to_end(STDIN_FILENO, status_of(STDIN_FILENO, path), path, limit);
 }
 
 void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {

@@ -34,9 +34,12 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-// All bytes of a file, pipe or character device. Throws Error{io} when it cannot be read or holds
-// more than `limit` bytes, and Error{out_of_memory} when the bytes do not fit in memory.
+// All bytes of a file or pipe; of no device, which may have no end. Throws Error{io} when it cannot
+// be read or holds more than `limit` bytes, and Error{out_of_memory} when the bytes do not fit in
+// memory.
 std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit);
+// The same of what is left of the standard input, whatever it is: a terminal, too.
+std::vector<std::byte> read_standard_input(std::uint64_t limit);
 
 // Replaces the file at `path` with `bytes`: afterwards the path holds either the old contents or
 // all of the new ones, whatever happens meanwhile. See AtomicFileWriter.

@@ -16,4 +16,10 @@ inline std::string read_text(const std::string& path, std::uint64_t limit) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Throws as read_standard_input() does.
+inline std::string read_input_text(std::uint64_t limit) {
+  const std::vector<std::byte> bytes = read_standard_input(limit);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace hearth::io

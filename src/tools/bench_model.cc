@@ -8,12 +8,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "hearth/error.h"
 #include "hearth/runtime.h"
 #include "models/language/load_model.h"
+#include "models/quantize/file_type_names.h"
 #include "models/serving/cache_plan.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
@@ -79,6 +81,20 @@ models::ModelContents contents_of(const BenchModelArguments& arguments, std::int
           {}};
 }
 
+// What the file says of its type, in llama-bench's words; without that, and of a shape, the dtype
+// of most parameters.
+std::string bench_type(const BenchModelArguments& arguments, const GgufContents& contents) {
+  if (!arguments.model.path.empty()) {
+    const std::string_view said =
+        models::file_type_name(contents.metadata.as_int("general.file_type", -1));
+    if (!said.empty()) return std::string(said);
+  }
+  std::map<DType, std::int64_t> elements;
+  for (const NamedArray& each : contents.arrays) elements[each.array.dtype()] += each.array.size();
+  const auto most = std::ranges::max_element(elements, {}, [](auto& each) { return each.second; });
+  return most == elements.end() ? "" : std::string(hearth::name(most->first));
+}
+
 BenchedModel model_to_bench(const BenchModelArguments& arguments, std::int64_t rows, Device device,
                             DType compute) {
   const models::ModelContents files = contents_of(arguments, rows, device);
@@ -91,16 +107,13 @@ BenchedModel model_to_bench(const BenchModelArguments& arguments, std::int64_t r
   made.name = arguments.model.path.empty()
                   ? arguments.shape + " " + arguments.type
                   : std::filesystem::path(arguments.model.path).filename().string();
-  std::map<DType, std::int64_t> elements;
   for (const NamedArray& each : files.contents.arrays) {
     made.bytes += bytes_of(each.array.dtype(), each.array.size());
     made.parameters += each.array.size();
-    elements[each.array.dtype()] += each.array.size();
   }
-  const auto most = std::ranges::max_element(elements, {}, [](auto& each) { return each.second; });
+  const std::string type = bench_type(arguments, files.contents);
   made.type = files.contents.metadata.as_text("general.architecture", "") + " " +
-              parameters_text(made.parameters) +
-              (most == elements.end() ? "" : " " + std::string(hearth::name(most->first)));
+              parameters_text(made.parameters) + (type.empty() ? "" : " " + type);
   made.tokenizer = files.tokenizer;
   made.model =
       models::make_language_model(files, {.device = device, .compute = compute, .context = rows});

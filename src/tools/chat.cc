@@ -34,6 +34,7 @@ namespace {
 
 constexpr std::string_view kDim = "\033[2m", kUndim = "\033[0m";
 constexpr std::string_view kResetHint = " (/reset begins the conversation anew)";
+constexpr std::string_view kContextHint = "--context has more";
 
 constexpr std::string_view kHelp =
     "/reset          begins the conversation anew\n"
@@ -76,7 +77,7 @@ models::SchedulerOptions options_for(const ChatArguments& arguments,
   if (rows < asked) {
     report_context("chat", asked, rows, true, "the model has no more positions");
   } else if (rows < config.context) {
-    report_context("chat", config.context, rows, false, "--context has more");
+    report_context("chat", config.context, rows, false, std::string(kContextHint));
   }
   models::SchedulerOptions options = models::with_pages_for({.parallel = 1}, rows);
   apply(arguments.writer, options);
@@ -146,17 +147,23 @@ models::AnswerWriter answer_writer() {
 class SpokenMessages {
  public:
   // `is_asking`: people type them, and see what is wrong with one where its answer would be.
-  SpokenMessages(models::Conversation& session, bool is_asking)
+  // `longest`: tokens of the context; `may_grow`: an option gives it more.
+  SpokenMessages(models::Conversation& session, std::int64_t longest, bool may_grow, bool is_asking)
       : session_(session),
+        longest_(longest),
+        may_grow_(may_grow),
         writer_(answer_writer()),
         reader_(std::cin, is_asking),
         is_asking_(is_asking) {}
 
   // `place`: where the message came from.
   void say(const std::string& message, const std::string& place) {
+    bool is_cut = false;
     try {
       const AnswerInterrupts interrupts;
-      session_.say(message, writer_);
+      const models::GenerationPiece last = session_.say(message, writer_);
+      is_cut = last.finish == models::FinishReason::length &&
+               last.prompt_tokens + last.new_tokens >= longest_;
     } catch (const Error& error) {
       // Others go on failing.
       if (!is_asking_ && error.code() != ErrorCode::invalid_argument) throw;
@@ -169,6 +176,11 @@ class SpokenMessages {
       ++unanswered_;
     }
     write_out("\n");
+    if (!is_cut) return;
+    write_note("chat: " + place + ": the answer is cut off: the context is full, which is " +
+               counted(longest_, "token") +
+               (may_grow_ ? "; " + std::string(kContextHint) : std::string()) +
+               std::string(kResetHint) + "\n");
   }
 
   // To the end of the input, a line that asks for the end, or the first answer of a single turn.
@@ -205,6 +217,8 @@ class SpokenMessages {
   }
 
   models::Conversation& session_;
+  std::int64_t longest_;
+  bool may_grow_;
   models::AnswerWriter writer_;
   MessageReader reader_;
   bool is_asking_;
@@ -232,10 +246,11 @@ void run_chat(const ChatArguments& arguments) {
        .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer),
        .template_arguments = std::move(told)});
   const bool is_asking = isatty(STDIN_FILENO) != 0;
-  if (is_asking) greet(arguments, scheduler.longest_text());
+  const std::int64_t longest = scheduler.longest_text();
+  if (is_asking) greet(arguments, longest);
   const std::string seed = seed_text(sampling);
   if (!seed.empty()) write_note("chat: " + seed + "\n");
-  SpokenMessages lines(session, is_asking);
+  SpokenMessages lines(session, longest, longest < loaded.model.trained_context, is_asking);
   if (!first.empty()) {
     if (is_asking) write_out("> " + first + "\n");
     lines.say(first, "--prompt");

@@ -62,7 +62,7 @@ void run_embed(const EmbedArguments& arguments) {
   const models::LoadedModel loaded =
       load_model(arguments.model.path, load_options(arguments.model, device));
   std::vector<std::string> texts = arguments.escapes.read(arguments.texts);
-  if (texts.empty()) texts = lines_of(io::read_text("/dev/stdin", kMaxTexts));
+  if (texts.empty()) texts = lines_of(io::read_input_text(kMaxTexts));
   std::string first_error;
   std::size_t failed = 0;
   for (std::size_t at = 0; at < texts.size(); at += models::kTextsTogether) {

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/quoted.h"
 #include "io/text_file.h"
+#include "models/chat/continued_message.h"
 #include "models/chat_template/chat_template.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -27,11 +28,27 @@ T member_of_kind(const std::string& name, const JsonValue& value, const char* ex
                                                ", expected " + expected);
 }
 
+struct TemplateJob {
+  models::ChatTemplateInput input;
+  std::optional<std::string> continued;  // the content that the prompt ends behind
+};
+
+std::string last_content(const models::ChatTemplateInput& input) {
+  const auto* messages = std::get_if<JsonArray>(&input.messages);
+  const auto* last = messages == nullptr || messages->empty()
+                         ? nullptr
+                         : std::get_if<JsonObject>(&messages->back());
+  const JsonValue* content = last == nullptr ? nullptr : find_key(*last, "content");
+  return member_of_kind<std::string>("content of the last message",
+                                     content == nullptr ? JsonValue(nullptr) : *content, "a text");
+}
+
 // An object of messages, tools, documents, texts of tokens and template options; other members are
 // arguments, as those of chat_template_kwargs are.
-models::ChatTemplateInput template_input(const JsonObject& object) {
+TemplateJob template_job(const JsonObject& object) {
   models::ChatOptions options = serve::read_template_options(serve::Fields(object));
-  models::ChatTemplateInput input;
+  TemplateJob job;
+  models::ChatTemplateInput& input = job.input;
   input.add_generation_prompt = options.add_generation_prompt;
   input.now = options.now;
   input.arguments = std::move(options.arguments);
@@ -50,10 +67,11 @@ models::ChatTemplateInput template_input(const JsonObject& object) {
       input.arguments.emplace_back(name, value);
     }
   }
-  return input;
+  if (options.continue_final_message) job.continued = last_content(input);
+  return job;
 }
 
-models::ChatTemplateInput read_template_input(const std::string& path) {
+TemplateJob read_template_job(const std::string& path) {
   const auto json = parse_json(io::read_text(path, kMaxInputBytes));
   const auto* object = json ? std::get_if<JsonObject>(&*json) : nullptr;
   if (object == nullptr) {
@@ -61,7 +79,7 @@ models::ChatTemplateInput read_template_input(const std::string& path) {
                 "render-template: an input is no JSON object; got " + hearth::quoted(path));
   }
   try {
-    return template_input(*object);
+    return template_job(*object);
   } catch (const serve::ApiError& error) {
     throw Error(ErrorCode::invalid_argument, std::string("render-template: ") + error.what());
   }
@@ -91,14 +109,17 @@ void add_render_template(CommandLine& line) {
   command
       .option("--input", arguments->input,
               "A JSON object, as /apply-template takes it: messages, tools, documents, "
-              "add_generation_prompt [true], now (seconds since 1970), chat_template_kwargs; "
+              "add_generation_prompt [true], continue_final_message [false], now (seconds since "
+              "1970), chat_template_kwargs; "
               "bos_token, eos_token; other members are the template's, too")
       .value_name("FILE")
       .required();
   command.flag("--json", arguments->is_json, "Print the parts, and which of them came from input");
   command.action([arguments] {
     const models::ChatTemplate chat_template(io::read_text(arguments->path, kMaxTemplateBytes));
-    const auto prompt = chat_template.render(read_template_input(arguments->input));
+    const TemplateJob job = read_template_job(arguments->input);
+    models::RenderedPrompt prompt = chat_template.render(job.input);
+    if (job.continued) models::end_behind(prompt, *job.continued);
     write_out(arguments->is_json ? json_text(parts_of(prompt)) + "\n" : prompt.text());
   });
 }

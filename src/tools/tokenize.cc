@@ -110,8 +110,8 @@ void add_tokenize(CommandLine& line) {
                   "tokenize: two texts; got --text and --text-file, expected one of both");
     }
     if (!text.given()) {
-      input = io::read_text(arguments->text_file.empty() ? "/dev/stdin" : arguments->text_file,
-                            kMaxInput);
+      input = arguments->text_file.empty() ? io::read_input_text(kMaxInput)
+                                           : io::read_text(arguments->text_file, kMaxInput);
     }
     if (!arguments->lines) return write_out(converted(tokenizer, *arguments, input) + "\n");
     std::string out;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -120,6 +121,54 @@ TEST_F(FileTest, ReadRespectsTheLimit) {
   EXPECT_EQ(read_file(path("a"), 5).size(), 5u);
   error_of(ErrorCode::io, [&] { read_file(path("a"), 4); });
   error_of(ErrorCode::io, [&] { read_file("/dev/zero", 1'000'000); });
+  error_of(ErrorCode::io, [&] { read_file("/dev/null", 1'000'000); });
+}
+
+// The descriptor 0 as another one, while it lives.
+class InputFrom {
+ public:
+  explicit InputFrom(int descriptor) : before_(::dup(0)) { ::dup2(descriptor, 0); }
+  InputFrom(const InputFrom&) = delete;
+  InputFrom& operator=(const InputFrom&) = delete;
+  ~InputFrom() {
+    if (before_ < 0) {
+      ::close(0);
+      return;
+    }
+    ::dup2(before_, 0);
+    ::close(before_);
+  }
+
+ private:
+  int before_;
+};
+
+TEST_F(FileTest, ReadsTheStandardInputWhateverItIs) {
+  const auto input = [](int descriptor) {
+    const InputFrom from(descriptor);
+    const std::vector<std::byte> bytes = read_standard_input(20);
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  const int null = ::open("/dev/null", O_RDONLY);
+  EXPECT_EQ(input(null), "");
+  ::close(null);
+  replace_file(path("a"), "a text");
+  const int file = ::open(path("a").c_str(), O_RDONLY);
+  EXPECT_EQ(input(file), "a text");
+  EXPECT_EQ(input(file), "") << "it was read";
+  ::close(file);
+  const int endless = ::open("/dev/zero", O_RDONLY);
+  EXPECT_TRUE(check::contains(error_of(ErrorCode::io, [&] { input(endless); }), "larger than"));
+  ::close(endless);
+  const int keyboard = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (keyboard < 0 || ::grantpt(keyboard) != 0 || ::unlockpt(keyboard) != 0) {
+    GTEST_SKIP() << "no terminals";
+  }
+  const int terminal = ::open(::ptsname(keyboard), O_RDWR | O_NOCTTY);
+  write_all(keyboard, std::as_bytes(std::span("typed\n\x04", 7)), "keyboard");
+  EXPECT_EQ(input(terminal), "typed\n");
+  ::close(terminal);
+  ::close(keyboard);
 }
 
 TEST_F(FileTest, WritesPiecesOfAllSizes) {

@@ -51,6 +51,46 @@ const char* const kTemplate =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
+TEST(ChatFormat, PromptsMayEndWithinTheLastMessage) {
+  const Tokenizer tokenizer = bytes_and({"<|im_start|>", "<|im_end|>"});
+  const auto prompt = [&](const std::string& source, const std::string& last) {
+    const std::vector<ChatMessage> messages = {{"user", "ab"}, {"assistant", last}};
+    const ChatPrompt made =
+        ChatFormat(tokenizer, source).render(messages, {.continue_final_message = true});
+    EXPECT_TRUE(made.continues_message);
+    return tokenizer.decode(made.tokens, {.show_special = true});
+  };
+  const std::string trimming =
+      "{% for m in messages %}<|im_start|>{{ m.content | trim }}<|im_end|>{% endfor %}";
+  const std::string before = "<|im_start|>user\nab<|im_end|>\n<|im_start|>assistant\n";
+  EXPECT_EQ(prompt(kTemplate, "a\nb\n"), before + "a\nb\n");
+  EXPECT_EQ(prompt(kTemplate, "ab"), before + "ab");
+  EXPECT_EQ(prompt(kTemplate, "\nab\n"), before + "\nab\n");
+  EXPECT_EQ(prompt(kTemplate, "<|im_end|>"), before + "<|im_end|>");
+  EXPECT_EQ(prompt(kTemplate, "a\na"), before + "a\na");
+  EXPECT_EQ(prompt(trimming, " ba "), "<|im_start|>ab<|im_end|><|im_start|>ba");
+  EXPECT_EQ(prompt(trimming + "|", "ab"), "<|im_start|>ab<|im_end|><|im_start|>ab");
+  for (const char* source :
+       {"{{ messages[0].content }}", "a", "{{ messages[1].content | upper }}"}) {
+    EXPECT_TRUE(
+        check::contains(check::error_of([&] { prompt(source, "ba"); }), "writes it otherwise"))
+        << source;
+  }
+  EXPECT_TRUE(check::contains(check::error_of([&] { prompt(kTemplate, " \n"); }), "no text in it"));
+}
+
+// Of models whose answers begin with the header of a channel, or whose calls with a brace.
+TEST(ChatFormat, WhatGoesOnWithAMessageIsContent) {
+  const auto content = [](const std::string& source, const std::string& text) {
+    AnswerParser parser(answer_format_of(source), reasoning_marks_of(source),
+                        {.has_tools = true, .begins_in_content = true});
+    std::string all = parser.push(text).content;
+    return all += parser.finish().content;
+  };
+  EXPECT_EQ(content("<|channel|>", " and so on"), " and so on");
+  EXPECT_EQ(content("dictionary of argument name", "{\"name\": \"f\"}"), "{\"name\": \"f\"}");
+}
+
 TEST(ChatFormat, WhatUsersWriteIsNoControlToken) {
   const Tokenizer tokenizer = bytes_and({"<|im_start|>", "<|im_end|>"});
   const std::vector<ChatMessage> messages = {

@@ -122,6 +122,21 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   }
 }
 
+TEST_F(CommandOptions, StandardInputMayBeADevice) {
+  const std::string model = path("m.gguf");
+  const auto given_nothing = [&](const std::vector<std::string>& arguments) {
+    return finish(start(arguments, path("stdout"), "/dev/null"));
+  };
+  const Outcome tokens = given_nothing({"tokenize", model});
+  EXPECT_EQ(tokens.status, 0) << tokens.err;
+  EXPECT_EQ(tokens.out, run({"tokenize", model, "--text", ""}).out);
+  const Outcome text = given_nothing({"generate", model, "-p", "-", "-n", "3", "--temp", "0"});
+  const Outcome same = run({"generate", model, "-p", "", "-n", "3", "--temp", "0"});
+  EXPECT_EQ(text.status, same.status);
+  EXPECT_EQ(text.out, same.out);
+  EXPECT_EQ(text.err, same.err);
+}
+
 // A line break at the end of a file is a part of the text, as llama-tokenize has it.
 TEST_F(CommandOptions, TokenizeTakesFilesAsTheyAre) {
   const std::string model = path("m.gguf"), file = path("text.txt");
@@ -191,6 +206,19 @@ TEST_F(CommandOptions, ChatNamesWhatAModelWithoutATemplateNeeds) {
                      "--temp", "0"},
                     sign(5) + "\n"),
             "\n");
+}
+
+TEST_F(CommandOptions, AnAnswerThatTheContextCutsOffIsSaid) {
+  const std::vector<std::string> arguments = {"chat", path("m.gguf"), "-c",    "32", "--temp",
+                                              "0",    "--logit-bias", "2=-100"};
+  auto brief = arguments;
+  brief.insert(brief.end(), {"-n", "3"});
+  EXPECT_EQ(run(brief, sign(5) + "\n").err.find("cut off"), std::string::npos);
+  const Outcome cut = run(arguments, sign(5) + "\n");
+  EXPECT_EQ(cut.status, 0);
+  expect_says(cut.err,
+              "chat: line 1: the answer is cut off: the context is full, which is 32 "
+              "tokens; --context has more (/reset begins");
 }
 
 TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {

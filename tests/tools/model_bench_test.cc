@@ -287,7 +287,34 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
   EXPECT_EQ(check::text(document, "model"), "m.gguf");
   EXPECT_EQ(*check::member(document, "threads"), JsonValue(std::int64_t{1}));
   EXPECT_EQ(*check::member(document, "parameters"), JsonValue(parameters_of(model_shape("tiny"))));
-  EXPECT_EQ(check::list(document, "rows").size(), 1u);
+  const JsonArray& rows = check::list(document, "rows");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_TRUE(check::text(rows[0], "model_type").ends_with(" M Q8_0"));
+}
+
+// Where most parameters have another dtype, as those of a small model's mix do.
+TEST_F(ModelBenchFiles, TypesAreThoseThatFilesSay) {
+  ASSERT_EQ(run({"bench-model", "--shape", "tiny", "--type", "f16", "--prompt", "1", "--tokens",
+                 "0", "--repeat", "1", "--save", path("m.gguf")})
+                .status,
+            0);
+  const auto type_with = [&](std::int64_t number) {
+    GgufContents contents = load_gguf(path("m.gguf"));
+    contents.metadata.erase("general.file_type");
+    if (number >= 0) {
+      contents.metadata.set("general.file_type", static_cast<std::uint32_t>(number));
+    }
+    save_gguf(path("typed.gguf"), contents.arrays, contents.metadata);
+    const Outcome bench =
+        run({"bench-model", path("typed.gguf"), "-p", "1", "-n", "0", "-r", "1", "-o", "json"});
+    EXPECT_EQ(bench.status, 0) << bench.err;
+    const std::string type =
+        check::text(check::list(*parse_json(bench.out), "rows").at(0), "model_type");
+    return type.substr(type.find(" M ") + 3);
+  };
+  EXPECT_EQ(type_with(15), "Q4_K - Medium");
+  EXPECT_EQ(type_with(9999), "f16");
+  EXPECT_EQ(type_with(-1), "f16");
 }
 
 TEST_F(ModelBenchFiles, RefusesNeitherAndBoth) {

@@ -306,6 +306,7 @@ TEST_F(OtherPrograms, TemplatesAreRenderedWithTheDefaultsOfTheServer) {
   };
   EXPECT_EQ(rendered(""), "a|");
   EXPECT_EQ(rendered(R"(, "add_generation_prompt": false)"), "a");
+  EXPECT_EQ(rendered(R"(, "continue_final_message": true, "effort": "!")"), "a");
   EXPECT_EQ(rendered(R"(, "effort": "b")"), "a|b");
   EXPECT_EQ(rendered(R"(, "chat_template_kwargs": {"effort": "b"})"), "a|b");
   std::ofstream(path("in.json")) << R"({"messages": [], "add_generation_prompt": 1})";

@@ -45,6 +45,46 @@ TEST_F(ServeChat, AChatIsAnObjectAsOpenAiHasIt) {
   EXPECT_EQ(requests[0].sampling.seed, 3u);
 }
 
+TEST_F(ServeChat, AnAnswerMayGoOnWithTheLastMessage) {
+  const auto talk = [](const std::string& last, const std::string& fields) {
+    return R"({"messages": [{"role": "user", "content": "hi"}, )" + last + "], " + fields + "}";
+  };
+  const std::string begun = R"({"role": "assistant", "content": "I say "})";
+  for (const char* fields : {R"("continue_final_message": true)",
+                             R"("continue_final_message": true, "add_generation_prompt": false)"}) {
+    const std::string body = talk(begun, fields);
+    const JsonValue answer = document("/v1/chat/completions", body);
+    EXPECT_EQ(text(message(answer), "content"), "Hello!");
+    const std::string prompt = "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nI say ";
+    EXPECT_EQ(model_->tokenizer().decode(model_->requests().back().tokens, {.show_special = true}),
+              prompt);
+    EXPECT_EQ(text(document("/apply-template", body), "prompt"), prompt);
+  }
+  const struct {
+    std::string body, param;
+  } refused[] = {
+      {chat(R"("continue_final_message": true)"), "continue_final_message"},
+      {chat(R"("continue_final_message": 1)"), "continue_final_message"},
+      {talk(begun, R"("continue_final_message": true, "add_generation_prompt": true)"),
+       "continue_final_message"},
+      {talk(R"({"role": "assistant", "content": "a", "tool_calls": [{"id": "1", "type": "function",
+               "function": {"name": "f", "arguments": "{}"}}]})",
+            R"("continue_final_message": true)"),
+       "continue_final_message"},
+      {chat(R"("chat_template": "{{ messages }}")"), "chat_template"},
+  };
+  for (const auto& each : refused) {
+    for (const char* path : {"/v1/chat/completions", "/apply-template"}) {
+      EXPECT_EQ(text(refusal(path, each.body), "param"), each.param) << path << each.body;
+    }
+  }
+  EXPECT_EQ(
+      text(refusal("/v1/chat/completions", chat(R"("add_generation_prompt": false)")), "param"),
+      "add_generation_prompt");
+  refusal("/v1/chat/completions",
+          talk(R"({"role": "assistant", "content": " \n"})", R"("continue_final_message": true)"));
+}
+
 TEST_F(ServeChat, WhatUsersWriteIsNoControlToken) {
   document("/v1/chat/completions", chat("", "<|im_end|>"));
   const auto tokens = model_->requests().at(0).tokens;

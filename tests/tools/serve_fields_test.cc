@@ -180,6 +180,22 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       {R"("guided_regex": "a+")", "guided_regex"},
       {R"("guided_grammar": "root ::= [a]")", "guided_grammar"},
       {R"("guided_choice": ["a", "b"])", "guided_choice"},
+      {R"("structured_outputs": "json")", "structured_outputs"},
+      {R"("structured_outputs": {})", "structured_outputs"},
+      {R"("structured_outputs": {"json": {}, "grammar": "root ::= [a]"})", "structured_outputs"},
+      {R"("structured_outputs": {"json": {}}, "json_schema": {})", "structured_outputs"},
+      {R"("structured_outputs": {"json": "{"})", "structured_outputs.json"},
+      {R"("structured_outputs": {"json": {"type": "no"}})", "structured_outputs.json"},
+      {R"("structured_outputs": {"json_object": 1})", "structured_outputs.json_object"},
+      {R"("structured_outputs": {"grammar": 1})", "structured_outputs.grammar"},
+      {R"("structured_outputs": {"grammar": "root ::= nothing"})", "structured_outputs.grammar"},
+      {R"("structured_outputs": {"choice": ["a", "b"]})", "structured_outputs.choice"},
+      {R"("structured_outputs": {"regex": "a+"})", "structured_outputs.regex"},
+      {R"("structured_outputs": {"structural_tag": "{}"})", "structured_outputs.structural_tag"},
+      {R"("stop_token_ids": [5])", "stop_token_ids"},
+      {R"("allowed_token_ids": [5])", "allowed_token_ids"},
+      {R"("bad_words": ["a"])", "bad_words"},
+      {R"("truncate_prompt_tokens": -1)", "truncate_prompt_tokens"},
       {R"("n_probs": 3)", "n_probs"},
       {R"("tools": [{"type": "function", "function": {"name": "a b"}}])", "tools[0].function.name"},
       {R"("tool_choice": "required")", "tool_choice"},
@@ -218,6 +234,13 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       "/v1/chat/completions",
       chat(
           R"("seed": null, "unknown": {"x": [1]}, "user": 7, "modalities": ["text"], "store": false)"));
+  document("/v1/chat/completions",
+           chat(R"("stop_token_ids": [], "allowed_token_ids": null, "bad_words": [],
+                   "truncate_prompt_tokens": null, "structured_outputs": null)"));
+  for (const char* path : {"/v1/embeddings", "/embedding"}) {
+    const JsonValue error = refusal(path, R"({"input": "a", "truncate_prompt_tokens": 3})");
+    EXPECT_EQ(text(error, "param"), "truncate_prompt_tokens") << path;
+  }
 }
 
 TEST_F(ServeFields, LimitsHaveSeveralNames) {
@@ -253,12 +276,18 @@ TEST_F(ServeFields, FormatsAreGrammars) {
   EXPECT_TRUE(accept_text(gbnf, "42"));
   for (const char* field :
        {R"("json_schema": {"enum": ["yes", "no"]})", R"("guided_json": {"enum": ["yes", "no"]})",
-        R"("guided_json": "{\"enum\": [\"yes\", \"no\"]}")"}) {
+        R"("guided_json": "{\"enum\": [\"yes\", \"no\"]}")",
+        R"("structured_outputs": {"json": {"enum": ["yes", "no"]}, "choice": null})",
+        R"("structured_outputs": {"json": "{\"enum\": [\"yes\", \"no\"]}"})",
+        R"("structured_outputs": {"grammar": "root ::= \"\\\"no\\\"\""})"}) {
     auto other = matcher(field);
     EXPECT_TRUE(accept_text(other, "\"no\"")) << field;
     auto unquoted = matcher(field);
     EXPECT_FALSE(accept_text(unquoted, "n")) << field;
   }
+  auto object =
+      matcher(R"("structured_outputs": {"json_object": true, "disable_fallback": false})");
+  EXPECT_TRUE(accept_text(object, R"({"x": 1})"));
   document("/v1/chat/completions", chat(R"("response_format": {"type": "text"})"));
   EXPECT_EQ(model_->requests().back().constraint, nullptr);
 }

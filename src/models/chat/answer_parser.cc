@@ -23,9 +23,9 @@ std::size_t begun(std::string_view text, std::string_view mark) {
 
 AnswerParser::AnswerParser(const AnswerFormat& format, const ReasoningMarks& reasoning,
                            const Options& options)
-    : opens_with_brace_(format.opens_with_brace && options.has_tools),
+    : opens_with_brace_(format.opens_with_brace && options.has_tools && !options.begins_in_content),
       is_constrained_(options.is_constrained),
-      section_(format.start),
+      section_(options.begins_in_content ? AnswerSection::content : format.start),
       id_seed_(options.id_seed) {
   if (options.has_tools || !format.only_with_tools) {
     marks_.assign(format.marks.begin(), format.marks.end());

@@ -30,6 +30,7 @@ class AnswerParser {
   struct Options {
     bool has_tools = false;            // the model was told of some
     bool begins_in_reasoning = false;  // the prompt ends with what opens it
+    bool begins_in_content = false;    // the prompt ends within content
     // A grammar holds the content: all of it is text, or it begins with a call where has_tools.
     bool is_constrained = false;
     std::uint64_t id_seed = 0;  // of the ids of calls

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "hearth/error.h"
+#include "models/chat/continued_message.h"
 #include "models/chat_template/lexer.h"
 #include "models/tokenizer/encoded_text.h"
 
@@ -59,7 +60,7 @@ RenderedPrompt rendered(const Tokenizer& tokenizer, const ChatTemplate& chat_tem
   for (const ChatMessage& message : messages) all.push_back(json_of(message));
   input.messages = std::move(all);
   input.tools = options.tools;
-  input.add_generation_prompt = options.add_generation_prompt;
+  input.add_generation_prompt = options.add_generation_prompt && !options.continue_final_message;
   const auto text_of = [&](std::int32_t token) {
     return token < 0 ? std::string() : std::string(tokenizer.text(token));
   };
@@ -121,7 +122,11 @@ RenderedPrompt ChatFormat::written_out(std::span<const ChatMessage> messages,
                     std::to_string(std::get<JsonArray>(options.tools).size()) +
                     ", expected none, or another template");
   }
-  return rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
+  RenderedPrompt prompt = rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
+  if (options.continue_final_message) {
+    end_behind(prompt, messages.empty() ? "" : std::string_view(messages.back().content));
+  }
+  return prompt;
 }
 
 ChatPrompt ChatFormat::prompt_of(const RenderedPrompt& text, std::vector<std::int32_t> tokens,
@@ -133,6 +138,7 @@ ChatPrompt ChatFormat::prompt_of(const RenderedPrompt& text, std::vector<std::in
     made.tokens.insert(made.tokens.begin(), bos);
   }
   made.has_tools = any_tools(options.tools);
+  made.continues_message = options.continue_final_message;
   if (!text.parts.empty() && !text.parts.back().is_input) {
     std::string_view end = text.parts.back().text;
     end = end.substr(0, end.find_last_not_of(" \t\r\n") + 1);
@@ -161,6 +167,7 @@ AnswerParser ChatFormat::parser(const ChatPrompt& prompt, std::uint64_t id_seed)
   return AnswerParser(*chosen.answers, *chosen.reasoning,
                       {.has_tools = prompt.has_tools,
                        .begins_in_reasoning = prompt.begins_in_reasoning,
+                       .begins_in_content = prompt.continues_message,
                        .is_constrained = prompt.is_constrained,
                        .id_seed = id_seed});
 }
@@ -184,6 +191,7 @@ std::string ChatFormat::grammar_of_answer_or_calls(const JsonValue& schema,
 grammar::GrammarMarks ChatFormat::answer_marks(const ChatPrompt& prompt) const {
   const Written& chosen = written(prompt.has_tools);
   grammar::GrammarMarks marks;
+  if (prompt.continues_message) return marks;
   if (!chosen.answers->channel_end.empty()) {
     marks.begin = chosen.answers->channel_begin;
     marks.end = chosen.answers->channel_end;

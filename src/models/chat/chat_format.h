@@ -22,6 +22,9 @@ namespace hearth::models {
 struct ChatOptions {
   JsonValue tools = nullptr;  // an array, as OpenAI's API has it; null: none
   bool add_generation_prompt = true;
+  // In place of that: the prompt ends behind the content of the last message, and the answer goes
+  // on with it.
+  bool continue_final_message = false;
   JsonObject arguments = {};  // of the template, such as enable_thinking
   std::optional<chat_template::LocalTime> now = std::nullopt;  // the clock's where not given
   EncodeLimits limits = {};                                    // of the prompt's tokens
@@ -33,6 +36,7 @@ struct ChatPrompt {
   bool begins_in_reasoning = false;  // it ends with what opens the reasoning
   bool is_constrained = false;       // a grammar holds the answer behind its reasoning
   bool allows_calls = false;         // the grammar does: one of grammar_of_answer_or_calls()
+  bool continues_message = false;    // it ends within the content of a message
 };
 
 // Immutable: may be used by several threads at once.
@@ -49,8 +53,8 @@ class ChatFormat {
   // What the template makes of messages. What comes from messages and tools can never be a control
   // token; the rest is one text with it. A token of the text's beginning, where the tokenizer wants
   // one, is there once. Throws Error{invalid_argument} as ChatTemplate::render() does, and for
-  // tools where the template does not look at any: the model would never hear of them. Limits are
-  // those of Tokenizer::encode().
+  // tools where the template does not look at any: the model would never hear of them. So do
+  // continued messages, as end_behind() says. Limits are those of Tokenizer::encode().
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
   // The same without limits, for many conversations that begin alike: `first`, empty at first,
   // keeps the first one's tokens, and what others share with it is not encoded again.

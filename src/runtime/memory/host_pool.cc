@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/integer_math.h"
+#include "runtime/memory/fresh_pages.h"
 #include "runtime/memory/system_memory.h"
 
 namespace hearth {
@@ -87,6 +88,7 @@ std::byte* HostPool::allocate_large(std::int64_t bytes) {
   }
   ++stats_.fresh;
   capacity_[address] = needed;
+  note_fresh_pages(address, needed);
   return address;
 }
 
@@ -110,6 +112,7 @@ void HostPool::free(std::byte* address, std::int64_t bytes) noexcept {
     stats_.cached += class_bytes(size_class);
     return;
   }
+  forget_fresh_pages(address);
   const std::int64_t capacity = capacity_[address];
   stats_.cached += capacity;
   large_.emplace(capacity, address);

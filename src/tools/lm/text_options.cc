@@ -46,7 +46,8 @@ std::string read_prompt(const PromptArguments& arguments, const EscapeOption& es
   if (arguments.file.empty() && arguments.text != "-") return escapes.read(arguments.text);
   const bool is_file = !arguments.file.empty();
   std::string text = read_option_file(is_file ? "--prompt-file" : "--prompt", "a text", [&] {
-    return io::read_text(is_file ? arguments.file : "/dev/stdin", kMostPromptBytes);
+    return is_file ? io::read_text(arguments.file, kMostPromptBytes)
+                   : io::read_input_text(kMostPromptBytes);
   });
   if (text.ends_with('\n')) text.pop_back();
   return text;

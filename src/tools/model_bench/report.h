@@ -14,7 +14,7 @@ namespace hearth::tools {
 struct ModelBenchReport {
   std::string model;  // "llama-1b q4_0", or the file's name
   std::string path;   // of the file; of a shape its name
-  std::string type;   // "llama 1.10 B q4_0": family, parameters, the dtype of most of them
+  std::string type;   // "llama 1.10 B Q4_0": family, parameters, type of the file or of most
   std::int64_t bytes = 0;
   std::int64_t parameters = 0;
   std::string backend;  // "CPU", as llama-bench has it

@@ -15,6 +15,23 @@ namespace {
 
 constexpr std::size_t kMostModalities = 16;
 
+void refuse_template(const Fields& fields) {
+  if (fields.find("chat_template") == nullptr) return;
+  throw bad_field("chat_template",
+                  "is not supported in requests; expected --chat-template of the server's command");
+}
+
+// What a prompt that ends within its last message needs of that.
+void require_continuable(const std::vector<models::ChatMessage>& messages) {
+  const models::ChatMessage& last = messages.back();
+  const char* const name = "continue_final_message";
+  if (last.role != "assistant") {
+    throw bad_field(
+        name, "behind a last message of role " + json_text(last.role) + "; expected \"assistant\"");
+  }
+  if (!last.tool_calls.empty()) throw bad_field(name, "behind a call of tools; expected a text");
+}
+
 // What an answer without them would not be what was asked for.
 void refuse_unsupported(const Fields& fields) {
   for (const char* name : {"functions", "function_call"}) {
@@ -25,6 +42,7 @@ void refuse_unsupported(const Fields& fields) {
   for (const char* name : {"audio", "web_search_options"}) {
     if (fields.find(name) != nullptr) throw bad_field(name, "is not supported; expected none");
   }
+  refuse_template(fields);
   const JsonArray* modalities = fields.array("modalities", kMostModalities);
   for (std::size_t i = 0; modalities != nullptr && i < modalities->size(); ++i) {
     if ((*modalities)[i] == JsonValue("text")) continue;
@@ -83,8 +101,13 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);
   options.tools = std::move(choice.tools);
-  options.add_generation_prompt = true;  // what follows is the answer
+  if (!options.add_generation_prompt && !options.continue_final_message) {
+    throw bad_field("add_generation_prompt",
+                    "is false, so that nothing would begin the answer; expected true, or "
+                    "continue_final_message");
+  }
   const auto messages = read_chat_messages(fields);
+  if (options.continue_final_message) require_continuable(messages);
   job.prompt = within_context(request, service, "messages", true, [&](models::EncodeLimits limits) {
     options.limits = std::move(limits);
     return service.model->chat().render(messages, options);
@@ -99,10 +122,13 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
 
 models::ChatPrompt read_chat_prompt(const Fields& fields, const ApiRequest& request,
                                     const Service& service) {
+  refuse_template(fields);
   models::ChatOptions options = read_template_options(fields);
   options.tools = read_tool_choice(fields).tools;
   options.limits = text_limits(request, service, kMostListedTokens);
-  return service.model->chat().render(read_chat_messages(fields), options);
+  const auto messages = read_chat_messages(fields);
+  if (options.continue_final_message) require_continuable(messages);
+  return service.model->chat().render(messages, options);
 }
 
 }  // namespace hearth::tools::serve

@@ -60,6 +60,7 @@ void check_length(const std::vector<std::int32_t>& text, const std::string& plac
 // Of the field called `name`.
 models::TokenLists read_inputs(const Fields& fields, const std::string& name,
                                const ApiRequest& request, const Service& service) {
+  refuse_truncation(fields);
   const ServedModel& model = *service.model;
   const models::EncodeLimits limits =
       text_limits(request, service, static_cast<std::size_t>(model.card().context));

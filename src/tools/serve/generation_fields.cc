@@ -73,10 +73,49 @@ JsonValue bare_schema(const Fields& fields, const char* name) {
   const JsonValue& given = *fields.find(name);
   const auto* text = std::get_if<std::string>(&given);
   if (text == nullptr) return given;
-  if (text->size() > kMostGrammarBytes) throw bad_field(name, "is too long");
+  if (text->size() > kMostGrammarBytes) throw bad_field(fields.path(name), "is too long");
   auto schema = parse_json(*text);
-  if (!schema) throw bad_field(name, "is no JSON; expected a schema");
+  if (!schema) throw bad_field(fields.path(name), "is no JSON; expected a schema");
   return *std::move(schema);
+}
+
+// Null where the grammar is empty.
+std::shared_ptr<models::grammar::Constraint> constraint_of_gbnf(const std::string& gbnf,
+                                                                ServedModel& model,
+                                                                const std::string& param) {
+  if (gbnf.size() > kMostGrammarBytes) {
+    throw bad_field(param, "is too long; got " + counted(gbnf.size(), "byte") +
+                               ", expected at most " + std::to_string(kMostGrammarBytes));
+  }
+  if (gbnf.empty()) return nullptr;
+  try {
+    return model.constrain_by_gbnf(gbnf);
+  } catch (const Error& error) {
+    throw bad_field(param, error.what());
+  }
+}
+
+// Of vLLM's object, which has one of its members: nothing where that is a grammar.
+std::optional<AnswerSchema> schema_of_structured(const JsonObject& structured) {
+  const Fields fields(structured, "structured_outputs.");
+  std::vector<std::string> given;
+  for (const auto& [name, value] : structured) {
+    if (std::holds_alternative<std::nullptr_t>(value) || value == JsonValue(false)) continue;
+    if (name != "json" && name != "json_object" && name != "grammar") {
+      throw bad_field(fields.path(name),
+                      "is not supported; expected json, json_object or grammar (GBNF)");
+    }
+    given.push_back(name);
+  }
+  if (given.size() != 1) {
+    throw bad_field("structured_outputs", "has " + counted(given.size(), "member") +
+                                              "; expected one of json, json_object and grammar");
+  }
+  if (given.front() == "grammar") return std::nullopt;
+  const std::string param = fields.path(given.front());
+  if (given.front() == "json") return AnswerSchema{bare_schema(fields, "json"), param};
+  fields.flag("json_object", true);
+  return AnswerSchema{JsonObject{{"type", "object"}}, param};
 }
 
 // What others hold answers by, that would be missed.
@@ -86,6 +125,15 @@ void refuse_other_names(const Fields& fields) {
       throw bad_field(name, "is not supported; expected grammar (GBNF) or response_format");
     }
   }
+  const auto refuse = [&](const char* name, const char* expected) {
+    const JsonValue* given = fields.find(name);
+    if (given == nullptr || *given == JsonValue(JsonArray{})) return;
+    throw bad_field(name, std::string("is not supported; expected ") + expected);
+  };
+  refuse("stop_token_ids", "stop, with the texts of the tokens");
+  refuse("allowed_token_ids", "grammar (GBNF), which may name tokens");
+  refuse("bad_words", "logit_bias, with false for what shall not be written");
+  refuse_truncation(fields);
   if (fields.find("lora") != nullptr) {
     throw bad_field("lora",
                     "is not supported in requests; expected --lora of the server's command");
@@ -113,6 +161,14 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
 
 std::optional<AnswerSchema> read_answer_schema(const Fields& fields) {
   const JsonObject* format = fields.object("response_format");
+  if (const JsonObject* structured = fields.object("structured_outputs")) {
+    for (const char* other : {"json_schema", "guided_json", "grammar", "response_format"}) {
+      if (fields.find(other) != nullptr) {
+        throw bad_field("structured_outputs", std::string("beside ") + other + "; expected one");
+      }
+    }
+    return schema_of_structured(*structured);
+  }
   if (const char* name = bare_schema_name(fields)) {
     for (const char* other : {"grammar", "response_format"}) {
       if (fields.find(other) != nullptr) {
@@ -148,11 +204,6 @@ std::optional<AnswerSchema> read_answer_schema(const Fields& fields) {
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model) {
   refuse_other_names(fields);
-  const auto gbnf = fields.text("grammar");
-  if (gbnf && gbnf->size() > kMostGrammarBytes) {
-    throw bad_field("grammar", "is too long; got " + counted(gbnf->size(), "byte") +
-                                   ", expected at most " + std::to_string(kMostGrammarBytes));
-  }
   if (const auto answer = read_answer_schema(fields)) {
     try {
       return model.constrain_by_schema(answer->schema);
@@ -160,12 +211,17 @@ std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& field
       throw bad_field(answer->param, error.what());
     }
   }
-  if (!gbnf || gbnf->empty()) return nullptr;
-  try {
-    return model.constrain_by_gbnf(*gbnf);
-  } catch (const Error& error) {
-    throw bad_field("grammar", error.what());
+  if (const JsonObject* structured = fields.object("structured_outputs")) {
+    const Fields inside(*structured, "structured_outputs.");
+    return constraint_of_gbnf(inside.text("grammar").value_or(""), model, inside.path("grammar"));
   }
+  return constraint_of_gbnf(fields.text("grammar").value_or(""), model, "grammar");
+}
+
+void refuse_truncation(const Fields& fields) {
+  if (fields.find("truncate_prompt_tokens") == nullptr) return;
+  throw bad_field("truncate_prompt_tokens",
+                  "is not supported; expected a prompt that the context holds");
 }
 
 std::vector<models::GenerationRequest> GenerationFields::requests(

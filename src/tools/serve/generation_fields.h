@@ -39,12 +39,17 @@ struct AnswerSchema {
   std::string param;  // the field that it is of
 };
 
-// The schema of response_format, or in `json_schema` or `guided_json`; nothing where there is none.
+// The schema of response_format, in `json_schema` or `guided_json`, or in vLLM's
+// `structured_outputs`; nothing where there is none.
 std::optional<AnswerSchema> read_answer_schema(const Fields& fields);
 
-// The constraint of that, or of a GBNF `grammar`; null where any text will do.
+// The constraint of that, or of a GBNF `grammar`, which structured_outputs may have too; null where
+// any text will do. Refuses what others hold texts by.
 std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
                                                              ServedModel& model);
+
+// Refuses vLLM's `truncate_prompt_tokens`: what is too long is refused, never cut.
+void refuse_truncation(const Fields& fields);
 
 // Refuses prompts without tokens and those that the context does not hold, or leaves no room for
 // an answer, where one is asked for. `param` is the field that they are of.

@@ -7,6 +7,7 @@
 #include "devices/cpu/regions/tile_reduce.h"
 #include "devices/cpu/regions/tile_walk.h"
 #include "runtime/device/worker_pool.h"
+#include "runtime/memory/fresh_pages.h"
 
 namespace hearth::cpu {
 namespace {
@@ -106,12 +107,20 @@ void launch_elementwise(const ElementwisePlan& plan, const Launch& launch) {
                                            : WorkerPool::Wake::always);
 }
 
+bool fills_densely(const CopyPlan& plan) {
+  return plan.outer.empty() && plan.inner.extent * plan.size == plan.bytes;
+}
+
 void launch_fill(const RegionPlan& plan, const Launch& launch) {
   const DType dtype = plan.filled_with.dtype;
   std::uint64_t value = 0, element = 0;
   convert_scalar(launch.dynamics[plan.filled_with.dynamic], dtype, false, &value);
   tile_table().store[static_cast<int>(dtype)](reinterpret_cast<std::byte*>(&element),
                                               reinterpret_cast<const std::byte*>(&value), 1, 1);
+  if (element == 0 && fills_densely(plan.copy) &&
+      zero_fresh_pages(launch.operands[0], plan.copy.bytes)) {
+    return;
+  }
   launch_copy(plan.copy, reinterpret_cast<const std::byte*>(&element), launch.operands[0]);
 }
 
