@@ -13,6 +13,7 @@
 #include "core/number_text.h"
 #include "hearth/error.h"
 #include "models/grammar/grammar.h"
+#include "models/sampling/recommended_sampling.h"
 #include "models/sampling/sampling_fields.h"
 #include "models/tokenizer/byte_tokenizer.h"
 #include "models/tokenizer/from_gguf.h"
@@ -72,8 +73,10 @@ TEST(SamplingArguments, TheModelsMakersAreAskedBetweenFlagsAndDefaults) {
                                   {"tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "a"}},
                                   {"tokenizer.ggml.scores", std::vector<float>{0, 0}}},
                                  "test")};
-  loaded.recommended.temperature = 0.6;
-  loaded.recommended.top_k = 20;
+  GgufMetadata said;
+  said.set("general.sampling.temp", 0.6);
+  said.set("general.sampling.top_k", std::int32_t{20});
+  loaded.recommended = models::recommended_sampling(said);
   loaded.recommended.mirostat = models::Mirostat::first;
   const auto given = parsed({"--temperature", "0.8", "--min-p", "0.02"});
   const models::SamplingOptions options = asked_sampling(given->arguments, loaded).options;

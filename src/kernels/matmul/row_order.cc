@@ -36,8 +36,9 @@ struct RowForm {
   std::int64_t output_tiles, row_tiles;  // template arguments, and what they stand for
   std::int64_t hold;
 };
-constexpr RowForm kTileForms[] = {
-    {8, 1, 1, 6}, {16, 1, 2, 4}, {32, 1, 4, 2}, {64, 2, 8, 2}, {0, 4, 4, 1}};
+constexpr RowForm kTileForms[] = {{8, 1, 1, 6}, {16, 1, 2, 4}, {32, 1, 4, 2}, {0, 4, 4, 1}};
+// Of lines that are not whole packets, whose elements are read one by one.
+constexpr RowForm kNarrowTileForms[] = {{8, 1, 1, 1}, {16, 1, 2, 1}, {0, 1, 4, 1}};
 constexpr RowForm kLaneForms[] = {{1, 1, 1, 4}, {0, 4, 8, 1}};
 // Of f64, which takes twice the registers.
 constexpr RowForm kWideLaneForms[] = {{1, 1, 1, 4}, {0, 2, 4, 1}};
@@ -145,13 +146,14 @@ bool accepts_row_simdgroups(const Signature& signature) {
 Prepared prepare_row_tiles(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   const RowProduct product(signature);
-  const RowForm& form = form_of(kTileForms, product.rows);
-  const std::int64_t outputs = 16 * form.output_tiles, rows = 8 * form.row_tiles;
   const bool adds = !signature.epilogue.empty();
   const StepArgument added =
       adds ? input_argument(signature, signature.epilogue[0].input) : product.x.argument;
   const std::string rank = std::to_string(product.batch.rank());
   plan->add_step(product.is_wide, [&](bool wide, bool rare) {
+    const RowForm& form =
+        wide ? form_of(kTileForms, product.rows) : form_of(kNarrowTileForms, product.rows);
+    const std::int64_t outputs = 16 * form.output_tiles, rows = 8 * form.row_tiles;
     return row_call("matmul/row_tiles.metal", "matmul_row_tiles", product, signature,
                     {dtype_struct(signature.output.dtype), std::to_string(form.output_tiles),
                      std::to_string(form.row_tiles), std::to_string(form.hold), truth(adds),
