@@ -153,7 +153,7 @@ TEST_F(ServeChat, PartsOfTheAssistantMayBeRefusals) {
   EXPECT_EQ(refused, model_->requests().back().tokens);
   EXPECT_EQ(text(refusal(kUrl, asked("user", part)), "param"), "messages[1].content");
   EXPECT_EQ(text(refusal(kUrl, asked("assistant", R"({"type": "refusal", "text": "x"})")), "param"),
-            "messages[1].content");
+            "messages[1].content[1].refusal");
 }
 
 TEST_F(ServeChat, ReasoningIsToldApart) {
