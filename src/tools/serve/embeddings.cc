@@ -10,6 +10,7 @@
 #include "tools/serve/base64.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/fields.h"
+#include "tools/serve/generation_fields.h"
 #include "tools/serve/text_limits.h"
 
 namespace hearth::tools::serve {
