@@ -58,7 +58,7 @@ ApiError error_of_body(const httplib::Request& request, int status, Refusal refu
     case Refusal::unfinished:
       return bad_request(408, "the body did not come in time, or broke off");
     case Refusal::stopping:
-      return {503, "the server is stopping", "unavailable_error"};
+      return stopping();
     case Refusal::crowded:
       return bad_request(408, "the body came slowly, and others needed the connection");
     case Refusal::too_long:
