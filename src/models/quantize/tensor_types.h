@@ -32,6 +32,8 @@ bool needs_importance(DType dtype);
 
 // The number of GGUF's "general.file_type" that names the type best; -1 for none.
 std::int64_t file_type_of(const QuantizeType& type);
+// What llama.cpp calls a type of that number: "Q4_K - Medium"; empty: it is not known.
+std::string_view file_type_name(std::int64_t file_type) noexcept;
 
 // Whether the tensor is a matrix that is multiplied with rows: the rest is small, and read
 // otherwise.
