@@ -14,7 +14,7 @@
 
 #include "hearth/error.h"
 #include "hearth/runtime.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/quantize/tensor_types.h"
 #include "models/serving/cache_plan.h"
 #include "runtime/device/worker_pool.h"

@@ -22,9 +22,9 @@
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
 #include "models/language/folder/file_layout.h"
-#include "models/language/load_model.h"
-#include "models/language/sequences.h"
-#include "models/language/text_loss.h"
+#include "models/language/model/sequences.h"
+#include "models/language/model/text_loss.h"
+#include "models/loading/load_model.h"
 #include "models/quantize/quantize_file.h"
 
 namespace hearth::models {

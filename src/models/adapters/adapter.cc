@@ -9,11 +9,11 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/files/row_order.h"
 #include "models/files/tensor_roles.h"
-#include "models/language/folder/file_layout.h"
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 namespace {

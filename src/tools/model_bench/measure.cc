@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "hearth/ops.h"
+#include "models/language/model/sequences.h"
+#include "models/language/model/text_encoder.h"
 #include "models/language/require_causal.h"
-#include "models/language/sequences.h"
-#include "models/language/text_encoder.h"
 #include "models/serving/cache_plan.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"

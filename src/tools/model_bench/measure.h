@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/language/cache_type.h"
-#include "models/language/language_model.h"
-#include "models/language/load_model.h"
+#include "models/language/model/language_model.h"
+#include "models/loading/load_model.h"
 
 namespace hearth::tools {
 

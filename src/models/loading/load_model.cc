@@ -1,4 +1,4 @@
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 
 #include <filesystem>
 #include <string_view>
@@ -10,11 +10,11 @@
 #include "models/adapters/adapter.h"
 #include "models/adapters/stored_adapter.h"
 #include "models/files/folder_template.h"
-#include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
 #include "models/language/sentence_modules.h"
+#include "models/loading/generation_config.h"
 
 namespace hearth::models {
 namespace {

@@ -9,8 +9,8 @@
 #include "hearth/io.h"
 #include "hearth/models.h"
 #include "models/language/family.h"
-#include "models/language/language_model.h"
 #include "models/language/low_rank.h"
+#include "models/language/model/language_model.h"
 #include "models/sampling/recommended_sampling.h"
 #include "models/tokenizer/tokenizer.h"
 
