@@ -53,7 +53,8 @@ struct LoadedModel {
 
 // From a GGUF file (of a split model, any part) or a folder as Hugging Face and MLX have them.
 // Weights stay as they are: on devices that read the host's memory they are the pages of the file.
-// Throws what reading the file, its tokenizer and LanguageModel throw, with the path.
+// Throws what reading the file, its tokenizer, adapters and LanguageModel throw, with the path of
+// what is at fault.
 LoadedModel load_language_model(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace hearth::models
