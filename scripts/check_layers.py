@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Fails on an #include that points upward: `check_layers.py [ROOT]`.
 
-The order of the layers is the drawing under "Layers" in docs/architecture.md.
+The order of the layers is the drawing under "Layers" in docs/architecture.md, that of the folders
+of src/models/ the one under "Rooms of models".
 """
 
 import pathlib
 import re
 import sys
 
-DRAWING = re.compile(r"^## Layers\n+```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LAYERS = "## Layers"
+ROOMS = "### Rooms of models"
 # Layers that are written against the public API: of src/ they include core only, and the public
 # headers up to autodiff's.
 PUBLIC_USERS = {"nn", "optim", "io"}
@@ -44,13 +46,14 @@ def includes(path):
             yield number, match.group(1), match.group(2)
 
 
-def lower_layers(root):
+def lower_layers(root, heading=LAYERS):
     """What a folder of src/ may include besides itself and public headers: all that is drawn below
     it. `a < {b, c}` draws a below both; chains stand apart by lines or two spaces."""
     page = root / "docs" / "architecture.md"
-    drawing = DRAWING.search(page.read_text())
+    text = page.read_text()
+    drawing = re.search(rf"^{heading}\n+```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     if not drawing:
-        sys.exit(f"{page}: no drawing under \"## Layers\"")
+        sys.exit(f"{page}: no drawing under \"{heading}\"")
     below = {}
     for chain in re.split(r"\n|  +", drawing.group(1).strip()):
         steps = [re.findall(r"\w+", step) for step in chain.split("<")]
@@ -114,8 +117,22 @@ def source_error(layers, source, header):
     return None
 
 
+def room_error(rooms, source, header):
+    """Likewise within src/models/: a room is the folder that a file lies in."""
+    target = header.split("/")
+    if source[0] != "models" or target[0] != "models":
+        return None
+    room, other = source[-2], target[-2]
+    if room != "models" and room not in rooms:
+        return f"src/{'/'.join(source[:-1])} is no known room"
+    if room in ("models", other):
+        return None
+    return None if other in rooms[room] else f"{room} may not include {header}"
+
+
 def check(root):
     layers = lower_layers(root)
+    rooms = lower_layers(root, ROOMS)
     errors = list(public_layer_errors(root, layers))
     for path in sorted((root / "src").rglob("*")):
         if path.suffix not in (".h", ".cc", ".def", ".metal"):
@@ -125,7 +142,7 @@ def check(root):
             errors.append(f"{path.relative_to(root)}: belongs into a folder")
             continue
         for number, _, header in includes(path):
-            error = source_error(layers, source, header)
+            error = source_error(layers, source, header) or room_error(rooms, source, header)
             if error:
                 errors.append(f"{path.relative_to(root)}:{number}: {error}")
     for path in sorted((root / "include").rglob("*.h")):

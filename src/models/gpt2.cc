@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/require.h"
-#include "models/layer_limit.h"
+#include "models/files/layer_limit.h"
 
 namespace hearth::models {
 namespace {

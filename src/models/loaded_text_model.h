@@ -9,7 +9,7 @@
 
 #include "hearth/models.h"
 #include "models/grammar/token_constraints.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/serving/scheduler.h"
 
 namespace hearth {

@@ -5,10 +5,10 @@
 
 #include "hearth/error.h"
 #include "models/language/cache_type.h"
-#include "models/language/load_model.h"
-#include "models/language/sequences.h"
-#include "models/language/text_encoder.h"
+#include "models/language/model/sequences.h"
+#include "models/language/model/text_encoder.h"
 #include "models/loaded_text_model.h"
+#include "models/loading/load_model.h"
 #include "models/serving/prompt_limit.h"
 #include "models/serving/read_text.h"
 

@@ -6,7 +6,7 @@
 #include "core/integer_math.h"
 #include "core/number_text.h"
 #include "core/require.h"
-#include "models/layer_limit.h"
+#include "models/files/layer_limit.h"
 
 namespace hearth::models {
 

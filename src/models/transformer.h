@@ -1,6 +1,6 @@
 // A decoder-only transformer of Llama's shape to be trained: RMSNorm before each block, rotary
 // positions, grouped query attention, SwiGLU, input and output table tied or not. What it became
-// writes text as a LanguageModel (language/language_model.h).
+// writes text as a LanguageModel (language/model/language_model.h).
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 
 #include "hearth/error.h"
 #include "hearth/runtime.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/quantize/tensor_types.h"
 #include "models/serving/cache_plan.h"
 #include "runtime/device/worker_pool.h"
@@ -192,7 +192,11 @@ void run_bench_model(const BenchModelArguments& arguments) {
   report.sweep = sweep;
   report.keys = caches.keys.value_or(compute);
   report.values = caches.values.value_or(compute);
-  const BenchedModel benched = model_to_bench(arguments, sweep.most_rows(), device, compute);
+  std::int64_t context = sweep.most_rows();
+  if (arguments.drafts.count() > 0) {
+    context = std::max(context, kLeastDraftedPrompt + *std::ranges::max_element(sweep.tokens));
+  }
+  const BenchedModel benched = model_to_bench(arguments, context, device, compute);
   const bool is_causal = benched.model.config.is_causal;
   const std::vector<ModelBenchStep> steps = steps_of(
       sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values}, is_causal);
@@ -214,7 +218,7 @@ void run_bench_model(const BenchModelArguments& arguments) {
   report.rows = measure_steps(steps, is_causal, plain);
   if (arguments.drafts.count() > 0) {
     const auto draft_model = load_draft_model(
-        arguments.drafts, {.device = device, .compute = compute, .context = sweep.most_rows()});
+        arguments.drafts, {.device = device, .compute = compute, .context = context});
     const models::LoadedModel loaded{benched.model, models::read_tokenizer(benched.tokenizer)};
     const auto drafted = [&](const ModelBenchOptions& options) -> std::vector<ModelBenchRow> {
       if (options.tokens == 0 || options.together) return {};

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/serving/text_generation.h"
 #include "runtime/trace/timeline.h"
 #include "tools/commands.h"

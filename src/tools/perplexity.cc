@@ -1,5 +1,5 @@
 // `hearth perplexity`: how well a language model foresees a text, and how far it is from another.
-#include "models/language/perplexity.h"
+#include "models/language/model/perplexity.h"
 
 #include <cmath>
 #include <memory>
@@ -14,8 +14,8 @@
 #include "hearth/io.h"
 #include "hearth/ops.h"
 #include "io/text_file.h"
-#include "models/language/load_model.h"
 #include "models/language/require_causal.h"
+#include "models/loading/load_model.h"
 #include "tools/commands.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/option_file.h"

@@ -12,7 +12,7 @@
 #include "core/json.h"
 #include "hearth/device.h"
 #include "io/text_file.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/serving/cache_plan.h"
 #include "tools/commands.h"
 #include "tools/lm/chat_template_option.h"

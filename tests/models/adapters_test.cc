@@ -22,9 +22,9 @@
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
 #include "models/language/folder/file_layout.h"
-#include "models/language/load_model.h"
-#include "models/language/sequences.h"
-#include "models/language/text_loss.h"
+#include "models/language/model/sequences.h"
+#include "models/language/model/text_loss.h"
+#include "models/loading/load_model.h"
 #include "models/quantize/quantize_file.h"
 
 namespace hearth::models {
@@ -273,6 +273,55 @@ TEST_F(AdapterFiles, RefusesWhatTheModelDoesNotHave) {
       says(error_with("model.layers.0.self_attn.q_proj", {4, 48}, {60, 4}), "does not fit"));
   EXPECT_FALSE(error_of([&] { adapted_model(files, {{folder_ / "none"}}); }).empty());
   EXPECT_TRUE(says(error_of([&] { adapted_model(files, {{golden_.folder, NAN}}); }), "scale"));
+}
+
+// The adapter is at fault, so it is named and not the model's file.
+TEST_F(AdapterFiles, SaysWhatAnAdapterOfAnotherModelWasMadeFor) {
+  const ModelContents model = contents_of(golden_.model, FileKind::gguf);
+  save_gguf(folder_ / "model.gguf", model.contents.arrays, model.contents.metadata);
+  const auto error_with = [&](const std::string& adapter) {
+    return error_of(
+        [&] { load_language_model(folder_ / "model.gguf", {.adapters = {{adapter}}}); });
+  };
+  const std::string of_model = " of llama with 2 layers of 48 columns";
+  const std::string gpt2 = testing::read_golden_adapter("gpt2").folder;
+  EXPECT_EQ(
+      error_with(gpt2),
+      gpt2 +
+          ": adapter: a module that the model does not have; got "
+          "\"transformer.h.0.attn.c_attn\" of an adapter for \"gpt2\" with modules \"c_proj\", "
+          "\"c_fc\", \"c_attn\", expected those" +
+          of_model);
+
+  const std::string module = "model.layers.0.self_attn.q_proj";
+  const auto write_pair = [&](const Shape& a, const Shape& b) {
+    write_tensors({{"base_model.model." + module + ".lora_A.weight", ones(a)},
+                   {"base_model.model." + module + ".lora_B.weight", ones(b)}});
+  };
+  write_config(R"({"peft_type": "LORA", "lora_alpha": 1, "base_model_name_or_path": "a/b",
+                   "target_modules": ".*_proj"})");
+  const std::string origin = R"( of an adapter for "a/b" with modules ".*_proj", expected )";
+  write_pair({4, 48}, {60, 4});
+  EXPECT_EQ(error_with(folder_ / "x"), (folder_ / "x") + ": adapter: \"" + module +
+                                           "\" does not fit; got B [60, 4]" + origin + "the rows" +
+                                           of_model);
+  write_pair({4, 40}, {64, 4});
+  EXPECT_EQ(error_with(folder_ / "x"),
+            (folder_ / "x") +
+                ": adapter: \"blk.0.attn_q\" does not fit; got A [4, 40] and B [64, 4]" + origin +
+                "48 columns and 64 rows" + of_model);
+  save_gguf(folder_ / "x.gguf",
+            {{"blk.7.attn_q.weight.lora_a", ones({4, 48})},
+             {"blk.7.attn_q.weight.lora_b", ones({64, 4})}},
+            {{"general.architecture", "llama"},
+             {"general.type", "adapter"},
+             {"adapter.type", "lora"},
+             {"general.base_model.0.name", "c"}});
+  EXPECT_EQ(error_with(folder_ / "x.gguf"),
+            (folder_ / "x.gguf") +
+                ": adapter: for a product that the model does not have; got \"blk.7.attn_q\" of an "
+                "adapter for \"c\", expected names of projections" +
+                of_model);
 }
 
 TEST_F(AdapterFiles, RefusesFilesOfGgufThatAreNoAdapters) {

@@ -12,7 +12,7 @@
 #include "hearth/ops.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 
 namespace hearth::models {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "hearth/ops.h"
-#include "models/language/language_model.h"
-#include "models/language/text_encoder.h"
+#include "models/language/model/language_model.h"
+#include "models/language/model/text_encoder.h"
 
 namespace hearth::testing {
 

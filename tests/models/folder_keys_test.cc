@@ -11,8 +11,8 @@
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
 #include "models/language/folder/folder_model.h"
+#include "models/language/model/sequences.h"
 #include "models/language/read_config.h"
-#include "models/language/sequences.h"
 
 namespace hearth::models {
 namespace {

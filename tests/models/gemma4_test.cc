@@ -11,9 +11,9 @@
 #include "models/golden_model.h"
 #include "models/language/cache.h"
 #include "models/language/folder/folder_model.h"
-#include "models/language/language_model.h"
+#include "models/language/model/language_model.h"
+#include "models/language/model/sequences.h"
 #include "models/language/read_config.h"
-#include "models/language/sequences.h"
 
 namespace hearth::models {
 namespace {

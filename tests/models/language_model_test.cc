@@ -1,5 +1,5 @@
 // Models of every family against what transformers makes of them (tests/golden/models).
-#include "models/language/language_model.h"
+#include "models/language/model/language_model.h"
 
 #include <gtest/gtest.h>
 
@@ -20,9 +20,9 @@
 #include "models/golden_model.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
+#include "models/language/model/sequences.h"
+#include "models/language/model/text_encoder.h"
 #include "models/language/read_config.h"
-#include "models/language/sequences.h"
-#include "models/language/text_encoder.h"
 
 namespace hearth::models {
 namespace {

@@ -1,5 +1,5 @@
 // What errors of files say.
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 
 #include <gtest/gtest.h>
 

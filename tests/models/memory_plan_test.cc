@@ -11,7 +11,7 @@
 #include "error_text.h"
 #include "hearth/models.h"
 #include "models/language/cache.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 #include "models/serving/cache_plan.h"
 #include "models/serving/memory_plan.h"
 #include "models/texts_alone.h"

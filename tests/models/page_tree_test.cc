@@ -1,4 +1,4 @@
-#include "models/language/page_tree.h"
+#include "models/language/model/page_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Perplexity over chunks and divergences, against sums in f64 on the host.
-#include "models/language/perplexity.h"
+#include "models/language/model/perplexity.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include "hearth/ops.h"
 #include "models/golden_model.h"
 #include "models/language/folder/folder_model.h"
+#include "models/language/model/sequences.h"
 #include "models/language/read_config.h"
-#include "models/language/sequences.h"
 
 namespace hearth::models {
 namespace {

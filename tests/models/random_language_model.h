@@ -16,7 +16,7 @@
 #include "hearth/quantization/packed.h"
 #include "models/golden_model.h"
 #include "models/language/folder/folder_model.h"
-#include "models/language/language_model.h"
+#include "models/language/model/language_model.h"
 #include "models/language/read_config.h"
 
 namespace hearth::testing {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "hearth/ops.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 
 namespace hearth::testing {
 

@@ -1,6 +1,6 @@
 // Sequences that share the caches of one model: what they take over from each other, and that it
 // changes nothing.
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 
 #include <gtest/gtest.h>
 

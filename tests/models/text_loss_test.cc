@@ -1,5 +1,5 @@
 // Whole texts at once, with gradients of low-rank pairs, for models of every family.
-#include "models/language/text_loss.h"
+#include "models/language/model/text_loss.h"
 
 #include <gtest/gtest.h>
 

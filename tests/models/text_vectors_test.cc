@@ -14,11 +14,11 @@
 #include "models/files/model_folder.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
-#include "models/language/load_model.h"
+#include "models/language/model/text_encoder.h"
 #include "models/language/read_config.h"
 #include "models/language/read_text_vectors.h"
 #include "models/language/sentence_modules.h"
-#include "models/language/text_encoder.h"
+#include "models/loading/load_model.h"
 #include "models/tokenizer/from_gguf.h"
 
 namespace hearth::models {

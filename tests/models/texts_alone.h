@@ -10,8 +10,8 @@
 
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
-#include "models/language/load_model.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
+#include "models/loading/load_model.h"
 #include "models/sampling/draw_tokens.h"
 #include "models/serving/generation_stream.h"
 #include "models/serving/request.h"

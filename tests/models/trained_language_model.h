@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "models/config_json.h"
 #include "models/language/folder/folder_model.h"
-#include "models/language/language_model.h"
+#include "models/language/model/language_model.h"
 #include "models/language/read_config.h"
 #include "models/transformer.h"
 

@@ -10,8 +10,8 @@
 
 #include "hearth/grad.h"
 #include "hearth/ops.h"
-#include "models/language/load_model.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
+#include "models/loading/load_model.h"
 #include "models/sampling/draw_tokens.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"

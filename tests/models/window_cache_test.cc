@@ -14,7 +14,7 @@
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
 #include "models/language/cache.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 #include "models/language/windows.h"
 #include "models/serving/cache_plan.h"
 

@@ -1,11 +1,11 @@
-#include "models/language/window_pages.h"
+#include "models/language/model/window_pages.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "models/language/page_tree.h"
+#include "models/language/model/page_tree.h"
 
 namespace hearth::models {
 namespace {

@@ -11,6 +11,12 @@ DRAWING = """## Layers
 core < runtime < {graph, nn} < models < c_api    runtime < autodiff < kernels
 ops < optim < io
 ```
+
+### Rooms of models
+
+```
+files < language < {blocks, folder}
+```
 """
 
 
@@ -41,6 +47,20 @@ def test_follows_the_drawing(tmp_path):
     assert "src/runtime/a.cc:1: runtime may not include graph/a.h" in found
     assert "src/kernels/a.cc:2: kernels may not include graph/a.h" in found
     assert "check_layers: 2 errors" in found
+
+
+def test_follows_the_drawing_of_rooms(tmp_path):
+    found = tree(tmp_path, {
+        "src/models/a.cc": '#include "models/language/blocks/a.h"\n',
+        "src/models/files/a.cc": '#include "core/a.h"\n#include "models/a.h"\n',
+        "src/models/language/a.cc": '#include "models/files/a.h"\n#include "models/language/b.h"\n',
+        "src/models/language/blocks/a.cc": '#include "models/language/folder/a.h"\n',
+        "src/models/new/a.cc": '#include "models/files/a.h"\n',
+    })
+    assert "src/models/files/a.cc:2: files may not include models/a.h" in found
+    assert "src/models/language/blocks/a.cc:1: blocks may not include models/language/folder" in found
+    assert "src/models/new/a.cc:1: src/models/new is no known room" in found
+    assert "check_layers: 3 errors" in found
 
 
 def test_public_headers_have_layers(tmp_path):

@@ -9,7 +9,7 @@
 
 #include "error_text.h"
 #include "hearth/models.h"
-#include "models/language/text_loss.h"
+#include "models/language/model/text_loss.h"
 #include "models/texts_alone.h"
 #include "tools/lm/adapter_trainer.h"
 #include "tools/lm/model_options.h"

@@ -12,14 +12,15 @@
 #include "error_text.h"
 #include "hearth/ops.h"
 #include "hearth/quantization.h"
-#include "models/language/load_model.h"
 #include "models/language/read_config.h"
+#include "models/loading/load_model.h"
 #include "tools/json_check.h"
 #include "tools/model_bench/measure.h"
 #include "tools/model_bench/random_model.h"
 #include "tools/model_bench/report.h"
 #include "tools/model_bench/shapes.h"
 #include "tools/model_bench/sweep.h"
+#include "tools/signs_model.h"
 #include "tools/tool_folder.h"
 
 namespace hearth::tools {
@@ -290,6 +291,15 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
   const JsonArray& rows = check::list(document, "rows");
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_TRUE(check::text(rows[0], "model_type").ends_with(" M Q8_0"));
+}
+
+// Prompts of drafts have 16 tokens at least, whatever else is measured.
+TEST_F(ModelBenchFiles, ShortTextsHaveDrafts) {
+  write_signs_model(path("m.gguf"), "llama", "");
+  const Outcome drafted = run({"bench-model", path("m.gguf"), "-p", "4", "-n", "2", "-r", "1",
+                               "--drafts", "3", "-o", "csv"});
+  ASSERT_EQ(drafted.status, 0) << drafted.err;
+  EXPECT_TRUE(contains(drafted.out, "\"tg2 + 3 drafts")) << drafted.out;
 }
 
 // Where most parameters have another dtype, as those of a small model's mix do.

@@ -9,7 +9,7 @@
 #include "devices_under_test.h"
 #include "error_text.h"
 #include "hearth/io.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "tools/commands.h"
 #include "tools/lm/text_trainer.h"
 #include "tools/tool_folder.h"

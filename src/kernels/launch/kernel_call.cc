@@ -1,5 +1,6 @@
 #include "kernels/launch/kernel_call.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hearth::gpu {
@@ -74,6 +75,7 @@ Step KernelCall::step(StepPlan& plan, Size3 groups, Size3 threads, std::int64_t 
   Step step = step_;
   step.kernel = &plan.add_kernel(std::move(source), rare);
   step.groups = groups;
+  if (step.shares.most > 0) step.groups.x = std::min(step.shares.most, step.shares.at_once);
   step.threads = threads;
   return step;
 }

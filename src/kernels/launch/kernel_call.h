@@ -95,7 +95,7 @@ class KernelCall {
 
   // The kernel takes operands at multiples of `bytes` only: see Step::unaligned_variant.
   KernelCall& align_operands(std::int64_t bytes);
-  // As Command::shares; the threadgroups of step() are those of the launch by itself.
+  // As Command::shares; how many threadgroups step() has along x follows from them.
   KernelCall& shares(runtime::Command::Shares shares);
   // As Command::work.
   KernelCall& work(double work);

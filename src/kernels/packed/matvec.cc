@@ -68,22 +68,22 @@ struct MatvecShape {
     const std::int64_t share = device.processor_memory * kMostSimdgroups * kSimdWidth / kRowThreads;
     const std::int64_t book = book_vectors(format) * kPacketBytes;
     const std::int64_t budget = std::min(std::max(share, common), device.threadgroup_memory) - book;
-    codes_here = rows == 1 && coded + each <= budget;
-    const std::int64_t left = (codes_here ? budget - coded : common - book) / each;
-    simdgroups = kMostSimdgroups;
-    while (simdgroups > left) simdgroups /= 2;
     const std::int64_t all = kRowThreads / kSimdWidth;
     const std::int64_t large = std::min(device.large_threadgroup_memory, device.processor_memory);
-    if (rows == 1 && coded + all * each + book <= large && kRowThreads <= device.max_threads) {
-      codes_here = true;
+    const bool takes_all = kRowThreads <= device.max_threads && coded + all * each + book <= large;
+    codes_here = rows == 1 && (takes_all || coded + each <= budget);
+    if (rows == 1 && takes_all) {
       simdgroups = all;
+      return;
     }
+    const std::int64_t left = (codes_here ? budget - coded : common - book) / each;
+    while (simdgroups > left) simdgroups /= 2;
   }
 
   DType format;
   std::int64_t rows, outputs, units;
   bool codes_here;  // x is coded by the threadgroups that multiply
-  std::int64_t simdgroups;
+  std::int64_t simdgroups = kMostSimdgroups;
 };
 
 }  // namespace
@@ -214,8 +214,7 @@ Prepared prepare_packed_matvec(const Signature& signature) {
                      staged_vectors(shape.format) * shape.simdgroups + book_vectors(shape.format))
         .work(product_work(1, shape.rows, shape.outputs, shape.units * kUnit))
         .shares(shares)
-        .step(*plan, {std::min(shares.most, shares.at_once), u32(layers)}, {u32(threads)},
-              most_threads, rare);
+        .step(*plan, {1, u32(layers)}, {u32(threads)}, most_threads, rare);
   });
   return prepared_steps(std::move(plan));
 }

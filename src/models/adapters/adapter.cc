@@ -9,11 +9,11 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/files/row_order.h"
 #include "models/files/tensor_roles.h"
-#include "models/language/folder/file_layout.h"
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 namespace {
@@ -61,6 +61,25 @@ bool may_reorder(const LayerConfig& layer, const std::string& name) {
   return definition_of(layer.mixer).reorders_rows && name.find(".ffn_") == std::string::npos;
 }
 
+// For messages: what an adapter's pairs have to fit.
+std::string model_text(const AdaptedModel& model) {
+  return model.config.architecture + " with " + counted(model.config.layers.size(), "layer") +
+         " of " + counted(model.config.dim, "column");
+}
+
+// What `order` makes of b, whose rows the model's heads divide. Throws Error{shape} where they do
+// not.
+template <class Order>
+Array fitting_rows(const std::string& name, const Array& b, const StoredAdapter& stored,
+                   const AdaptedModel& model, const Order& order) try {
+  return order(b);
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::invalid_argument && error.code() != ErrorCode::shape) throw;
+  throw Error(ErrorCode::shape, stored.path + ": adapter: " + hearth::quoted(name) +
+                                    " does not fit; got B " + to_string(b.shape()) + stored.origin +
+                                    ", expected the rows of " + model_text(model));
+}
+
 void require_same_rows(const std::string& name, const AdaptedModel& model,
                        const std::string& path) {
   const LayerConfig* layer = layer_of_projection(name, model);
@@ -73,13 +92,15 @@ void require_same_rows(const std::string& name, const AdaptedModel& model,
 }
 
 void add_folder_pair(const std::string& module, const StoredAdapter::Pair& pair,
-                     const AdaptedModel& model, const std::string& path, Adapter& adapter) {
+                     const AdaptedModel& model, const StoredAdapter& stored, Adapter& adapter) {
+  const std::string& path = stored.path;
   const std::vector<RenamedTensor> places =
       renamed(text_name(module) + std::string(kWeightEnding), family_of_model(model));
   if (places.empty() || places.front().name.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 path + ": adapter: a module that the model does not have; got " +
-                    hearth::quoted(module) + ", expected those of " + model.config.architecture);
+                    hearth::quoted(module) + stored.origin + ", expected those of " +
+                    model_text(model));
   }
   const FolderContext context{model.metadata, model.config.architecture};
   for (const RenamedTensor& place : places) {
@@ -92,8 +113,11 @@ void add_folder_pair(const std::string& module, const StoredAdapter::Pair& pair,
     name.resize(name.size() - kWeightEnding.size());
     if (model.kind == FileKind::gguf) require_same_rows(name, model, path);
     // Rules of projections order rows, or take some of them; b's are those of the weights.
-    Array b = place.rule->transform == nullptr ? pair.b : place.rule->transform(pair.b, context);
-    if (model.kind == FileKind::gguf) b = reordered(name, b, model, true);
+    const Array b = fitting_rows(module, pair.b, stored, model, [&](const Array& x) {
+      const auto transform = place.rule->transform;
+      const Array part = transform == nullptr ? x : transform(x, context);
+      return model.kind == FileKind::gguf ? reordered(name, part, model, true) : part;
+    });
     adapter[name] = std::make_shared<LowRank>(LowRank{pair.a, b, pair.scale});
   }
 }
@@ -104,7 +128,7 @@ Adapter adapter_of(const StoredAdapter& stored, const AdaptedModel& model) {
   Adapter adapter;
   if (stored.is_folder) {
     for (const auto& [module, pair] : stored.pairs) {
-      add_folder_pair(module, pair, model, stored.path, adapter);
+      add_folder_pair(module, pair, model, stored, adapter);
     }
     return adapter;
   }
@@ -118,7 +142,8 @@ Adapter adapter_of(const StoredAdapter& stored, const AdaptedModel& model) {
     Array b = pair.b;
     if (model.kind == FileKind::folder) {
       require_same_rows(name, model, stored.path);
-      b = reordered(name, b, model, false);
+      b = fitting_rows(name, b, stored, model,
+                       [&](const Array& x) { return reordered(name, x, model, false); });
     }
     adapter[name] = std::make_shared<LowRank>(LowRank{pair.a, b, pair.scale});
   }
@@ -158,21 +183,23 @@ Array file_rows(const std::string& name, const Array& b, const AdaptedModel& mod
 }
 
 LoadedAdapters::LoadedAdapters(const std::vector<AdapterFile>& files, const AdaptedModel& model,
-                               DType compute, Device device) {
+                               DType compute, Device device)
+    : model_(model_text(model)) {
   for (const AdapterFile& file : files) {
     if (!std::isfinite(file.scale)) {
       throw Error(ErrorCode::invalid_argument,
                   file.path + ": adapter: a scale that is no number; got " +
                       number_text(file.scale) + ", expected a finite one");
     }
-    Adapter pairs = adapter_of(read_adapter(file.path), model);
+    const StoredAdapter stored = read_adapter(file.path);
+    Adapter pairs = adapter_of(stored, model);
     for (auto& [name, pair] : pairs) {
       pair->a = to_device(cast(pair->a, compute), device);
       pair->b = to_device(cast(pair->b, compute), device);
       pair->scale *= file.scale;
       eval(std::vector<Array>{pair->a, pair->b});
     }
-    adapters_.push_back({file.path, std::move(pairs)});
+    adapters_.push_back({file.path, stored.origin, std::move(pairs)});
   }
 }
 
@@ -186,8 +213,9 @@ FindLowRank LoadedAdapters::finder() {
       if (pair->a.shape(1) != in || pair->b.shape(0) != out) {
         throw Error(ErrorCode::shape, each.path + ": adapter: " + hearth::quoted(name) +
                                           " does not fit; got A " + to_string(pair->a.shape()) +
-                                          " and B " + to_string(pair->b.shape()) + ", expected " +
-                                          counted(in, "column") + " and " + counted(out, "row"));
+                                          " and B " + to_string(pair->b.shape()) + each.origin +
+                                          ", expected " + counted(in, "column") + " and " +
+                                          counted(out, "row") + " of " + model_);
       }
       found.push_back(pair);
       each.pairs.erase(at);
@@ -201,8 +229,8 @@ void LoadedAdapters::require_used() const {
     if (each.pairs.empty()) continue;
     throw Error(ErrorCode::invalid_argument,
                 each.path + ": adapter: for a product that the model does not have; got " +
-                    hearth::quoted(each.pairs.begin()->first) +
-                    ", expected names of its projections");
+                    hearth::quoted(each.pairs.begin()->first) + each.origin +
+                    ", expected names of projections of " + model_);
   }
 }
 

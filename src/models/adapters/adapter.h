@@ -30,7 +30,8 @@ struct AdaptedModel {
 
 // Names become those of GGUF, and rows follow the order that the model's files have. Throws
 // Error{invalid_argument} for a file of another family and for modules that the family does not
-// have, Error{unsupported} for pairs whose rows this cannot order.
+// have, Error{shape} for rows that heads do not divide, Error{unsupported} for pairs whose rows
+// this cannot order.
 Adapter adapter_of(const StoredAdapter& stored, const AdaptedModel& model);
 
 // A pair's name and b in a folder of Hugging Face, for the projection `name`. Nothing where folders
@@ -60,9 +61,10 @@ class LoadedAdapters {
 
  private:
   struct Loaded {
-    std::string path;
+    std::string path, origin;
     Adapter pairs;  // that nothing has asked for yet
   };
+  std::string model_;  // for messages
   std::vector<Loaded> adapters_;
 };
 

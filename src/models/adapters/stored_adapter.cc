@@ -1,8 +1,10 @@
 #include "models/adapters/stored_adapter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/json.h"
@@ -152,11 +154,38 @@ double scale_of(const PeftConfig& config, std::string_view name, std::int64_t ra
   return alpha / (config.is_rank_stabilized ? std::sqrt(by) : by);
 }
 
+// `target_modules` is a list of names, or an expression that they match.
+std::string origin_of(const JsonObject& config) {
+  constexpr std::size_t kMostModules = 8;
+  std::string origin;
+  if (const JsonValue* base = find_value(config, "base_model_name_or_path")) {
+    if (const auto* name = std::get_if<std::string>(base)) origin = " for " + hearth::quoted(*name);
+  }
+  std::vector<std::string> modules;
+  if (const JsonValue* targets = find_value(config, "target_modules")) {
+    const auto add = [&](const JsonValue& value) {
+      if (const auto* name = std::get_if<std::string>(&value)) modules.push_back(*name);
+    };
+    const auto* list = std::get_if<JsonArray>(targets);
+    if (list == nullptr) add(*targets);
+    if (list != nullptr) std::ranges::for_each(*list, add);
+  }
+  for (std::size_t i = 0; i < std::min(modules.size(), kMostModules); ++i) {
+    origin += (i == 0 ? " with modules " : ", ") + hearth::quoted(modules[i]);
+  }
+  if (modules.size() > kMostModules) origin += ", ...";
+  return origin.empty() ? origin : " of an adapter" + origin;
+}
+
 StoredAdapter read_folder_adapter(const std::string& path) {
   const std::string text = folders::read_folder_text(path + "/" + kConfigFile);
-  const PeftConfig peft =
-      peft_config(parse_json_object(text, config_name(path), "a configuration"), path);
-  StoredAdapter adapter{.path = path, .architecture = "", .is_folder = true, .pairs = {}};
+  const JsonObject config = parse_json_object(text, config_name(path), "a configuration");
+  const PeftConfig peft = peft_config(config, path);
+  StoredAdapter adapter{.path = path,
+                        .architecture = "",
+                        .is_folder = true,
+                        .origin = origin_of(config),
+                        .pairs = {}};
   PairReader reader(adapter);
   const std::string file = path + "/" + kTensorsFile;
   for (const NamedArray& each : map_safetensors(file, Device::cpu()).arrays) {
@@ -178,6 +207,11 @@ StoredAdapter read_folder_adapter(const std::string& path) {
 
 // ---- Files
 
+std::string origin_of(const GgufMetadata& metadata) {
+  const std::string base = metadata.as_text("general.base_model.0.name", "");
+  return base.empty() ? base : " of an adapter for " + hearth::quoted(base);
+}
+
 StoredAdapter read_file_adapter(const std::string& path) {
   const GgufContents contents = map_gguf(path, Device::cpu());
   const GgufMetadata& metadata = contents.metadata;
@@ -195,6 +229,7 @@ StoredAdapter read_file_adapter(const std::string& path) {
   StoredAdapter adapter{.path = path,
                         .architecture = metadata.as_text("general.architecture", ""),
                         .is_folder = false,
+                        .origin = origin_of(metadata),
                         .pairs = {}};
   const double alpha = metadata.as_float("adapter.lora.alpha", 0);
   if (!std::isfinite(alpha)) {

@@ -21,6 +21,9 @@ struct StoredAdapter {
   std::string path;
   std::string architecture;  // GGUF's name of the family; empty of a folder, which has none
   bool is_folder = false;
+  // For messages: ` of an adapter for "x" with modules "q_proj", "v_proj"`; empty where the files
+  // do not say.
+  std::string origin = {};
   // By the name of the weights without ".weight": of a folder as Hugging Face has them
   // ("model.layers.0.self_attn.q_proj"), else as GGUF does ("blk.0.attn_q").
   std::map<std::string, Pair> pairs;

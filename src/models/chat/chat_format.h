@@ -13,7 +13,7 @@
 #include "models/chat/call_grammar.h"
 #include "models/chat/chat_message.h"
 #include "models/chat_template/chat_template.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/serving/request.h"
 #include "models/tokenizer/tokenizer.h"
 

@@ -9,8 +9,8 @@
 #include "hearth/array.h"
 #include "models/drafting/drafter.h"
 #include "models/language/cache.h"
-#include "models/language/load_model.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
+#include "models/loading/load_model.h"
 
 namespace hearth::models {
 

@@ -8,7 +8,7 @@
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "hearth/quantization/packed.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 #include "models/language/windows.h"
 
 namespace hearth::models {

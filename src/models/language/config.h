@@ -109,7 +109,7 @@ struct ExpertsConfig {
 
 enum class Mixer : std::uint8_t {
 #define MIXER(name) name,
-#include "models/language/mixers/mixers.def"
+#include "models/language/mixers.def"
 };
 
 struct LayerConfig {

@@ -5,7 +5,7 @@
 
 #include "core/quoted.h"
 #include "hearth/error.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 namespace {

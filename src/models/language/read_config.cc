@@ -6,12 +6,12 @@
 #include "core/counted.h"
 #include "core/number_text.h"
 #include "hearth/error.h"
+#include "models/files/layer_limit.h"
 #include "models/language/keys.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 #include "models/language/read_activation.h"
 #include "models/language/read_attention.h"
 #include "models/language/read_text_vectors.h"
-#include "models/layer_limit.h"
 
 namespace hearth::models {
 namespace {

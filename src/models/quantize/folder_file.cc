@@ -4,12 +4,12 @@
 
 #include "hearth/ops.h"
 #include "io/text_file.h"
-#include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
 #include "models/files/tensor_roles.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/sentence_modules.h"
+#include "models/loading/generation_config.h"
 #include "models/quantize/tensor_types.h"
 #include "models/tokenizer/end_tokens.h"
 #include "models/tokenizer/to_gguf.h"

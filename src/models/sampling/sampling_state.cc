@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "models/token_range.h"
+#include "models/tokenizer/token_range.h"
 
 namespace hearth::models {
 namespace {

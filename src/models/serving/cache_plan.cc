@@ -6,7 +6,7 @@
 
 #include "core/counted.h"
 #include "hearth/error.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 #include "models/language/windows.h"
 
 namespace hearth::models {

@@ -6,7 +6,7 @@
 #include "core/counted.h"
 #include "hearth/error.h"
 #include "models/files/tensor_roles.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 #include "models/language/read_config.h"
 #include "models/serving/cache_plan.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hearth/models/memory_plan.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 
 namespace hearth::models {
 

@@ -7,7 +7,7 @@
 #include "core/counted.h"
 #include "hearth/error.h"
 #include "models/serving/prompt_limit.h"
-#include "models/token_range.h"
+#include "models/tokenizer/token_range.h"
 
 namespace hearth::models {
 namespace {

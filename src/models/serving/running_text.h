@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "hearth/error.h"
-#include "models/language/load_model.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
+#include "models/loading/load_model.h"
 #include "models/sampling/sampling_state.h"
 #include "models/serving/generation_stream.h"
 #include "models/serving/request.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "models/language/cache.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/serving/generation_stream.h"
 #include "models/serving/request.h"
 

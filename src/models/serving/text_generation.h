@@ -11,7 +11,7 @@
 #include "hearth/models.h"
 #include "models/grammar/grammar.h"
 #include "models/language/cache_type.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/sampling/sampling_options.h"
 
 namespace hearth::models {

@@ -11,8 +11,8 @@
 
 #include "hearth/error.h"
 #include "models/drafting/drafter.h"
-#include "models/language/load_model.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
+#include "models/loading/load_model.h"
 #include "models/serving/running_text.h"
 #include "models/serving/scheduler.h"
 #include "models/serving/step_rows.h"

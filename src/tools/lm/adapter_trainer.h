@@ -7,7 +7,7 @@
 
 #include "models/adapters/new_adapter.h"
 #include "models/adapters/save_adapter.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "tools/lm/training_texts.h"
 #include "tools/training/training_run.h"
 

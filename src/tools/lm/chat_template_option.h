@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/json.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "tools/command_line.h"
 
 namespace hearth::tools {

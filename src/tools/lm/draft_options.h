@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/serving/scheduler.h"
 #include "tools/command_line.h"
 

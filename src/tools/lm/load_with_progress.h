@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 
 namespace hearth::tools {
 

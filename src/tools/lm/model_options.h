@@ -9,7 +9,7 @@
 
 #include "hearth/device.h"
 #include "models/language/cache_type.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "tools/command_line.h"
 
 namespace hearth::tools {

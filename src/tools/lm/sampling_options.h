@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/grammar/grammar.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_options.h"
 #include "models/tokenizer/tokenizer.h"

@@ -11,7 +11,7 @@
 #include "io/file.h"
 #include "models/chat/chat_format.h"
 #include "models/files/json_values.h"
-#include "models/language/text_loss.h"
+#include "models/language/model/text_loss.h"
 #include "models/tokenizer/encoded_text.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/chat_messages.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 
 namespace hearth::tools {
 

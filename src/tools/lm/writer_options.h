@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "models/serving/scheduler.h"
 #include "tools/lm/draft_options.h"
 #include "tools/lm/model_options.h"

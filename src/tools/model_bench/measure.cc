@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "hearth/ops.h"
+#include "models/language/model/sequences.h"
+#include "models/language/model/text_encoder.h"
 #include "models/language/require_causal.h"
-#include "models/language/sequences.h"
-#include "models/language/text_encoder.h"
 #include "models/serving/cache_plan.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
@@ -144,12 +144,12 @@ double encoding_rate(const models::LanguageModel& model, const ModelBenchOptions
 // Writes the texts once and gives tokens a second.
 double drafted_rate(models::Scheduler& scheduler, const ModelBenchOptions& options,
                     TokenDraws& draws) {
-  constexpr std::int64_t kLeastPrompt = 16;
   const double start = seconds_now();
   std::vector<std::shared_ptr<models::GenerationStream>> streams;
   for (std::int64_t i = 0; i < options.parallel; ++i) {
-    models::GenerationRequest request{.tokens = draws.draw(std::max(options.depth, kLeastPrompt)),
-                                      .most_tokens = options.tokens};
+    models::GenerationRequest request{
+        .tokens = draws.draw(std::max(options.depth, kLeastDraftedPrompt)),
+        .most_tokens = options.tokens};
     request.sampling.temperature = 0;
     request.ignores_end = true;
     streams.push_back(scheduler.submit(std::move(request)));

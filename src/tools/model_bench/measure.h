@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/language/cache_type.h"
-#include "models/language/language_model.h"
-#include "models/language/load_model.h"
+#include "models/language/model/language_model.h"
+#include "models/loading/load_model.h"
 
 namespace hearth::tools {
 
@@ -49,10 +49,13 @@ struct ModelBenchRow {
 std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
                                          const ModelBenchOptions& options);
 
-// How fast the same number of greedy texts is written behind random prompts of `depth` tokens, 16
-// at least, where `drafts` tokens are guessed ahead (SchedulerOptions): "tg128 + 8 drafts". The
-// prompts take their part of the time; `prompt` does not count. Throws Error as Scheduler
-// does.
+// Of measure_drafts(): guesses are looked up in what is there.
+inline constexpr std::int64_t kLeastDraftedPrompt = 16;
+
+// How fast the same number of greedy texts is written behind random prompts of `depth` tokens, of
+// kLeastDraftedPrompt at least, where `drafts` tokens are guessed ahead (SchedulerOptions): "tg128
+// + 8 drafts". The prompts take their part of the time; `prompt` does not count. Throws Error as
+// Scheduler does.
 ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBenchOptions& options,
                              std::int64_t drafts, const models::LoadedModel* draft_model);
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "hearth/error.h"
-#include "models/language/text_encoder.h"
+#include "models/language/model/text_encoder.h"
 #include "tools/serve/answer_objects.h"
 
 namespace hearth::tools::serve {

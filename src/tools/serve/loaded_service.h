@@ -10,7 +10,7 @@
 
 #include "hearth/numerics.h"
 #include "models/grammar/token_constraints.h"
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 #include "tools/serve/constraint_cache.h"
 #include "tools/serve/served_model.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 #include "models/chat/chat_format.h"
-#include "models/language/text_encoder.h"
+#include "models/language/model/text_encoder.h"
 #include "models/serving/scheduler.h"
 #include "models/tokenizer/tokenizer.h"
 

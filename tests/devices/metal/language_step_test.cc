@@ -9,7 +9,7 @@
 #include "devices/metal/watched_driver.h"
 #include "hearth/ops.h"
 #include "hearth/quantization/packed.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 
 namespace hearth::metal {
 namespace {

@@ -14,7 +14,7 @@
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 #include "hearth/random.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 #include "models/sampling/draw_tokens.h"
 #include "models/sampling/sampling_state.h"
 #include "models/trained_language_model.h"

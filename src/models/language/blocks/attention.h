@@ -4,7 +4,7 @@
 #include <string>
 
 #include "hearth/array.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/layer_limit.h"
+#include "models/files/layer_limit.h"
 
 namespace hearth::models {
 

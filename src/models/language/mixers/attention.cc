@@ -2,7 +2,7 @@
 #include "models/language/blocks/attention.h"
 
 #include "models/language/blocks/latent_attention.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "hearth/ops.h"
+#include "models/files/row_order.h"
 #include "models/language/blocks/row_convolution.h"
-#include "models/language/folder/file_layout.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 namespace {

@@ -5,9 +5,9 @@
 #include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
+#include "models/files/row_order.h"
 #include "models/language/blocks/row_convolution.h"
-#include "models/language/folder/file_layout.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 namespace {

@@ -10,7 +10,7 @@
 #include "hearth/ops.h"
 #include "hearth/quantization/packed.h"
 #include "hearth/random.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 #include "tools/bench/gpu/gpu.h"
 #include "tools/bench/gpu/random_blocks.h"
 

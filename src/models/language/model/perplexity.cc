@@ -1,4 +1,4 @@
-#include "models/language/perplexity.h"
+#include "models/language/model/perplexity.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 #include "models/language/windows.h"
 
 namespace hearth::models {

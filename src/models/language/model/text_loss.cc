@@ -1,4 +1,4 @@
-#include "models/language/text_loss.h"
+#include "models/language/model/text_loss.h"
 
 #include <algorithm>
 #include <span>

@@ -1,4 +1,4 @@
-#include "models/language/window_pages.h"
+#include "models/language/model/window_pages.h"
 
 #include <algorithm>
 

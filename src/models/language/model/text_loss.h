@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "hearth/array.h"
-#include "models/language/language_model.h"
+#include "models/language/model/language_model.h"
 
 namespace hearth::models {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/language/window_pages.h"
+#include "models/language/model/window_pages.h"
 
 namespace hearth::models {
 

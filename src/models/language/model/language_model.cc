@@ -1,4 +1,4 @@
-#include "models/language/language_model.h"
+#include "models/language/model/language_model.h"
 
 #include <algorithm>
 

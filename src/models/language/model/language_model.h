@@ -13,7 +13,7 @@
 #include "models/language/blocks/layer_inputs.h"
 #include "models/language/cache.h"
 #include "models/language/config.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 #include "models/language/weights.h"
 
 namespace hearth::models {

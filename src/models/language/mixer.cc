@@ -1,4 +1,4 @@
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr const MixerDef* kMixers[] = {
 #define MIXER(name) &name##_mixer,
-#include "models/language/mixers/mixers.def"
+#include "models/language/mixers.def"
 };
 
 }  // namespace

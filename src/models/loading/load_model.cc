@@ -1,5 +1,6 @@
-#include "models/language/load_model.h"
+#include "models/loading/load_model.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -10,11 +11,11 @@
 #include "models/adapters/adapter.h"
 #include "models/adapters/stored_adapter.h"
 #include "models/files/folder_template.h"
-#include "models/files/generation_config.h"
 #include "models/files/model_folder.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
 #include "models/language/sentence_modules.h"
+#include "models/loading/generation_config.h"
 
 namespace hearth::models {
 namespace {
@@ -34,12 +35,18 @@ bool names(std::string_view message, std::string_view path) {
   return false;
 }
 
-// Runs `read`, whose errors get the path in front unless they name it.
+// Runs `read`, whose errors get the path in front unless they name it, or begin with the path of an
+// adapter, whose fault they are.
 template <class Read>
-auto with_path(const std::string& path, const Read& read) try {
+auto with_path(const std::string& path, const std::vector<AdapterFile>& adapters,
+               const Read& read) try {
   return read();
 } catch (const Error& error) {
-  if (names(error.what(), path)) throw;
+  const std::string_view message = error.what();
+  const bool is_of_adapter = std::ranges::any_of(adapters, [&](const AdapterFile& adapter) {
+    return message.starts_with(adapter.path + ": adapter: ");
+  });
+  if (is_of_adapter || names(message, path)) throw;
   throw Error(error.code(), path + ": " + error.what());
 }
 
@@ -77,7 +84,7 @@ ModelContents contents_of(const std::string& path) {
 }  // namespace
 
 ModelContents read_model_contents(const std::string& path) {
-  return with_path(path, [&] { return contents_of(path); });
+  return with_path(path, {}, [&] { return contents_of(path); });
 }
 
 LanguageModel make_language_model(const ModelContents& files, const LoadOptions& options) {
@@ -101,7 +108,7 @@ LanguageModel make_language_model(const ModelContents& files, const LoadOptions&
 }
 
 LoadedModel load_language_model(const std::string& path, const LoadOptions& options) {
-  return with_path(path, [&]() -> LoadedModel {
+  return with_path(path, options.adapters, [&]() -> LoadedModel {
     const ModelContents files = contents_of(path);
     if (files.tokenizer.empty()) {
       throw Error(ErrorCode::unsupported,

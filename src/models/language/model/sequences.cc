@@ -1,4 +1,4 @@
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 
 #include <algorithm>
 #include <string>
@@ -8,10 +8,10 @@
 #include "core/counted.h"
 #include "hearth/error.h"
 #include "hearth/ops.h"
-#include "models/language/batch_builder.h"
-#include "models/language/mixers/mixer.h"
+#include "models/language/mixer.h"
+#include "models/language/model/batch_builder.h"
 #include "models/language/windows.h"
-#include "models/token_range.h"
+#include "models/tokenizer/token_range.h"
 
 namespace hearth::models {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hearth/array.h"
-#include "models/language/language_model.h"
+#include "models/language/model/language_model.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {

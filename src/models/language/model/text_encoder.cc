@@ -1,4 +1,4 @@
-#include "models/language/text_encoder.h"
+#include "models/language/model/text_encoder.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +10,7 @@
 #include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/read_text_vectors.h"
-#include "models/token_range.h"
+#include "models/tokenizer/token_range.h"
 
 namespace hearth::models {
 namespace {

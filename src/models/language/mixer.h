@@ -70,7 +70,7 @@ struct MixerDef {
 };
 
 #define MIXER(name) extern const MixerDef name##_mixer;
-#include "models/language/mixers/mixers.def"
+#include "models/language/mixers.def"
 
 const MixerDef& definition_of(Mixer mixer);
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/language/cache_type.h"
-#include "models/language/language_model.h"
+#include "models/language/model/language_model.h"
 
 namespace hearth::models {
 

@@ -5,7 +5,7 @@
 
 #include "models/language/batch.h"
 #include "models/language/cache.h"
-#include "models/language/sequences.h"
+#include "models/language/model/sequences.h"
 
 namespace hearth::models {
 

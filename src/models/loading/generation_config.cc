@@ -1,4 +1,4 @@
-#include "models/files/generation_config.h"
+#include "models/loading/generation_config.h"
 
 #include <cstdint>
 

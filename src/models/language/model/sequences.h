@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/language/cache.h"
-#include "models/language/language_model.h"
-#include "models/language/page_tree.h"
+#include "models/language/model/language_model.h"
+#include "models/language/model/page_tree.h"
 
 namespace hearth::models {
 

@@ -1,4 +1,4 @@
-#include "models/language/batch_builder.h"
+#include "models/language/model/batch_builder.h"
 
 #include <algorithm>
 #include <bit>

@@ -9,8 +9,8 @@
 #include "hearth/io.h"
 #include "hearth/models.h"
 #include "models/language/family.h"
-#include "models/language/language_model.h"
 #include "models/language/low_rank.h"
+#include "models/language/model/language_model.h"
 #include "models/sampling/recommended_sampling.h"
 #include "models/tokenizer/tokenizer.h"
 
@@ -53,7 +53,8 @@ struct LoadedModel {
 
 // From a GGUF file (of a split model, any part) or a folder as Hugging Face and MLX have them.
 // Weights stay as they are: on devices that read the host's memory they are the pages of the file.
-// Throws what reading the file, its tokenizer and LanguageModel throw, with the path.
+// Throws what reading the file, its tokenizer, adapters and LanguageModel throw, with the path of
+// what is at fault.
 LoadedModel load_language_model(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace hearth::models
