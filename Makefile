@@ -85,7 +85,7 @@ burn: release
 
 cross:
 	@scripts/timed cross scripts/cross_macos -j $(JOBS)
-	@scripts/timed neon scripts/check_neon
+	@scripts/timed neon scripts/check_neon -j $(JOBS)
 
 bench: bootstrap release
 ifeq ($(DEVICE),cpu)
