@@ -25,6 +25,7 @@
 #include "tools/model_bench/report.h"
 #include "tools/model_bench/sweep.h"
 #include "tools/output.h"
+#include "tools/place_options.h"
 #include "tools/profile_table.h"
 
 namespace hearth::tools {

@@ -11,6 +11,7 @@
 #include "models/adapters/stored_adapter.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/lm/option_file.h"
+#include "tools/place_options.h"
 
 namespace hearth::tools {
 namespace {
@@ -40,16 +41,6 @@ void add_adapter_option(Command& command, std::vector<std::string>& values) {
               "Add a low-rank adapter, a GGUF file or a folder of PEFT, by this much [1]; may be "
               "given again")
       .value_name("FILE[:SCALE]");
-}
-
-void add_device_option(Command& command, std::string& device) {
-  command.option("-dev,--device", device, "See `hearth devices`");
-}
-
-void add_place_options(Command& command, std::string& device, int& threads) {
-  add_device_option(command, device);
-  command.option("-t,--threads", threads, "Of the CPU [one a core]")
-      .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
 }
 
 Option add_dtype_option(Command& command, std::string& dtype) {

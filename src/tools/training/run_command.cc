@@ -4,8 +4,8 @@
 
 #include "hearth/runtime.h"
 #include "runtime/device/worker_pool.h"
-#include "tools/lm/model_options.h"
 #include "tools/output.h"
+#include "tools/place_options.h"
 #include "tools/profile_table.h"
 
 namespace hearth::tools {
