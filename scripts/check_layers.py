@@ -46,14 +46,15 @@ def includes(path):
 
 def lower_layers(root):
     """What a folder of src/ may include besides itself and public headers: all that is drawn below
-    it. `a < {b, c}` draws a below both; chains stand apart by lines or two spaces."""
+    it. `a < {b, c}` draws a below both; chains stand apart by lines or two spaces. A folder of a
+    layer, `tools/lm`, has an order among those of its layer that are drawn."""
     page = root / "docs" / "architecture.md"
     drawing = DRAWING.search(page.read_text())
     if not drawing:
         sys.exit(f"{page}: no drawing under \"## Layers\"")
     below = {}
     for chain in re.split(r"\n|  +", drawing.group(1).strip()):
-        steps = [re.findall(r"\w+", step) for step in chain.split("<")]
+        steps = [re.findall(r"[\w/]+", step) for step in chain.split("<")]
         for step in steps:
             for layer in step:
                 below.setdefault(layer, set())
@@ -93,6 +94,13 @@ def public_layer_errors(root, layers):
         yield f"PUBLIC_LAYER: {layer} is no known layer"
 
 
+def folder_error(layers, source, target):
+    own, other = "/".join(source[:2]), "/".join(target[:2])
+    if own == other or own not in layers or other not in layers or other in layers[own]:
+        return None
+    return f"{own} may not include {'/'.join(target)}"
+
+
 def source_error(layers, source, header):
     """What is wrong with the file at `source` (parts below src/) including `header`, or None."""
     layer = source[0]
@@ -106,6 +114,9 @@ def source_error(layers, source, header):
     if target[0] != layer:
         allowed = target[0] in may_include(layers, layer)
         return None if allowed else f"{layer} may not include {header}"
+    error = folder_error(layers, source, target)
+    if error:
+        return error
     if layer == "devices" and len(source) > 2 and len(target) > 2:
         if target[1] != source[1] and target[1] not in SHARED_DEVICES:
             return f"devices/{source[1]} may not include {header}"

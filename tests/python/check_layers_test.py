@@ -9,7 +9,7 @@ DRAWING = """## Layers
 
 ```
 core < runtime < {graph, nn} < models < c_api    runtime < autodiff < kernels
-ops < optim < io
+ops < optim < io    graph/record < {graph/plan, graph/lower}
 ```
 """
 
@@ -40,6 +40,17 @@ def test_follows_the_drawing(tmp_path):
     })
     assert "src/runtime/a.cc:1: runtime may not include graph/a.h" in found
     assert "src/kernels/a.cc:2: kernels may not include graph/a.h" in found
+    assert "check_layers: 2 errors" in found
+
+
+def test_folders_of_a_layer_have_an_order_where_it_is_drawn(tmp_path):
+    found = tree(tmp_path, {
+        "src/graph/record/a.cc": '#include "graph/record/a.h"\n#include "graph/plan/a.h"\n',
+        "src/graph/plan/a.cc": '#include "graph/record/a.h"\n#include "graph/lower/a.h"\n',
+        "src/graph/other/a.cc": '#include "graph/plan/a.h"\n#include "graph/a.h"\n',
+    })
+    assert "src/graph/record/a.cc:2: graph/record may not include graph/plan/a.h" in found
+    assert "src/graph/plan/a.cc:2: graph/plan may not include graph/lower/a.h" in found
     assert "check_layers: 2 errors" in found
 
 

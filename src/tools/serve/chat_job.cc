@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "hearth/error.h"
-#include "tools/serve/api_error.h"
-#include "tools/serve/chat_messages.h"
-#include "tools/serve/template_options.h"
+#include "tools/chat_json/chat_messages.h"
+#include "tools/chat_json/field_error.h"
+#include "tools/chat_json/template_options.h"
 #include "tools/serve/text_limits.h"
 #include "tools/serve/tool_choice.h"
 

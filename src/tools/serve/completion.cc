@@ -5,13 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "tools/chat_json/field_error.h"
 #include "tools/serve/answer_job.h"
 #include "tools/serve/answer_objects.h"
-#include "tools/serve/api_error.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/event_stream.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/prompts.h"
+#include "tools/serve/request_body.h"
 
 namespace hearth::tools::serve {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/counted.h"
 #include "hearth/error.h"
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 #include "tools/serve/read_sampling.h"
 #include "tools/serve/text_limits.h"
 

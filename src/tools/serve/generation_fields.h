@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 #include "models/serving/request.h"
-#include "tools/serve/fields.h"
+#include "tools/chat_json/fields.h"
 #include "tools/serve/served_model.h"
 
 namespace hearth::tools::serve {
@@ -30,7 +30,7 @@ struct GenerationFields {
 };
 
 // Without a limit, or with -1, an answer goes on until it ends or the context does. `least_tokens`
-// is the least limit that a request may name. Throws ApiError.
+// is the least limit that a request may name. Throws FieldError.
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);
 
