@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "tools/serve/api.h"
 #include "tools/serve/connections.h"
 #include "tools/serve/http_transport.h"
+#include "tools/serve/listen_error.h"
 #include "tools/tool_folder.h"
 
 namespace hearth::tools::serve {
@@ -112,6 +114,12 @@ class ServeHttp : public ::testing::Test {
   std::unique_ptr<HttpTransport> transport_;
   int port_ = 0;
 };
+
+TEST(ListenAdvice, IsOfTheReason) {
+  EXPECT_TRUE(contains(listen_advice(EADDRINUSE), "another --port"));
+  EXPECT_TRUE(contains(listen_advice(EACCES), "--port from 1024 on"));
+  EXPECT_TRUE(contains(listen_advice(EADDRNOTAVAIL), "another --host"));
+}
 
 TEST_F(ServeHttp, AConnectionServesManyRequests) {
   begin();

@@ -13,10 +13,10 @@
 #include <thread>
 #include <utility>
 
-#include "hearth/error.h"
 #include "tools/serve/bounded_stream.h"
 #include "tools/serve/connection_threads.h"
 #include "tools/serve/free_memory.h"
+#include "tools/serve/listen_error.h"
 #include "tools/serve/request_errors.h"
 
 namespace hearth::tools::serve {
@@ -150,9 +150,7 @@ class HttpTransport::Server final : public httplib::Server {
                                     : bind_to_port(options_.host, port);
     // It listens already; asked again, the system takes the new length of the queue.
     if (!is_bound || ::listen(listening_, kMostArriving) != 0) {
-      throw Error(ErrorCode::io, "serve: an address that cannot be listened on; got " +
-                                     options_.host + ":" + std::to_string(port) +
-                                     ", expected one of this machine that is free");
+      throw listen_error(options_.host, port);
     }
     if (port != 0) port_ = port;
     thread_ = std::thread([this] {
