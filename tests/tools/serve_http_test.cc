@@ -194,11 +194,20 @@ TEST_F(ServeHttp, AClosedConnectionCancels) {
 TEST_F(ServeHttp, HeadsWithoutEndAreGivenUp) {
   begin();
   const std::string long_text(200 << 10, 'a');
-  for (const std::string& head : {"GET /" + long_text, "GET / HTTP/1.1\r\nA: " + long_text}) {
+  std::string lines;
+  while (lines.size() < long_text.size()) lines += "A: b\r\n";
+  for (const std::string& head : {"GET /" + long_text, "GET / HTTP/1.1\r\nA: " + long_text,
+                                  "GET / HTTP/1.1\r\nA: " + long_text.substr(0, 9000) + "\r\n\r\n",
+                                  "GET / HTTP/1.1\r\n" + lines}) {
     Peer peer(port_);
     peer.send(head);
-    EXPECT_FALSE(contains(peer.read_all(), "200 OK"));
+    const std::string answer = peer.read_all();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 431 ")) << answer;
+    EXPECT_TRUE(contains(answer, "expected at most 65536 bytes, and 8192 in a line")) << answer;
   }
+  Peer path(port_);
+  path.send("GET /" + long_text.substr(0, 9000) + " HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(path.read_all().starts_with("HTTP/1.1 414 "));
   Peer next(port_);
   next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(contains(next.read_all(), "200 OK"));
@@ -217,6 +226,25 @@ TEST_F(ServeHttp, SlowBytesAreGivenUp) {
     }
     EXPECT_FALSE(is_open) << start;
   }
+}
+
+TEST_F(ServeHttp, HeadsThatBreakOffAreToldSo) {
+  begin({.read_time = milliseconds(300)});
+  for (const char* head : {"G", "GET /health HTTP/1.1", "GET /health HTTP/1.1\r\nHost: a\r\nAcc"}) {
+    for (const bool ends : {false, true}) {
+      Peer peer(port_);
+      ASSERT_TRUE(peer.send(head));
+      if (ends) peer.end_input();
+      const std::string answer = peer.read_all();
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 ")) << answer;
+      EXPECT_TRUE(contains(answer, "Connection: close\r\n")) << answer;
+      EXPECT_TRUE(contains(answer, "the head of the request did not come in time")) << answer;
+    }
+  }
+  // Who sends nothing is told nothing.
+  Peer silent(port_);
+  silent.end_input();
+  EXPECT_EQ(silent.read_all(), "");
 }
 
 TEST_F(ServeHttp, SlowPeersMakeRoomForOthers) {
@@ -457,7 +485,8 @@ TEST_F(ServeHttp, EndsBesideUnfinishedRequests) {
   });
   transport_->stop();
   EXPECT_TRUE(transport_->wait_until_idle(std::chrono::seconds(20)));
-  EXPECT_FALSE(contains(head.read_all(), "HTTP/1.1 200"));
+  const std::string of_head = head.read_all();
+  EXPECT_TRUE(of_head.starts_with("HTTP/1.1 503 ")) << of_head;
   const std::string answer = silent.read_all();
   EXPECT_TRUE(contains(answer, " 503 ")) << answer;
   EXPECT_TRUE(contains(answer, "the server is stopping")) << answer;

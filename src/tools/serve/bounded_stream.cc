@@ -78,8 +78,8 @@ bool BoundedStream::begin_request() {
   }
   begun_ = Clock::now();
   deadline_ = begun_ + options_.read_time;
-  head_bytes_ = body_bytes_ = answer_bytes_ = 0;
-  in_head_ = true;
+  head_bytes_ = line_bytes_ = body_bytes_ = answer_bytes_ = 0;
+  in_head_ = in_first_line_ = true;
   in_empty_line_ = false;
   refusal_ = Refusal::none;
   chunks_.reset();
@@ -92,10 +92,13 @@ Refusal BoundedStream::count(const char* bytes, std::size_t size) {
     if (bytes[i] == '\n') {
       if (in_empty_line_) in_head_ = false;
       in_empty_line_ = true;
+      in_first_line_ = false;
+      line_bytes_ = 0;
     } else if (bytes[i] != '\r') {
       in_empty_line_ = false;
     }
     if (++head_bytes_ > options_.most_head_bytes) return Refusal::too_long;
+    if (++line_bytes_ > kMostLineBytes && !in_first_line_) return Refusal::too_long;
     if (!in_head_) return Refusal::none;  // the parser asks for single bytes of a head
   }
   if (in_head_) return Refusal::none;

@@ -27,6 +27,9 @@ enum class Refusal {
   malformed,  // its chunks are
 };
 
+// Bytes that the library takes in a line of a head behind the first.
+inline constexpr std::size_t kMostLineBytes = CPPHTTPLIB_HEADER_MAX_LENGTH;
+
 // Of one thread, which owns the socket elsewhere.
 class BoundedStream final : public httplib::Stream {
  public:
@@ -49,8 +52,6 @@ class BoundedStream final : public httplib::Stream {
   bool is_open(bool takes_interim);
   // The peer sends no more.
   bool is_input_ended() const;
-  // More came than a head may have.
-  bool is_head_too_long() const noexcept { return head_bytes_ > options_.most_head_bytes; }
   // To the request that was begun last.
   bool is_answer_begun() const noexcept { return is_answer_begun_; }
   // Why the last read was refused.
@@ -94,8 +95,8 @@ class BoundedStream final : public httplib::Stream {
   std::size_t at_ = 0, end_ = 0;
   Clock::time_point begun_, deadline_;
   Clock::time_point stop_deadline_ = Clock::time_point::max();  // once the server stops
-  std::size_t head_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
-  bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;
+  std::size_t head_bytes_ = 0, line_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
+  bool in_head_ = true, in_first_line_ = true, in_empty_line_ = false, is_given_up_ = false;
   std::optional<ChunkFraming> chunks_;
   Refusal refusal_ = Refusal::none;
   bool is_answer_begun_ = false, is_interim_sent_ = false;

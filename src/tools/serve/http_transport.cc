@@ -113,13 +113,14 @@ class HttpTransport::Server final : public httplib::Server {
         });
     Post(".*", [this](const httplib::Request& request, httplib::Response& response,
                       const httplib::ContentReader& reader) { post(request, response, reader); });
-    // What the library refuses by itself has no body. Where the next request begins is unknown
-    // then.
-    set_error_handler([](const httplib::Request&, httplib::Response& response) {
+    // What the library refuses by itself, heads, has no body. Where the next request begins is
+    // unknown then.
+    set_error_handler([this](const httplib::Request&, httplib::Response& response) {
       if (!response.body.empty() || response.content_provider_) return;
       connection_of_thread->give_up();
       set_response(
-          bad_request(response.status, "the request is no HTTP that is understood").response(),
+          error_of_head(response.status, connection_of_thread->refusal(), options_.most_head_bytes)
+              .response(),
           response);
     });
     // The library tells what was thrown in a header.
@@ -194,9 +195,7 @@ class HttpTransport::Server final : public httplib::Server {
                                                });
       --active_;
       if (stream->bytes_passed() >= kLargeExchange) give_memory_back();
-      if (!is_answered && stream->is_head_too_long() && !stream->is_answer_begun()) {
-        refuse_head(*stream);
-      }
+      if (!is_answered && !stream->is_answer_begun()) refuse_first_line(*stream);
       if (stream->is_given_up()) stream->drain();
       if (!is_answered || is_closed || stream->is_given_up()) break;
     }
@@ -236,13 +235,15 @@ class HttpTransport::Server final : public httplib::Server {
   }
 
   // The library answers nothing to a first line that never ends.
-  static void refuse_head(BoundedStream& stream) {
-    const std::string body =
-        bad_request(431, "the head of the request is too long").response().body;
-    const std::string answer =
-        "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n"
-        "Content-Type: application/json\r\nContent-Length: " +
-        std::to_string(body.size()) + "\r\n\r\n" + body;
+  void refuse_first_line(BoundedStream& stream) const {
+    if (stream.refusal() == Refusal::none) return;
+    const ApiResponse refused =
+        error_of_head(400, stream.refusal(), options_.most_head_bytes).response();
+    std::string answer = "HTTP/1.1 " + std::to_string(refused.status) + " \r\n";
+    for (const auto& [name, value] : refused.headers) answer += name + ": " + value + "\r\n";
+    answer += "Connection: close\r\nContent-Type: " + refused.content_type +
+              "\r\nContent-Length: " + std::to_string(refused.body.size()) + "\r\n\r\n" +
+              refused.body;
     stream.write(answer.data(), answer.size());
   }
 
