@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <memory>
@@ -57,14 +58,19 @@ class Peer {
     }
     return true;
   }
+  // Empty at the end.
+  std::string read_some() {
+    char buffer[4096];
+    const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);
+    return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+  }
   // Up to the text, or to the end.
   std::string read_to(std::string_view text) {
     std::string all;
-    char buffer[4096];
     while (all.find(text) == std::string::npos) {
-      const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);
-      if (got <= 0) break;
-      all.append(buffer, static_cast<std::size_t>(got));
+      const std::string some = read_some();
+      if (some.empty()) break;
+      all += some;
     }
     return all;
   }
@@ -472,6 +478,31 @@ TEST_F(ServeHttp, EndsWithinTheTimeOfItsAnswers) {
   EXPECT_TRUE(was_cancelled(1));
   transport_.reset();
   EXPECT_EQ(idle.read_all(), "");
+}
+
+// Neither those that read nothing are waited for, nor those that read now and then.
+TEST(ServeHttpEnd, DoesNotWaitForSlowReaders) {
+  auto transport = std::make_unique<HttpTransport>(
+      HttpOptions{.port = 0, .write_time = std::chrono::minutes(10), .end_time = milliseconds(200)},
+      [](const ApiRequest&) { return ApiResponse{.body = std::string(64 << 20, 'x')}; });
+  const int port = transport->start();
+  Peer silent(port), slow(port);
+  for (Peer* peer : {&silent, &slow}) {
+    ASSERT_TRUE(peer->send("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    EXPECT_TRUE(contains(peer->read_to("\r\n\r\n"), "200 OK"));
+  }
+  std::size_t slowly_read = 0;
+  std::thread reader([&] {
+    for (std::size_t more = 1; more > 0; slowly_read += more) {
+      std::this_thread::sleep_for(milliseconds(1));
+      more = slow.read_some().size();
+    }
+  });
+  transport->stop();
+  EXPECT_FALSE(transport->wait_until_idle(milliseconds(100)));
+  transport.reset();
+  reader.join();
+  EXPECT_LT(slowly_read, std::size_t{64} << 20);
 }
 
 // Those whose requests are still coming are not waited for.

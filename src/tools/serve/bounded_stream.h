@@ -27,6 +27,15 @@ enum class Refusal {
   malformed,  // its chunks are
 };
 
+// How far a server has ended, which all its connections see.
+struct ServerEnd {
+  using Clock = std::chrono::steady_clock;
+
+  std::atomic<bool> is_stopping = false;
+  // Whoever does not read at once from then on is given up.
+  std::atomic<Clock::time_point> write_deadline = Clock::time_point::max();
+};
+
 // Bytes that the library takes in a line of a head behind the first.
 inline constexpr std::size_t kMostLineBytes = CPPHTTPLIB_HEADER_MAX_LENGTH;
 
@@ -34,8 +43,8 @@ inline constexpr std::size_t kMostLineBytes = CPPHTTPLIB_HEADER_MAX_LENGTH;
 class BoundedStream final : public httplib::Stream {
  public:
   BoundedStream(int socket, const HttpOptions& options, ConnectionThreads& threads,
-                const std::atomic<bool>& is_stopping)
-      : socket_(socket), options_(options), threads_(threads), is_stopping_(is_stopping) {}
+                const ServerEnd& server_end)
+      : socket_(socket), options_(options), threads_(threads), server_end_(server_end) {}
 
   // Waits for the first byte of a request; false where none comes, the server stops, or the thread
   // is needed for another connection. From then on the request may take the options' bytes and
@@ -74,6 +83,8 @@ class BoundedStream final : public httplib::Stream {
   using Clock = std::chrono::steady_clock;
 
   bool wait(bool for_reading, std::chrono::milliseconds time) const;
+  // Whether the peer takes bytes within the options' time, and at once when the server ends.
+  bool await_reader() const;
   // Why no bytes are there by `until`, soon after the server stops, or before another connection
   // needs the thread of this, which waits for its peer `since` then.
   Refusal await_bytes(Clock::time_point until, Clock::time_point since);
@@ -90,7 +101,7 @@ class BoundedStream final : public httplib::Stream {
   int socket_;
   const HttpOptions& options_;
   ConnectionThreads& threads_;
-  const std::atomic<bool>& is_stopping_;
+  const ServerEnd& server_end_;
   std::array<char, 16 << 10> buffer_;
   std::size_t at_ = 0, end_ = 0;
   Clock::time_point begun_, deadline_;

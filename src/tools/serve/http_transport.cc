@@ -142,6 +142,7 @@ class HttpTransport::Server final : public httplib::Server {
 
   ~Server() override {
     stop_all();
+    end_.write_deadline = ServerEnd::Clock::now() + options_.end_time;
     if (thread_.joinable()) thread_.join();
   }
 
@@ -163,7 +164,7 @@ class HttpTransport::Server final : public httplib::Server {
   }
 
   void stop_all() {
-    if (is_stopping_.exchange(true)) return;
+    if (end_.is_stopping.exchange(true)) return;
     if (thread_.joinable() && !has_ended_) httplib::Server::stop();
   }
 
@@ -181,12 +182,12 @@ class HttpTransport::Server final : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override {
     const int yes = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const auto stream = std::make_unique<BoundedStream>(socket, options_, *threads_, is_stopping_);
+    const auto stream = std::make_unique<BoundedStream>(socket, options_, *threads_, end_);
     connection_of_thread = stream.get();
     for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
       ++active_;
       bool is_closed = false;
-      const bool is_answered = process_request(*stream, left == 1 || is_stopping_, is_closed,
+      const bool is_answered = process_request(*stream, left == 1 || end_.is_stopping, is_closed,
                                                [](httplib::Request& request) {
                                                  // What the library would do by itself with
                                                  // answers.
@@ -249,7 +250,8 @@ class HttpTransport::Server final : public httplib::Server {
 
   HttpOptions options_;
   std::function<ApiResponse(const ApiRequest&)> answer_;
-  std::atomic<bool> is_stopping_ = false, has_ended_ = false;
+  ServerEnd end_;
+  std::atomic<bool> has_ended_ = false;
   std::atomic<int> active_ = 0;
   std::thread thread_;
   ConnectionThreads* threads_ = nullptr;  // the library's, and there while a connection is served
