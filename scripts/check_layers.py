@@ -2,15 +2,16 @@
 """Fails on an #include that points upward: `check_layers.py [ROOT]`.
 
 The order of the layers is the drawing under "Layers" in docs/architecture.md, that of the folders
-of src/models/ the one under "Rooms of models".
+of a layer the one under "Rooms of LAYER", where there is one.
 """
 
 import pathlib
 import re
 import sys
 
-LAYERS = "## Layers"
-ROOMS = "### Rooms of models"
+DRAWING = re.compile(
+    r"^(?:## Layers|### Rooms of (\w+))\n+```\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 # Layers that are written against the public API: of src/ they include core only, and the public
 # headers up to autodiff's.
 PUBLIC_USERS = {"nn", "optim", "io"}
@@ -46,23 +47,27 @@ def includes(path):
             yield number, match.group(1), match.group(2)
 
 
-def lower_layers(root, heading=LAYERS):
-    """What a folder of src/ may include besides itself and public headers: all that is drawn below
-    it. `a < {b, c}` draws a below both; chains stand apart by lines or two spaces."""
+def drawings(root):
+    """The drawings of docs/architecture.md: of the layers under None, of rooms under their layer."""
     page = root / "docs" / "architecture.md"
-    text = page.read_text()
-    drawing = re.search(rf"^{heading}\n+```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    if not drawing:
-        sys.exit(f"{page}: no drawing under \"{heading}\"")
+    found = {match.group(1): lower(match.group(2)) for match in DRAWING.finditer(page.read_text())}
+    if None not in found:
+        sys.exit(f"{page}: no drawing under \"## Layers\"")
+    return found
+
+
+def lower(drawing):
+    """What each folder of a drawing may include besides itself: all that is drawn below it.
+    `a < {b, c}` draws a below both; chains stand apart by lines or two spaces."""
     below = {}
-    for chain in re.split(r"\n|  +", drawing.group(1).strip()):
+    for chain in re.split(r"\n|  +", drawing.strip()):
         steps = [re.findall(r"\w+", step) for step in chain.split("<")]
         for step in steps:
             for layer in step:
                 below.setdefault(layer, set())
-        for lower, upper in zip(steps, steps[1:]):
+        for under, upper in zip(steps, steps[1:]):
             for layer in upper:
-                below[layer] |= set(lower)
+                below[layer] |= set(under)
     for middle in below:
         for layer in below:
             if middle in below[layer]:
@@ -118,21 +123,23 @@ def source_error(layers, source, header):
 
 
 def room_error(rooms, source, header):
-    """Likewise within src/models/: a room is the folder that a file lies in."""
+    """Likewise within a layer whose rooms are drawn: a room is the folder that a file lies in. Files
+    of the layer itself may include all, and only rooms above it are drawn to include them."""
+    layer = source[0]
     target = header.split("/")
-    if source[0] != "models" or target[0] != "models":
+    if layer not in rooms or target[0] != layer:
         return None
     room, other = source[-2], target[-2]
-    if room != "models" and room not in rooms:
+    if room != layer and room not in rooms[layer]:
         return f"src/{'/'.join(source[:-1])} is no known room"
-    if room in ("models", other):
+    if room in (layer, other):
         return None
-    return None if other in rooms[room] else f"{room} may not include {header}"
+    return None if other in rooms[layer][room] else f"{room} may not include {header}"
 
 
 def check(root):
-    layers = lower_layers(root)
-    rooms = lower_layers(root, ROOMS)
+    rooms = drawings(root)
+    layers = rooms.pop(None)
     errors = list(public_layer_errors(root, layers))
     for path in sorted((root / "src").rglob("*")):
         if path.suffix not in (".h", ".cc", ".def", ".metal"):

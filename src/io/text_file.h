@@ -10,16 +10,18 @@
 
 namespace hearth::io {
 
+inline std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 // Throws as read_file() does.
 inline std::string read_text(const std::string& path, std::uint64_t limit) {
-  const std::vector<std::byte> bytes = read_file(path, limit);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return text_of(read_file(path, limit));
 }
 
 // Throws as read_standard_input() does.
 inline std::string read_input_text(std::uint64_t limit) {
-  const std::vector<std::byte> bytes = read_standard_input(limit);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return text_of(read_standard_input(limit));
 }
 
 }  // namespace hearth::io

@@ -19,12 +19,14 @@
 #include "models/serving/cache_plan.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
+#include "tools/dtype_option.h"
 #include "tools/lm/draft_options.h"
 #include "tools/lm/model_options.h"
 #include "tools/model_bench/random_model.h"
 #include "tools/model_bench/report.h"
 #include "tools/model_bench/sweep.h"
 #include "tools/output.h"
+#include "tools/place_options.h"
 #include "tools/profile_table.h"
 
 namespace hearth::tools {
@@ -241,8 +243,9 @@ void add_bench_model(CommandLine& line) {
   command
       .option("--type", arguments->type,
               "Of the weights of --shape: one dtype for all, or a mix of `hearth quantize`")
-      .lower_case()
       .one_of(models::quantize_type_names())
+      .other_words(dtype_words())
+      .lower_case()
       .show_default();
   command.option("--save", arguments->save, "Write the model as GGUF, without a tokenizer")
       .value_name("FILE");

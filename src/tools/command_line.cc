@@ -202,6 +202,14 @@ Option& Option::other_words(std::vector<std::pair<std::string, std::string>> pai
   return *this;
 }
 
+Option& Option::refuse_word(const std::string& word, const std::string& expected) {
+  const auto refused = [=](std::string& text) {
+    return text == word ? "no such value; got " + text + ", expected " + expected : std::string();
+  };
+  option_->transform(CLI::Validator(refused, "", ""));
+  return *this;
+}
+
 Option& Option::value_name(const std::string& name) {
   option_->type_name(name);
   return *this;

@@ -31,11 +31,13 @@ class Option {
   Option& range(double low, double high);
   // Refuses numbers that `allows` does not, which `range` says: "(0, 1]".
   Option& accept(std::function<bool(double)> allows, const std::string& range);
-  // Capital letters mean small ones, for one_of() too.
+  // Capital letters mean small ones, for one_of() too, and for what the next two were given before.
   Option& lower_case();
-  Option& one_of(std::vector<std::string> values);
   // The first of a pair means the second, for one_of() too; --help does not list them.
   Option& other_words(std::vector<std::pair<std::string, std::string>> pairs);
+  // Refuses a word before one_of() does, and says what is expected.
+  Option& refuse_word(const std::string& word, const std::string& expected);
+  Option& one_of(std::vector<std::string> values);
   // What --help calls the value.
   Option& value_name(const std::string& name);
   // The option may stand without a value, which leaves the variable as it is.

@@ -8,7 +8,7 @@
 namespace hearth::tools {
 namespace {
 
-// llama.cpp's names, and some of vLLM's and MLX's, with spaces around each.
+// Names of llama.cpp, vLLM and MLX, with spaces around each.
 struct OptionHint {
   std::string_view options;
   const char* instead;            // behind "expected "
@@ -23,7 +23,8 @@ constexpr OptionHint kOptionHints[] = {
      "--dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-lr "
      "--mirostat-ent --adaptive-target --adaptive-decay --samplers --sampling-seq --sampler-seq "
      "-l --logit-bias -s --seed -n --predict --n-predict --max-tokens --grammar --grammar-file -j "
-     "--json-schema --json-schema-file --ignore-eos -r --reverse-prompt ",
+     "--json-schema --json-schema-file --ignore-eos -r --reverse-prompt --generation-config "
+     "--override-generation-config ",
      "none: requests say these; what they leave out is as the model's makers recommend", "serve"},
     {" -ub --ubatch-size ", "-b (--prefill), the tokens of a prompt in a step", "bench-model"},
     {" --no-bos ", "--plain, which adds no tokens at the beginning and the end", "tokenize"},
@@ -32,19 +33,43 @@ constexpr OptionHint kOptionHints[] = {
     {" --show-count ", "`| wc -w` behind it, which counts the ids", "tokenize"},
     {" --no-parse-special ",
      "none: texts of control tokens are texts like others without --special", "tokenize"},
-    {" -hf -hfr --hf --hf-repo -hff --hf-file -hft --hf-token -mu --model-url -dr --docker-repo ",
+    {" --q-bits --bits --q-group-size --group-size --q-mode --quant-predicate -q --quantize -d "
+     "--dequantize --dtype ",
+     "the type behind the files: q4_k_m, or f16 for weights that are not packed", "quantize"},
+    {" --hf-path --mlx-path ", "the files without options: `hearth quantize FOLDER OUT.gguf TYPE`",
+     "quantize"},
+    {" --upload-repo ", "none: files stay where they are written", "quantize"},
+    {" --train ", "none: it is what `hearth finetune` does", "finetune"},
+    {" --data ", "--text FILE, a text or x.jsonl of conversations", "finetune"},
+    {" --iters ", "--steps", "finetune"},
+    {" --epochs --num-epochs --num-train-epochs ", "--steps, or --seconds", "finetune"},
+    {" --adapter-path --save-path ", "--out FOLDER, which has the adapter", "finetune"},
+    {" --resume-adapter-file ", "--resume, of the same --out", "finetune"},
+    {" --save-every ", "--checkpoint-every", "finetune"},
+    {" --max-seq-length ", "--context", "finetune"},
+    {" --fine-tune-type ", "none: a low-rank adapter is what is trained", "finetune"},
+    {" --mask-prompt ", "none: of conversations only answers are learned", "finetune"},
+    {" --num-layers ", "--lora-layers, an expression found in names of layers: blk.(30|31).",
+     "finetune"},
+    {" --val-batches --steps-per-eval --steps-per-report --test --test-batches ",
+     "none: a twentieth of the text is held out and measured", "finetune"},
+    {" -hf -hfr --hf --hf-repo -hff --hf-file -hft --hf-token -mu --model-url -dr --docker-repo "
+     "--hf-path --revision --download-dir ",
      "the path of a file: `curl -LO https://huggingface.co/OWNER/NAME/resolve/main/FILE.gguf` "
      "fetches one"},
     {" -ngl --gpu-layers --n-gpu-layers -ngld --gpu-layers-draft --n-gpu-layers-draft ",
      "--device cuda or metal, which runs all layers there"},
-    {" -mg --main-gpu -sm --split-mode -ts --tensor-split --rpc --tensor-parallel-size ",
+    {" -mg --main-gpu -sm --split-mode -ts --tensor-split --rpc --tensor-parallel-size -tp "
+     "--pipeline-parallel-size -pp --data-parallel-size -dp --pipeline "
+     "--distributed-executor-backend ",
      "--device: a model runs on one device"},
     {" -ot --override-tensor -cmoe --cpu-moe -ncmoe --n-cpu-moe -nkvo --no-kv-offload -kvo "
-     "--kv-offload --no-op-offload ",
+     "--kv-offload --no-op-offload --swap-space --cpu-offload-gb ",
      "--device: a model and its caches are on one device"},
     {" -fit --fit -fitt --fit-target -fitc --fit-ctx ",
      "`hearth info FILE --context N`, which says what a model takes"},
-    {" -fa --flash-attn ", "none: attention always runs without a matrix of scores"},
+    {" -fa --flash-attn --attention-backend ",
+     "none: attention always runs without a matrix of scores"},
     {" --mlock --mmap --no-mmap -dio --direct-io -lm --load-mode ",
      "none: files are read where they lie, without a copy"},
     {" --numa --prio --prio-batch --poll -C --cpu-mask -Cr --cpu-range --cpu-strict ",
@@ -59,8 +84,15 @@ constexpr OptionHint kOptionHints[] = {
      "--system TEXT of `hearth chat`; of a file --system \"$(cat FILE)\""},
     {" --in-prefix --in-prefix-bos --in-suffix ", "--chat-template, which says what stands where"},
     {" --chat-template --chat-template-file ", "`hearth chat`, which takes one"},
-    {" --jinja --no-jinja ", "none: chat templates are always run"},
-    {" --chat-template-kwargs --reasoning-format ",
+    {" --jinja --no-jinja --use-default-chat-template ", "none: chat templates are always run"},
+    {" --ignore-chat-template ", "`hearth generate`, which goes on with a text as it stands"},
+    {" --prefill-response ",
+     "continue_final_message in requests to `hearth serve`, which goes on with the last message"},
+    {" --tool-call-parser --enable-auto-tool-choice --reasoning-parser "
+     "--chat-template-content-format ",
+     "none: the model's template says how calls and reasoning are written"},
+    {" --chat-template-kwargs --reasoning-format --chat-template-config --chat-template-args "
+     "--default-chat-template-kwargs ",
      "--chat-template-kwargs of `hearth chat`, or chat_template_kwargs in requests to "
      "`hearth serve`"},
     {" --reasoning-budget -rea --reasoning --think ",
@@ -68,13 +100,15 @@ constexpr OptionHint kOptionHints[] = {
      "chat_template_kwargs in requests to `hearth serve`, with what the template knows"},
     {" --color -co --no-color ", "none: only what a model thinks is dimmed, on terminals"},
     {" --log-disable --log-file --log-colors --log-verbosity -lv --log-prefix --log-timestamps "
-     "--verbose -v --verbose-prompt --no-perf --perf --show-timings --no-show-timings ",
+     "--verbose -v --verbose-prompt --no-perf --perf --show-timings --no-show-timings --log-level "
+     "--uvicorn-log-level --disable-log-requests --enable-log-requests --disable-log-stats ",
      "none: notes go to standard error, 2>/dev/null drops them"},
     {" --no-display-prompt --display-prompt ",
      "none: only `hearth generate` shows the prompt, but with --no-display-prompt"},
     {" -sp --special ",
      "`hearth tokenize --decode --special`, which shows control tokens; texts that are written "
      "have none"},
+    {" --extra-eos-token --eos-token ", "--stop TEXT, of commands that write"},
     {" --ignore-eos ",
      "--logit-bias ID=-inf for the token that ends texts, or ignore_eos in requests to "
      "`hearth serve`"},
@@ -90,42 +124,67 @@ constexpr OptionHint kOptionHints[] = {
     {" -dt --defrag-thold ", "none: caches are in pages, which need no moving"},
     {" -gan --grp-attn-n -gaw --grp-attn-w ", "none: positions are as the model's files say"},
     {" -bf --binary-file ", "--prompt-file FILE"},
-    {" -np --parallel --max-num-seqs ", "--parallel of `hearth serve`, bench-model and info"},
-    {" -cb --cont-batching -nocb --no-cont-batching -kvu --kv-unified ",
+    {" -np --parallel --max-num-seqs --decode-concurrency ",
+     "--parallel of `hearth serve`, bench-model and info"},
+    {" -cb --cont-batching -nocb --no-cont-batching -kvu --kv-unified "
+     "--enable-chunked-prefill --no-enable-chunked-prefill ",
      "none: texts that run together share steps and caches"},
-    {" -b --batch-size -ub --ubatch-size ",
+    {" -b --batch-size -ub --ubatch-size --max-num-batched-tokens --prefill-step-size "
+     "--prompt-concurrency ",
      "--prefill of `hearth serve`, bench-model and info; other commands choose by themselves"},
+    {" --kv-bits --kv-cache-dtype --kv-group-size --quantized-kv-start ",
+     "--cache-type q8_0, q4_0, tq4 or another, of commands that keep caches"},
+    {" --max-kv-size ",
+     "--context, behind which `hearth generate` goes on from a text's last half and its --keep, "
+     "and "
+     "other commands end"},
     {" -ctk -ctv ", "--cache-type-k and --cache-type-v, of commands that keep caches"},
     {" -ctkd -ctvd --cache-type-k-draft --cache-type-v-draft -cd --ctx-size-draft -devd "
      "--device-draft -td --threads-draft ",
      "none: a model that guesses ahead runs as the other does"},
-    {" --draft-min --draft-n-min --draft-p-min --draft-p-split --spec-type --lookup-ngram-min ",
+    {" --draft-min --draft-n-min --draft-p-min --draft-p-split --spec-type --lookup-ngram-min "
+     "--num-draft-tokens --num-speculative-tokens ",
      "--drafts, the most tokens that are guessed ahead"},
+    {" --speculative-config --speculative-model ",
+     "--draft-model FILE, and --drafts, the most tokens that are guessed ahead"},
     {" --rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx "
      "--yarn-ext-factor --yarn-attn-factor --yarn-beta-slow --yarn-beta-fast ",
      "none: positions are scaled as the model's files say"},
     {" --override-kv --check-tensors --no-repack -nr --warmup --no-warmup --swa-full "
-     "--no-host --offline ",
+     "--no-host --offline --enforce-eager --block-size --load-format --safetensors-load-strategy "
+     "--guided-decoding-backend --structured-outputs-config --min-tokens-to-keep ",
      "none: leave it out"},
-    {" --lora-scaled --lora-base --lora-init-without-apply --adapter-path --adapter ",
+    {" --lora-scaled --lora-base --lora-init-without-apply --adapter-path --adapter "
+     "--enable-lora --lora-modules --max-loras --max-lora-rank ",
      "--lora FILE[:SCALE]"},
+    {" --quantization ",
+     "none: weights are as the model's files have them, `hearth quantize` makes "
+     "smaller ones"},
+    {" --tokenizer ", "none: tokens are those of the model's files"},
+    {" --task --runner --convert ", "none: the model's files say whether it writes or embeds"},
     {" --control-vector --control-vector-scaled --control-vector-layer-range ",
      "none: only adapters change a model, by --lora"},
-    {" -mm --mmproj -mmu --mmproj-url --no-mmproj --image --audio --image-max-tokens ",
+    {" -mm --mmproj -mmu --mmproj-url --no-mmproj --image --audio --image-max-tokens "
+     "--limit-mm-per-prompt ",
      "texts: models read nothing else here"},
     {" --prompt-cache --prompt-cache-all --prompt-cache-ro --slot-save-path -cram --cache-ram "
-     "--cache-reuse --cache-prompt --no-cache-prompt ",
+     "--cache-reuse --cache-prompt --no-cache-prompt --prompt-cache-file --prompt-cache-size "
+     "--prompt-cache-bytes --enable-prefix-caching --no-enable-prefix-caching ",
      "none: `hearth serve` keeps what prompts begin with, in --memory"},
-    {" --gpu-memory-utilization ", "--memory, in MiB for keys and values"},
+    {" --gpu-memory-utilization --kv-cache-memory-bytes --num-gpu-blocks-override ",
+     "--memory of `hearth serve`, in MiB for keys and values"},
     {" --max-model-len ", "--context"},
-    {" --served-model-name ", "--name"},
+    {" --served-model-name ", "--name of `hearth serve`"},
+    {" --allowed-origins --allow-credentials ", "--cors of `hearth serve`, an origin each"},
     {" --metrics --slots --no-slots --props --no-webui --webui --no-ui --models-dir ",
      "none: /metrics, /slots, /props and the page are always there, for one model"},
     {" --embedding --embeddings --pooling --embd-normalize --rerank --reranking "
      "--embd-output-format ",
      "none: the model's files say what vectors are made of, for `hearth embed` and /v1/embeddings"},
-    {" --ssl-key-file --ssl-cert-file ", "a proxy in front: there is no TLS"},
-    {" --api-prefix ", "a proxy in front that takes the prefix off: paths are those of the API"},
+    {" --ssl-key-file --ssl-cert-file --ssl-keyfile --ssl-certfile ",
+     "a proxy in front: there is no TLS"},
+    {" --api-prefix --root-path ",
+     "a proxy in front that takes the prefix off: paths are those of the API"},
     {" -to --timeout ", "none: a request has 20 seconds to arrive, and its answer any time"},
     {" --path ", "a proxy in front: the page is part of the program"},
     {" --reuse-port ", "none: one server listens at a port"},

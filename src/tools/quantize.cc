@@ -14,6 +14,7 @@
 #include "models/quantize/quantize_file.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
+#include "tools/dtype_option.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/option_file.h"
 #include "tools/output.h"
@@ -89,9 +90,10 @@ void add_quantize(CommandLine& line) {
               "Of matrices, some of which have more bits or fewer, as llama.cpp's type of this "
               "name or number has it; keep: as they are")
       .show_default()
-      .lower_case()
       .one_of(models::quantize_type_names())
-      .other_words(type_numbers());
+      .other_words(type_numbers())
+      .other_words(dtype_words())
+      .lower_case();
   command.option("-t,--threads,threads", arguments->threads, "Of the CPU [one a core]")
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
   command

@@ -9,10 +9,10 @@
 #include "io/text_file.h"
 #include "models/chat/continued_message.h"
 #include "models/chat_template/chat_template.h"
+#include "tools/chat_json/field_error.h"
+#include "tools/chat_json/template_options.h"
 #include "tools/commands.h"
 #include "tools/output.h"
-#include "tools/serve/api_error.h"
-#include "tools/serve/template_options.h"
 
 namespace hearth::tools {
 namespace {
@@ -46,7 +46,7 @@ std::string last_content(const models::ChatTemplateInput& input) {
 // An object of messages, tools, documents, texts of tokens and template options; other members are
 // arguments, as those of chat_template_kwargs are.
 TemplateJob template_job(const JsonObject& object) {
-  models::ChatOptions options = serve::read_template_options(serve::Fields(object));
+  models::ChatOptions options = read_template_options(Fields(object));
   TemplateJob job;
   models::ChatTemplateInput& input = job.input;
   input.add_generation_prompt = options.add_generation_prompt;
@@ -63,7 +63,7 @@ TemplateJob template_job(const JsonObject& object) {
       input.bos_token = member_of_kind<std::string>(name, value, "a text");
     } else if (name == "eos_token") {
       input.eos_token = member_of_kind<std::string>(name, value, "a text");
-    } else if (!serve::is_template_option(name)) {
+    } else if (!is_template_option(name)) {
       input.arguments.emplace_back(name, value);
     }
   }
@@ -80,7 +80,7 @@ TemplateJob read_template_job(const std::string& path) {
   }
   try {
     return template_job(*object);
-  } catch (const serve::ApiError& error) {
+  } catch (const FieldError& error) {
     throw Error(ErrorCode::invalid_argument, std::string("render-template: ") + error.what());
   }
 }

@@ -74,10 +74,30 @@ std::string text_of_line(const std::string& line, bool decode) {
   const auto value = parse_json(line);
   const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
   if (text == nullptr) {
-    throw Error(ErrorCode::invalid_argument,
-                "tokenize: a line that is no text in JSON; got " + hearth::quoted(line, 40));
+    throw Error(ErrorCode::invalid_argument, "tokenize: a line that is no text in JSON; got " +
+                                                 hearth::quoted(line, 40) +
+                                                 ", expected one such as \"two\\nlines\"");
   }
   return *text;
+}
+
+// Errors begin with the number of the line.
+std::string converted_lines(const models::Tokenizer& tokenizer, const TokenizeArguments& arguments,
+                            const std::string& input) {
+  std::string out;
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < input.size();) {
+    const std::size_t end = std::min(input.find('\n', begin), input.size());
+    const std::string line = input.substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    try {
+      out += converted(tokenizer, arguments, text_of_line(line, arguments.decode)) + "\n";
+    } catch (const Error& error) {
+      throw Error(error.code(), "line " + std::to_string(number) + ": " + error.what());
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -113,15 +133,8 @@ void add_tokenize(CommandLine& line) {
       input = arguments->text_file.empty() ? io::read_input_text(kMaxInput)
                                            : io::read_text(arguments->text_file, kMaxInput);
     }
-    if (!arguments->lines) return write_out(converted(tokenizer, *arguments, input) + "\n");
-    std::string out;
-    for (std::size_t begin = 0; begin < input.size();) {
-      const std::size_t end = std::min(input.find('\n', begin), input.size());
-      const std::string each = input.substr(begin, end - begin);
-      out += converted(tokenizer, *arguments, text_of_line(each, arguments->decode)) + "\n";
-      begin = end + 1;
-    }
-    write_out(out);
+    write_out(arguments->lines ? converted_lines(tokenizer, *arguments, input)
+                               : converted(tokenizer, *arguments, input) + "\n");
   });
 }
 

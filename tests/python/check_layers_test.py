@@ -17,6 +17,12 @@ ops < optim < io
 ```
 files < language < {blocks, folder}
 ```
+
+### Rooms of graph
+
+```
+graph < record < plan
+```
 """
 
 
@@ -61,6 +67,16 @@ def test_follows_the_drawing_of_rooms(tmp_path):
     assert "src/models/language/blocks/a.cc:1: blocks may not include models/language/folder" in found
     assert "src/models/new/a.cc:1: src/models/new is no known room" in found
     assert "check_layers: 3 errors" in found
+
+
+def test_rooms_above_their_layers_own_files_may_include_them(tmp_path):
+    found = tree(tmp_path, {
+        "src/graph/a.cc": '#include "graph/plan/a.h"\n',
+        "src/graph/plan/a.cc": '#include "graph/record/a.h"\n#include "graph/a.h"\n',
+        "src/graph/record/a.cc": '#include "graph/plan/a.h"\n',
+    })
+    assert "src/graph/record/a.cc:1: record may not include graph/plan/a.h" in found
+    assert "check_layers: 1 errors" in found
 
 
 def test_public_headers_have_layers(tmp_path):

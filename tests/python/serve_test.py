@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import concurrent.futures
 import contextlib
+import errno
 import http.client
 import json
 import os
@@ -531,8 +532,23 @@ def test_answers_may_end_within_the_grace_time(llama):
     server.process.stdout.close()
 
 
-def test_two_on_one_port(server, llama):
+def refused(llama, *options):
     again = subprocess.run(
-        [TOOL, "serve", "--model", llama, "--port", str(server.port)], capture_output=True, text=True)  # fmt: skip
+        [TOOL, "serve", "--model", llama, *options], capture_output=True, text=True, timeout=SECONDS)  # fmt: skip
     assert again.returncode == 2
     assert "cannot be listened on" in again.stderr
+    return again.stderr
+
+
+def test_two_on_one_port(server, llama):
+    said = refused(llama, "--port", str(server.port))
+    assert os.strerror(errno.EADDRINUSE) in said
+    assert f"got 127.0.0.1:{server.port}, expected another --port" in said
+
+
+def test_addresses_that_are_not_of_this_machine(llama):
+    said = refused(llama, "--host", "192.0.2.1", "--port", "0")
+    assert os.strerror(errno.EADDRNOTAVAIL) in said
+    assert "got 192.0.2.1, expected another --host" in said
+    said = refused(llama, "--host", "no such name", "--port", "0")
+    assert re.search(r"\(.+\); got no such name, expected another --host", said)

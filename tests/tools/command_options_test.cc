@@ -150,6 +150,21 @@ TEST_F(CommandOptions, TokenizeTakesFilesAsTheyAre) {
   expect_refused_with({"tokenize", model, "-f", path("none")}, "none");
 }
 
+TEST_F(CommandOptions, TokenizeNamesTheLineThatIsWrong) {
+  const std::string model = path("m.gguf");
+  const auto expect_wrong = [&](std::vector<std::string> more, const std::string& input,
+                                const std::string& part) {
+    more.insert(more.begin(), {"tokenize", model, "--lines"});
+    const Outcome outcome = run(more, input);
+    expect_refused(outcome);
+    expect_says(outcome.err, part);
+  };
+  expect_wrong({}, "\"ab\"\n\"\"\nab\n", "line 3: tokenize: a line that is no text in JSON; got ");
+  expect_wrong({}, "\"ab\"\n\n", "line 2: tokenize: a line that is no text in JSON; got ");
+  expect_wrong({"--decode"}, "1 2\n3 x\n", "line 2: tokenize: no list of ids; got ");
+  expect_wrong({"--decode"}, "1\n999999999\n", "line 2: ");
+}
+
 TEST_F(CommandOptions, ScoresThatAreNoNumbersNameTheDtype) {
   GgufContents contents = load_gguf(path("m.gguf"));
   for (NamedArray& each : contents.arrays) {

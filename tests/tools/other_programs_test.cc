@@ -1,5 +1,5 @@
-// What people type who know llama.cpp's programs: names of options, escapes, chats of one turn, and
-// hints where there is no such option.
+// What people type who know other programs, llama.cpp's above all: names of options, escapes, words
+// of dtypes, chats of one turn, and hints where there is no such option.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -91,6 +91,31 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"-gan", "generate", "positions"},
       {"-bf", "generate", "--prompt-file"},
       {"--reasoning-budget", "generate", "--chat-template-kwargs"},
+      // MLX's.
+      {"--kv-bits", "generate", "--cache-type q8_0"},
+      {"--max-kv-size", "generate", "--context"},
+      {"--prompt-cache-file", "generate", "`hearth serve` keeps"},
+      {"--num-draft-tokens", "serve", "--drafts"},
+      {"--adapter-path", "generate", "--lora"},
+      {"--adapter-path", "finetune", "--out"},
+      {"--iters", "finetune", "--steps"},
+      {"--q-bits", "quantize", "q4_k_m"},
+      {"--prefill-step-size", "serve", "--prefill"},
+      {"--extra-eos-token", "generate", "--stop"},
+      // vLLM's.
+      {"--max-model-len", "serve", "--context"},
+      {"--gpu-memory-utilization", "serve", "--memory"},
+      {"--max-num-seqs", "serve", "--parallel"},
+      {"--max-num-batched-tokens", "serve", "--prefill"},
+      {"--tensor-parallel-size", "serve", "one device"},
+      {"-tp", "serve", "one device"},
+      {"--served-model-name", "serve", "--name"},
+      {"--kv-cache-dtype", "serve", "--cache-type"},
+      {"--enable-prefix-caching", "serve", "keeps what prompts begin with"},
+      {"--tool-call-parser", "serve", "the model's template"},
+      {"--lora-modules", "serve", "--lora"},
+      {"--allowed-origins", "serve", "--cors"},
+      {"--speculative-config", "serve", "--draft-model"},
   };
   for (const auto& each : cases) {
     const char* const hint = option_hint(each.option, each.command);
@@ -254,6 +279,23 @@ TEST_F(OtherPrograms, TypesHaveNumbersAndThreadsBehindThem) {
   expect_refused_with({"quantize", model, path("x.gguf"), "99"}, "--type: no such value; got 99");
   expect_refused_with({"quantize", model, path("x.gguf"), "7", "none"}, "not a whole number");
   expect_refused_with({"quantize", model, "q4_k_m", "8"}, "no file to write; got the type");
+}
+
+TEST_F(OtherPrograms, DtypesHavePyTorchsWords) {
+  const std::vector<std::string> base = {"generate", path("m.gguf"), "-p", sign(5), "-n",
+                                         "6",        "--temp",       "0"};
+  const std::string text = written(base, {"--dtype", "bf16", "--cache-type", "f16"});
+  EXPECT_EQ(written(base, {"--dtype", "BFloat16", "--cache-type", "half"}), text);
+  const auto memory = [&](const std::string& dtype) {
+    return written({"info", path("m.gguf"), "--context", "64", "--dtype", dtype});
+  };
+  EXPECT_EQ(memory("float16"), memory("f16"));
+  EXPECT_NE(memory("float16"), memory("float32"));
+  std::vector<std::string> automatic = base;
+  automatic.insert(automatic.end(), {"--dtype", "auto"});
+  expect_refused_with(automatic, "--dtype: no such value; got auto, expected f32, which it is");
+  expect_refused_with({"generate", path("m.gguf"), "--dtype", "float64"},
+                      "--dtype: no such value; got f64, expected one of f32, bf16, f16");
 }
 
 TEST_F(OtherPrograms, WrongFilesNameTheirOption) {

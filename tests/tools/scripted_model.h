@@ -65,10 +65,12 @@ class ScriptedModel final : public tools::serve::ServedModel {
   const models::Tokenizer& tokenizer() const override { return tokenizer_; }
   const models::ChatFormat& chat() const override { return chat_; }
   std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(const std::string& text) override {
+    ++constraints_made;
     return constraints_.from_gbnf(text);
   }
   std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
       const JsonValue& schema) override {
+    ++constraints_made;
     return constraints_.from_schema(schema);
   }
 
@@ -123,7 +125,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
   ErrorCode failure_code = ErrorCode::internal;
   std::string stop;  // the same, as one of the request's stops
   std::atomic<bool> has_full_queue = false, is_failing = false;
-  std::atomic<std::int64_t> tokens_out = 0, cancelled = 0;
+  std::atomic<std::int64_t> tokens_out = 0, cancelled = 0, constraints_made = 0;
 
  private:
   void write(models::GenerationStream::Channel& channel, const models::GenerationRequest& request) {

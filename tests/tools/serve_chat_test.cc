@@ -259,6 +259,7 @@ TEST_F(ServeChat, ToolsBesideASchemaMayBeCalledInstead) {
   const std::string call = R"(<tool_call>{"name":"add","arguments":{"a":41}}</tool_call>)";
   model_->says = [&](const auto&) { return "hm</think>" + call; };
   const JsonValue called = document("/v1/chat/completions", chat(think + both));
+  EXPECT_EQ(model_->constraints_made, 1);
   EXPECT_EQ(text(first_choice(called), "finish_reason"), "tool_calls");
   EXPECT_EQ(*member(message(called), "content"), JsonValue(nullptr));
   EXPECT_EQ(text(message(called), "reasoning_content"), "hm");

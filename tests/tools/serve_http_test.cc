@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -16,6 +18,7 @@
 #include "tools/serve/api.h"
 #include "tools/serve/connections.h"
 #include "tools/serve/http_transport.h"
+#include "tools/serve/listen_error.h"
 #include "tools/tool_folder.h"
 
 namespace hearth::tools::serve {
@@ -55,14 +58,19 @@ class Peer {
     }
     return true;
   }
+  // Empty at the end.
+  std::string read_some() {
+    char buffer[4096];
+    const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);
+    return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+  }
   // Up to the text, or to the end.
   std::string read_to(std::string_view text) {
     std::string all;
-    char buffer[4096];
     while (all.find(text) == std::string::npos) {
-      const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);
-      if (got <= 0) break;
-      all.append(buffer, static_cast<std::size_t>(got));
+      const std::string some = read_some();
+      if (some.empty()) break;
+      all += some;
     }
     return all;
   }
@@ -112,6 +120,12 @@ class ServeHttp : public ::testing::Test {
   std::unique_ptr<HttpTransport> transport_;
   int port_ = 0;
 };
+
+TEST(ListenAdvice, IsOfTheReason) {
+  EXPECT_TRUE(contains(listen_advice(EADDRINUSE), "another --port"));
+  EXPECT_TRUE(contains(listen_advice(EACCES), "--port from 1024 on"));
+  EXPECT_TRUE(contains(listen_advice(EADDRNOTAVAIL), "another --host"));
+}
 
 TEST_F(ServeHttp, AConnectionServesManyRequests) {
   begin();
@@ -186,11 +200,20 @@ TEST_F(ServeHttp, AClosedConnectionCancels) {
 TEST_F(ServeHttp, HeadsWithoutEndAreGivenUp) {
   begin();
   const std::string long_text(200 << 10, 'a');
-  for (const std::string& head : {"GET /" + long_text, "GET / HTTP/1.1\r\nA: " + long_text}) {
+  std::string lines;
+  while (lines.size() < long_text.size()) lines += "A: b\r\n";
+  for (const std::string& head : {"GET /" + long_text, "GET / HTTP/1.1\r\nA: " + long_text,
+                                  "GET / HTTP/1.1\r\nA: " + long_text.substr(0, 9000) + "\r\n\r\n",
+                                  "GET / HTTP/1.1\r\n" + lines}) {
     Peer peer(port_);
     peer.send(head);
-    EXPECT_FALSE(contains(peer.read_all(), "200 OK"));
+    const std::string answer = peer.read_all();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 431 ")) << answer;
+    EXPECT_TRUE(contains(answer, "expected at most 65536 bytes, and 8192 in a line")) << answer;
   }
+  Peer path(port_);
+  path.send("GET /" + long_text.substr(0, 9000) + " HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(path.read_all().starts_with("HTTP/1.1 414 "));
   Peer next(port_);
   next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(contains(next.read_all(), "200 OK"));
@@ -209,6 +232,25 @@ TEST_F(ServeHttp, SlowBytesAreGivenUp) {
     }
     EXPECT_FALSE(is_open) << start;
   }
+}
+
+TEST_F(ServeHttp, HeadsThatBreakOffAreToldSo) {
+  begin({.read_time = milliseconds(300)});
+  for (const char* head : {"G", "GET /health HTTP/1.1", "GET /health HTTP/1.1\r\nHost: a\r\nAcc"}) {
+    for (const bool ends : {false, true}) {
+      Peer peer(port_);
+      ASSERT_TRUE(peer.send(head));
+      if (ends) peer.end_input();
+      const std::string answer = peer.read_all();
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 408 ")) << answer;
+      EXPECT_TRUE(contains(answer, "Connection: close\r\n")) << answer;
+      EXPECT_TRUE(contains(answer, "the head of the request did not come in time")) << answer;
+    }
+  }
+  // Who sends nothing is told nothing.
+  Peer silent(port_);
+  silent.end_input();
+  EXPECT_EQ(silent.read_all(), "");
 }
 
 TEST_F(ServeHttp, SlowPeersMakeRoomForOthers) {
@@ -438,6 +480,31 @@ TEST_F(ServeHttp, EndsWithinTheTimeOfItsAnswers) {
   EXPECT_EQ(idle.read_all(), "");
 }
 
+// Neither those that read nothing are waited for, nor those that read now and then.
+TEST(ServeHttpEnd, DoesNotWaitForSlowReaders) {
+  auto transport = std::make_unique<HttpTransport>(
+      HttpOptions{.port = 0, .write_time = std::chrono::minutes(10), .end_time = milliseconds(200)},
+      [](const ApiRequest&) { return ApiResponse{.body = std::string(64 << 20, 'x')}; });
+  const int port = transport->start();
+  Peer silent(port), slow(port);
+  for (Peer* peer : {&silent, &slow}) {
+    ASSERT_TRUE(peer->send("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    EXPECT_TRUE(contains(peer->read_to("\r\n\r\n"), "200 OK"));
+  }
+  std::size_t slowly_read = 0;
+  std::thread reader([&] {
+    for (std::size_t more = 1; more > 0; slowly_read += more) {
+      std::this_thread::sleep_for(milliseconds(1));
+      more = slow.read_some().size();
+    }
+  });
+  transport->stop();
+  EXPECT_FALSE(transport->wait_until_idle(milliseconds(100)));
+  transport.reset();
+  reader.join();
+  EXPECT_LT(slowly_read, std::size_t{64} << 20);
+}
+
 // Those whose requests are still coming are not waited for.
 TEST_F(ServeHttp, EndsBesideUnfinishedRequests) {
   begin({.read_time = std::chrono::minutes(10), .idle_time = std::chrono::minutes(10)});
@@ -449,7 +516,8 @@ TEST_F(ServeHttp, EndsBesideUnfinishedRequests) {
   });
   transport_->stop();
   EXPECT_TRUE(transport_->wait_until_idle(std::chrono::seconds(20)));
-  EXPECT_FALSE(contains(head.read_all(), "HTTP/1.1 200"));
+  const std::string of_head = head.read_all();
+  EXPECT_TRUE(of_head.starts_with("HTTP/1.1 503 ")) << of_head;
   const std::string answer = silent.read_all();
   EXPECT_TRUE(contains(answer, " 503 ")) << answer;
   EXPECT_TRUE(contains(answer, "the server is stopping")) << answer;

@@ -10,7 +10,9 @@
 #include "hearth/numerics.h"
 #include "models/adapters/stored_adapter.h"
 #include "runtime/device/worker_pool.h"
+#include "tools/dtype_option.h"
 #include "tools/lm/option_file.h"
+#include "tools/place_options.h"
 
 namespace hearth::tools {
 namespace {
@@ -42,20 +44,9 @@ void add_adapter_option(Command& command, std::vector<std::string>& values) {
       .value_name("FILE[:SCALE]");
 }
 
-void add_device_option(Command& command, std::string& device) {
-  command.option("-dev,--device", device, "See `hearth devices`");
-}
-
-void add_place_options(Command& command, std::string& device, int& threads) {
-  add_device_option(command, device);
-  command.option("-t,--threads", threads, "Of the CPU [one a core]")
-      .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
-}
-
 Option add_dtype_option(Command& command, std::string& dtype) {
-  return command.option("--dtype", dtype, "What activations are computed in")
-      .one_of({"f32", "bf16", "f16"})
-      .show_default();
+  return add_dtype_option(command, dtype, {"f32", "bf16", "f16"},
+                          "What activations are computed in");
 }
 
 void add_compute_options(Command& command, ModelArguments& arguments) {
@@ -75,7 +66,10 @@ Option add_context_option(Command& command, std::int64_t& context, const std::st
 
 void add_cache_options(Command& command, CacheArguments& arguments, const std::string& summary) {
   const auto add = [&](const char* flag, std::string& type, const std::string& text) {
-    command.option(flag, type, text).lower_case().one_of(models::cache_type_names());
+    command.option(flag, type, text)
+        .one_of(models::cache_type_names())
+        .other_words(dtype_words())
+        .lower_case();
   };
   add("--cache-type", arguments.both, summary);
   add("-ctk,--cache-type-k", arguments.keys, "What keys are kept as [as --cache-type]");

@@ -41,10 +41,8 @@ void add_adapter_option(Command& command, std::vector<std::string>& values);
 // --dtype, --device and --threads.
 void add_compute_options(Command& command, ModelArguments& arguments);
 Option add_dtype_option(Command& command, std::string& dtype);
-void add_device_option(Command& command, std::string& device);
 // --batch-invariant.
 void add_numerics_option(Command& command, ModelArguments& arguments);
-void add_place_options(Command& command, std::string& device, int& threads);
 // --context, of `least` to `most` tokens.
 Option add_context_option(Command& command, std::int64_t& context, const std::string& summary,
                           std::int64_t least = 0, std::int64_t most = std::int64_t{1} << 30);

@@ -13,8 +13,8 @@
 #include "models/files/json_values.h"
 #include "models/language/model/text_loss.h"
 #include "models/tokenizer/encoded_text.h"
-#include "tools/serve/api_error.h"
-#include "tools/serve/chat_messages.h"
+#include "tools/chat_json/chat_messages.h"
+#include "tools/chat_json/field_error.h"
 #include "tools/training/draw.h"
 
 namespace hearth::tools {
@@ -47,9 +47,9 @@ Conversation conversation_of(const std::string& text) {
   }
   try {
     const JsonArray* tools = array("tools");
-    return {serve::read_chat_messages(serve::Fields(*object)),
+    return {read_chat_messages(Fields(*object)),
             tools == nullptr ? JsonValue(nullptr) : JsonValue(*tools)};
-  } catch (const serve::ApiError& error) {
+  } catch (const FieldError& error) {
     refuse_conversation(error.what());
   }
 }

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "hearth/error.h"
+#include "tools/chat_json/field_error.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -34,10 +35,6 @@ ApiResponse ApiError::response() const {
   return response;
 }
 
-ApiError bad_field(const std::string& param, const std::string& message, const std::string& code) {
-  return {400, param.empty() ? message : param + ": " + message, kBadRequestType, param, code};
-}
-
 ApiError stopping() { return {503, "the server is stopping", kUnavailableType}; }
 
 ApiError cancelled() { return {503, "the answer was cancelled", kServerType}; }
@@ -47,6 +44,8 @@ ApiError error_of_exception() {
     throw;
   } catch (const ApiError& error) {
     return error;
+  } catch (const FieldError& error) {
+    return {400, error.what(), kBadRequestType, error.param(), error.code()};
   } catch (const Error& error) {
     switch (error.code()) {
       case ErrorCode::invalid_argument:

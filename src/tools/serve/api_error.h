@@ -32,10 +32,6 @@ class ApiError : public std::runtime_error {
   std::string type_, param_, code_;
 };
 
-// 400, of a field of the request.
-ApiError bad_field(const std::string& param, const std::string& message,
-                   const std::string& code = "");
-
 // 503, of an answer that the server does not finish because it ends.
 ApiError stopping();
 // 503, of an answer that nobody waits for.

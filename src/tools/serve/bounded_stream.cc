@@ -43,7 +43,8 @@ bool BoundedStream::wait(bool for_reading, milliseconds time) const {
 Refusal BoundedStream::await_bytes(Clock::time_point until, Clock::time_point since) {
   std::optional<ConnectionThreads::PeerWait> peer;
   for (milliseconds slice{0};; slice = kSlice) {
-    if (is_stopping_) stop_deadline_ = std::min(stop_deadline_, Clock::now() + kStopTime);
+    if (server_end_.is_stopping)
+      stop_deadline_ = std::min(stop_deadline_, Clock::now() + kStopTime);
     const milliseconds left = time_until(std::min(until, stop_deadline_));
     if (left.count() <= 0) {
       return until < stop_deadline_ ? Refusal::unfinished : Refusal::stopping;
@@ -72,14 +73,14 @@ BoundedStream::Clock::time_point BoundedStream::slow_since() const {
 
 bool BoundedStream::begin_request() {
   const auto idle_since = Clock::now();
-  if (at_ == end_ &&
-      (is_stopping_ || fill(idle_since + options_.idle_time, idle_since) != Refusal::none)) {
+  if (at_ == end_ && (server_end_.is_stopping ||
+                      fill(idle_since + options_.idle_time, idle_since) != Refusal::none)) {
     return false;
   }
   begun_ = Clock::now();
   deadline_ = begun_ + options_.read_time;
-  head_bytes_ = body_bytes_ = answer_bytes_ = 0;
-  in_head_ = true;
+  head_bytes_ = line_bytes_ = body_bytes_ = answer_bytes_ = 0;
+  in_head_ = in_first_line_ = true;
   in_empty_line_ = false;
   refusal_ = Refusal::none;
   chunks_.reset();
@@ -92,10 +93,13 @@ Refusal BoundedStream::count(const char* bytes, std::size_t size) {
     if (bytes[i] == '\n') {
       if (in_empty_line_) in_head_ = false;
       in_empty_line_ = true;
+      in_first_line_ = false;
+      line_bytes_ = 0;
     } else if (bytes[i] != '\r') {
       in_empty_line_ = false;
     }
     if (++head_bytes_ > options_.most_head_bytes) return Refusal::too_long;
+    if (++line_bytes_ > kMostLineBytes && !in_first_line_) return Refusal::too_long;
     if (!in_head_) return Refusal::none;  // the parser asks for single bytes of a head
   }
   if (in_head_) return Refusal::none;
@@ -135,12 +139,22 @@ ssize_t BoundedStream::read(char* bytes, std::size_t size) {
   return static_cast<ssize_t>(taken);
 }
 
+bool BoundedStream::await_reader() const {
+  const auto until = Clock::now() + options_.write_time;
+  while (true) {
+    const milliseconds left = time_until(std::min(until, server_end_.write_deadline.load()));
+    // Who reads at once may go on behind the deadline: what is written then has an end.
+    if (wait(false, std::clamp(left, milliseconds(0), kSlice))) return true;
+    if (left.count() <= 0) return false;
+  }
+}
+
 ssize_t BoundedStream::write(const char* bytes, std::size_t size) {
   is_answer_begun_ = true;
   answer_bytes_ += size;
   std::size_t sent = 0;
   while (sent < size) {
-    if (!wait(false, options_.write_time)) return -1;
+    if (!await_reader()) return -1;
     const ssize_t got = ::send(socket_, bytes + sent, size - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return -1;
     if (got > 0) sent += static_cast<std::size_t>(got);

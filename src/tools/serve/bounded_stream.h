@@ -27,12 +27,24 @@ enum class Refusal {
   malformed,  // its chunks are
 };
 
+// How far a server has ended, which all its connections see.
+struct ServerEnd {
+  using Clock = std::chrono::steady_clock;
+
+  std::atomic<bool> is_stopping = false;
+  // Whoever does not read at once from then on is given up.
+  std::atomic<Clock::time_point> write_deadline = Clock::time_point::max();
+};
+
+// Bytes that the library takes in a line of a head behind the first.
+inline constexpr std::size_t kMostLineBytes = CPPHTTPLIB_HEADER_MAX_LENGTH;
+
 // Of one thread, which owns the socket elsewhere.
 class BoundedStream final : public httplib::Stream {
  public:
   BoundedStream(int socket, const HttpOptions& options, ConnectionThreads& threads,
-                const std::atomic<bool>& is_stopping)
-      : socket_(socket), options_(options), threads_(threads), is_stopping_(is_stopping) {}
+                const ServerEnd& server_end)
+      : socket_(socket), options_(options), threads_(threads), server_end_(server_end) {}
 
   // Waits for the first byte of a request; false where none comes, the server stops, or the thread
   // is needed for another connection. From then on the request may take the options' bytes and
@@ -49,8 +61,6 @@ class BoundedStream final : public httplib::Stream {
   bool is_open(bool takes_interim);
   // The peer sends no more.
   bool is_input_ended() const;
-  // More came than a head may have.
-  bool is_head_too_long() const noexcept { return head_bytes_ > options_.most_head_bytes; }
   // To the request that was begun last.
   bool is_answer_begun() const noexcept { return is_answer_begun_; }
   // Why the last read was refused.
@@ -73,6 +83,8 @@ class BoundedStream final : public httplib::Stream {
   using Clock = std::chrono::steady_clock;
 
   bool wait(bool for_reading, std::chrono::milliseconds time) const;
+  // Whether the peer takes bytes within the options' time, and at once when the server ends.
+  bool await_reader() const;
   // Why no bytes are there by `until`, soon after the server stops, or before another connection
   // needs the thread of this, which waits for its peer `since` then.
   Refusal await_bytes(Clock::time_point until, Clock::time_point since);
@@ -89,13 +101,13 @@ class BoundedStream final : public httplib::Stream {
   int socket_;
   const HttpOptions& options_;
   ConnectionThreads& threads_;
-  const std::atomic<bool>& is_stopping_;
+  const ServerEnd& server_end_;
   std::array<char, 16 << 10> buffer_;
   std::size_t at_ = 0, end_ = 0;
   Clock::time_point begun_, deadline_;
   Clock::time_point stop_deadline_ = Clock::time_point::max();  // once the server stops
-  std::size_t head_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
-  bool in_head_ = true, in_empty_line_ = false, is_given_up_ = false;
+  std::size_t head_bytes_ = 0, line_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
+  bool in_head_ = true, in_first_line_ = true, in_empty_line_ = false, is_given_up_ = false;
   std::optional<ChunkFraming> chunks_;
   Refusal refusal_ = Refusal::none;
   bool is_answer_begun_ = false, is_interim_sent_ = false;

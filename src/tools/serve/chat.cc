@@ -10,6 +10,7 @@
 #include "tools/serve/chat_job.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/event_stream.h"
+#include "tools/serve/request_body.h"
 
 namespace hearth::tools::serve {
 namespace {

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "hearth/error.h"
-#include "tools/serve/api_error.h"
-#include "tools/serve/chat_messages.h"
-#include "tools/serve/template_options.h"
+#include "tools/chat_json/chat_messages.h"
+#include "tools/chat_json/field_error.h"
+#include "tools/chat_json/template_options.h"
+#include "tools/serve/answer_form.h"
 #include "tools/serve/text_limits.h"
 #include "tools/serve/tool_choice.h"
 
@@ -51,22 +52,36 @@ void refuse_unsupported(const Fields& fields) {
   }
 }
 
-// That of an answer of the schema that the fields ask for, or else of calls.
-std::shared_ptr<models::grammar::Constraint> constrain_to_answer_or_calls(const Fields& fields,
+// That of an answer of the form, a schema, or else of calls.
+std::shared_ptr<models::grammar::Constraint> constrain_to_answer_or_calls(const AnswerForm& form,
                                                                           const ToolChoice& choice,
                                                                           ServedModel& model) {
-  const auto schema = read_answer_schema(fields);
-  if (!schema) {
+  if (!form.schema) {
     throw bad_field("tools",
                     "beside a grammar, which leaves no room for calls; expected tool_choice "
                     "\"none\", a response_format of a JSON schema, or one of both");
   }
   try {
     return model.constrain_by_gbnf(model.chat().grammar_of_answer_or_calls(
-        schema->schema, choice.callable, choice.may_call_several));
+        *form.schema, choice.callable, choice.may_call_several));
   } catch (const Error& error) {
+    constrain(form, model);  // where the schema alone is wrong
     throw bad_field("tools", error.what());
   }
+}
+
+// Of what the fields ask for besides: a call, an answer of that form, or either of both.
+std::shared_ptr<models::grammar::Constraint> constrain_to_choice(const AnswerForm& form,
+                                                                 const ToolChoice& choice,
+                                                                 ServedModel& model) {
+  if (choice.call_schema) {
+    if (!form.is_free()) {
+      throw bad_field("tool_choice", "requires a call beside a response_format or grammar");
+    }
+    return constrain({.schema = choice.call_schema, .gbnf = {}, .param = "tools"}, model);
+  }
+  if (choice.callable.empty() || form.is_free()) return constrain(form, model);
+  return constrain_to_answer_or_calls(form, choice, model);
 }
 
 }  // namespace
@@ -84,20 +99,8 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
   if (best && !job.has_logprobs) throw bad_field("top_logprobs", "without logprobs: true");
   if (job.has_logprobs) generation.logprobs = best.value_or(0);
   ToolChoice choice = read_tool_choice(fields);
-  generation.constraint = read_constraint(fields, *service.model);
-  if (choice.call_schema) {
-    if (generation.constraint != nullptr) {
-      throw bad_field("tool_choice", "requires a call beside a response_format or grammar");
-    }
-    try {
-      generation.constraint = service.model->constrain_by_schema(*choice.call_schema);
-    } catch (const Error& error) {
-      throw bad_field("tools", error.what());
-    }
-    job.is_call = true;
-  } else if (!choice.callable.empty() && generation.constraint != nullptr) {
-    generation.constraint = constrain_to_answer_or_calls(fields, choice, *service.model);
-  }
+  generation.constraint = constrain_to_choice(read_answer_form(fields), choice, *service.model);
+  job.is_call = choice.call_schema.has_value();
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);
   options.tools = std::move(choice.tools);

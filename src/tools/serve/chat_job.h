@@ -26,7 +26,7 @@ struct ChatJob {
 };
 
 // Of the fields of /v1/chat/completions, which `request` asked for in this or another form. Throws
-// ApiError, and Error where the template refuses.
+// FieldError, ApiError where nobody waits any more, and Error where the template refuses.
 ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Service& service);
 
 // What the template makes of messages, tools and its arguments alone. Throws as read_chat_job().

@@ -5,13 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "tools/chat_json/field_error.h"
+#include "tools/serve/answer_form.h"
 #include "tools/serve/answer_job.h"
 #include "tools/serve/answer_objects.h"
-#include "tools/serve/api_error.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/event_stream.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/prompts.h"
+#include "tools/serve/request_body.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -53,7 +55,7 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   }
   models::GenerationRequest& generation = job.fields.generation;
   generation.logprobs = fields.integer("logprobs", 0, kMostCompletionLogprobs).value_or(-1);
-  generation.constraint = read_constraint(fields, *service.model);
+  generation.constraint = constrain(read_answer_form(fields), *service.model);
   job.prompts = read_prompts(fields, request, service, generation.most_tokens > 0);
   const bool echoes = fields.flag("echo", false);
   job.scores_echo = echoes && generation.logprobs >= 0;

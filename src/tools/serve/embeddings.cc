@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "tools/chat_json/field_error.h"
+#include "tools/chat_json/fields.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/base64.h"
 #include "tools/serve/endpoints.h"
-#include "tools/serve/fields.h"
 #include "tools/serve/generation_fields.h"
+#include "tools/serve/request_body.h"
 #include "tools/serve/text_limits.h"
 
 namespace hearth::tools::serve {
@@ -19,7 +21,8 @@ namespace {
 constexpr std::size_t kMostTexts = 2048;
 constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
 
-ApiError bad_length(const std::string& tokens, const std::string& place, const ServedModel& model) {
+FieldError bad_length(const std::string& tokens, const std::string& place,
+                      const ServedModel& model) {
   return bad_field(place, "a text of so many tokens; got " + tokens + ", expected 1 to " +
                               std::to_string(model.card().context));
 }

@@ -1,5 +1,5 @@
-// What the API answers, an endpoint each. They throw ApiError, and what models throw; `api.h` turns
-// that into answers.
+// What the API answers, an endpoint each. They throw ApiError, FieldError, and what models throw;
+// `api.h` turns that into answers.
 #pragma once
 
 #include "tools/serve/exchange.h"

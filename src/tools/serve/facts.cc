@@ -9,11 +9,13 @@
 #include "hearth/device.h"
 #include "hearth/error.h"
 #include "hearth/version.h"
+#include "tools/chat_json/field_error.h"
+#include "tools/chat_json/fields.h"
 #include "tools/serve/answer_objects.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/chat_job.h"
 #include "tools/serve/endpoints.h"
-#include "tools/serve/fields.h"
+#include "tools/serve/request_body.h"
 #include "tools/serve/text_limits.h"
 
 namespace hearth::tools::serve {

@@ -5,8 +5,7 @@
 #include <variant>
 
 #include "core/counted.h"
-#include "hearth/error.h"
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 #include "tools/serve/read_sampling.h"
 #include "tools/serve/text_limits.h"
 
@@ -16,7 +15,6 @@ namespace {
 constexpr std::int64_t kMostAnswers = 16;
 constexpr std::size_t kMostStops = 16;
 constexpr std::size_t kMostStopBytes = 512;
-constexpr std::size_t kMostGrammarBytes = 64 << 10;
 
 std::string checked_stop(const JsonValue& value) {
   const auto* text = std::get_if<std::string>(&value);
@@ -57,89 +55,6 @@ std::int64_t read_most_tokens(const Fields& fields, std::int64_t least) {
   return most.value_or(-1) < 0 ? kMostNewTokens : *most;
 }
 
-// llama.cpp's and vLLM's names for a schema; null where there is none.
-const char* bare_schema_name(const Fields& fields) {
-  const char* found = nullptr;
-  for (const char* name : {"json_schema", "guided_json"}) {
-    if (fields.find(name) == nullptr) continue;
-    if (found != nullptr) throw bad_field(name, std::string("beside ") + found + "; expected one");
-    found = name;
-  }
-  return found;
-}
-
-// vLLM's may be texts of JSON.
-JsonValue bare_schema(const Fields& fields, const char* name) {
-  const JsonValue& given = *fields.find(name);
-  const auto* text = std::get_if<std::string>(&given);
-  if (text == nullptr) return given;
-  if (text->size() > kMostGrammarBytes) throw bad_field(fields.path(name), "is too long");
-  auto schema = parse_json(*text);
-  if (!schema) throw bad_field(fields.path(name), "is no JSON; expected a schema");
-  return *std::move(schema);
-}
-
-// Null where the grammar is empty.
-std::shared_ptr<models::grammar::Constraint> constraint_of_gbnf(const std::string& gbnf,
-                                                                ServedModel& model,
-                                                                const std::string& param) {
-  if (gbnf.size() > kMostGrammarBytes) {
-    throw bad_field(param, "is too long; got " + counted(gbnf.size(), "byte") +
-                               ", expected at most " + std::to_string(kMostGrammarBytes));
-  }
-  if (gbnf.empty()) return nullptr;
-  try {
-    return model.constrain_by_gbnf(gbnf);
-  } catch (const Error& error) {
-    throw bad_field(param, error.what());
-  }
-}
-
-// Of vLLM's object, which has one of its members: nothing where that is a grammar.
-std::optional<AnswerSchema> schema_of_structured(const JsonObject& structured) {
-  const Fields fields(structured, "structured_outputs.");
-  std::vector<std::string> given;
-  for (const auto& [name, value] : structured) {
-    if (std::holds_alternative<std::nullptr_t>(value) || value == JsonValue(false)) continue;
-    if (name != "json" && name != "json_object" && name != "grammar") {
-      throw bad_field(fields.path(name),
-                      "is not supported; expected json, json_object or grammar (GBNF)");
-    }
-    given.push_back(name);
-  }
-  if (given.size() != 1) {
-    throw bad_field("structured_outputs", "has " + counted(given.size(), "member") +
-                                              "; expected one of json, json_object and grammar");
-  }
-  if (given.front() == "grammar") return std::nullopt;
-  const std::string param = fields.path(given.front());
-  if (given.front() == "json") return AnswerSchema{bare_schema(fields, "json"), param};
-  fields.flag("json_object", true);
-  return AnswerSchema{JsonObject{{"type", "object"}}, param};
-}
-
-// What others hold answers by, that would be missed.
-void refuse_other_names(const Fields& fields) {
-  for (const char* name : {"guided_regex", "guided_grammar", "guided_choice"}) {
-    if (fields.find(name) != nullptr) {
-      throw bad_field(name, "is not supported; expected grammar (GBNF) or response_format");
-    }
-  }
-  const auto refuse = [&](const char* name, const char* expected) {
-    const JsonValue* given = fields.find(name);
-    if (given == nullptr || *given == JsonValue(JsonArray{})) return;
-    throw bad_field(name, std::string("is not supported; expected ") + expected);
-  };
-  refuse("stop_token_ids", "stop, with the texts of the tokens");
-  refuse("allowed_token_ids", "grammar (GBNF), which may name tokens");
-  refuse("bad_words", "logit_bias, with false for what shall not be written");
-  refuse_truncation(fields);
-  if (fields.find("lora") != nullptr) {
-    throw bad_field("lora",
-                    "is not supported in requests; expected --lora of the server's command");
-  }
-}
-
 }  // namespace
 
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
@@ -157,65 +72,6 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
   generation.sampling = read_sampling(fields, model);
   generation.ignores_end = fields.flag("ignore_eos", false);
   return read;
-}
-
-std::optional<AnswerSchema> read_answer_schema(const Fields& fields) {
-  const JsonObject* format = fields.object("response_format");
-  if (const JsonObject* structured = fields.object("structured_outputs")) {
-    for (const char* other : {"json_schema", "guided_json", "grammar", "response_format"}) {
-      if (fields.find(other) != nullptr) {
-        throw bad_field("structured_outputs", std::string("beside ") + other + "; expected one");
-      }
-    }
-    return schema_of_structured(*structured);
-  }
-  if (const char* name = bare_schema_name(fields)) {
-    for (const char* other : {"grammar", "response_format"}) {
-      if (fields.find(other) != nullptr) {
-        throw bad_field(name, std::string("beside ") + other + "; expected one");
-      }
-    }
-    return AnswerSchema{bare_schema(fields, name), name};
-  }
-  if (format == nullptr) return std::nullopt;
-  const Fields inside(*format, "response_format.");
-  const std::string type = inside.text("type").value_or("");
-  if (type == "text") return std::nullopt;
-  if (type != "json_object" && type != "json_schema") {
-    throw bad_field("response_format.type", "is not known; got " + json_text(type) +
-                                                ", expected text, json_object or json_schema");
-  }
-  if (fields.text("grammar")) {
-    throw bad_field("grammar", "a grammar beside a response_format; expected one");
-  }
-  if (type == "json_object") {
-    const JsonValue* schema = inside.find("schema");
-    return AnswerSchema{schema != nullptr ? *schema : JsonValue(JsonObject{{"type", "object"}}),
-                        "response_format"};
-  }
-  const JsonObject* wrapped = inside.object("json_schema");
-  const JsonValue* schema = wrapped == nullptr ? nullptr : Fields(*wrapped, "").find("schema");
-  if (schema == nullptr) {
-    throw bad_field("response_format.json_schema", "is missing; expected {name, schema}");
-  }
-  return AnswerSchema{*schema, "response_format"};
-}
-
-std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
-                                                             ServedModel& model) {
-  refuse_other_names(fields);
-  if (const auto answer = read_answer_schema(fields)) {
-    try {
-      return model.constrain_by_schema(answer->schema);
-    } catch (const Error& error) {
-      throw bad_field(answer->param, error.what());
-    }
-  }
-  if (const JsonObject* structured = fields.object("structured_outputs")) {
-    const Fields inside(*structured, "structured_outputs.");
-    return constraint_of_gbnf(inside.text("grammar").value_or(""), model, inside.path("grammar"));
-  }
-  return constraint_of_gbnf(fields.text("grammar").value_or(""), model, "grammar");
 }
 
 void refuse_truncation(const Fields& fields) {

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/json.h"
 #include "models/serving/request.h"
-#include "tools/serve/fields.h"
+#include "tools/chat_json/fields.h"
 #include "tools/serve/served_model.h"
 
 namespace hearth::tools::serve {
@@ -30,23 +28,9 @@ struct GenerationFields {
 };
 
 // Without a limit, or with -1, an answer goes on until it ends or the context does. `least_tokens`
-// is the least limit that a request may name. Throws ApiError.
+// is the least limit that a request may name. Throws FieldError.
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);
-
-struct AnswerSchema {
-  JsonValue schema;
-  std::string param;  // the field that it is of
-};
-
-// The schema of response_format, in `json_schema` or `guided_json`, or in vLLM's
-// `structured_outputs`; nothing where there is none.
-std::optional<AnswerSchema> read_answer_schema(const Fields& fields);
-
-// The constraint of that, or of a GBNF `grammar`, which structured_outputs may have too; null where
-// any text will do. Refuses what others hold texts by.
-std::shared_ptr<models::grammar::Constraint> read_constraint(const Fields& fields,
-                                                             ServedModel& model);
 
 // Refuses vLLM's `truncate_prompt_tokens`: what is too long is refused, never cut.
 void refuse_truncation(const Fields& fields);

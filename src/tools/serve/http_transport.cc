@@ -13,10 +13,10 @@
 #include <thread>
 #include <utility>
 
-#include "hearth/error.h"
 #include "tools/serve/bounded_stream.h"
 #include "tools/serve/connection_threads.h"
 #include "tools/serve/free_memory.h"
+#include "tools/serve/listen_error.h"
 #include "tools/serve/request_errors.h"
 
 namespace hearth::tools::serve {
@@ -113,13 +113,14 @@ class HttpTransport::Server final : public httplib::Server {
         });
     Post(".*", [this](const httplib::Request& request, httplib::Response& response,
                       const httplib::ContentReader& reader) { post(request, response, reader); });
-    // What the library refuses by itself has no body. Where the next request begins is unknown
-    // then.
-    set_error_handler([](const httplib::Request&, httplib::Response& response) {
+    // What the library refuses by itself, heads, has no body. Where the next request begins is
+    // unknown then.
+    set_error_handler([this](const httplib::Request&, httplib::Response& response) {
       if (!response.body.empty() || response.content_provider_) return;
       connection_of_thread->give_up();
       set_response(
-          bad_request(response.status, "the request is no HTTP that is understood").response(),
+          error_of_head(response.status, connection_of_thread->refusal(), options_.most_head_bytes)
+              .response(),
           response);
     });
     // The library tells what was thrown in a header.
@@ -141,6 +142,7 @@ class HttpTransport::Server final : public httplib::Server {
 
   ~Server() override {
     stop_all();
+    end_.write_deadline = ServerEnd::Clock::now() + options_.end_time;
     if (thread_.joinable()) thread_.join();
   }
 
@@ -150,9 +152,7 @@ class HttpTransport::Server final : public httplib::Server {
                                     : bind_to_port(options_.host, port);
     // It listens already; asked again, the system takes the new length of the queue.
     if (!is_bound || ::listen(listening_, kMostArriving) != 0) {
-      throw Error(ErrorCode::io, "serve: an address that cannot be listened on; got " +
-                                     options_.host + ":" + std::to_string(port) +
-                                     ", expected one of this machine that is free");
+      throw listen_error(options_.host, port);
     }
     if (port != 0) port_ = port;
     thread_ = std::thread([this] {
@@ -164,7 +164,7 @@ class HttpTransport::Server final : public httplib::Server {
   }
 
   void stop_all() {
-    if (is_stopping_.exchange(true)) return;
+    if (end_.is_stopping.exchange(true)) return;
     if (thread_.joinable() && !has_ended_) httplib::Server::stop();
   }
 
@@ -182,12 +182,12 @@ class HttpTransport::Server final : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override {
     const int yes = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const auto stream = std::make_unique<BoundedStream>(socket, options_, *threads_, is_stopping_);
+    const auto stream = std::make_unique<BoundedStream>(socket, options_, *threads_, end_);
     connection_of_thread = stream.get();
     for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
       ++active_;
       bool is_closed = false;
-      const bool is_answered = process_request(*stream, left == 1 || is_stopping_, is_closed,
+      const bool is_answered = process_request(*stream, left == 1 || end_.is_stopping, is_closed,
                                                [](httplib::Request& request) {
                                                  // What the library would do by itself with
                                                  // answers.
@@ -196,9 +196,7 @@ class HttpTransport::Server final : public httplib::Server {
                                                });
       --active_;
       if (stream->bytes_passed() >= kLargeExchange) give_memory_back();
-      if (!is_answered && stream->is_head_too_long() && !stream->is_answer_begun()) {
-        refuse_head(*stream);
-      }
+      if (!is_answered && !stream->is_answer_begun()) refuse_first_line(*stream);
       if (stream->is_given_up()) stream->drain();
       if (!is_answered || is_closed || stream->is_given_up()) break;
     }
@@ -238,19 +236,22 @@ class HttpTransport::Server final : public httplib::Server {
   }
 
   // The library answers nothing to a first line that never ends.
-  static void refuse_head(BoundedStream& stream) {
-    const std::string body =
-        bad_request(431, "the head of the request is too long").response().body;
-    const std::string answer =
-        "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n"
-        "Content-Type: application/json\r\nContent-Length: " +
-        std::to_string(body.size()) + "\r\n\r\n" + body;
+  void refuse_first_line(BoundedStream& stream) const {
+    if (stream.refusal() == Refusal::none) return;
+    const ApiResponse refused =
+        error_of_head(400, stream.refusal(), options_.most_head_bytes).response();
+    std::string answer = "HTTP/1.1 " + std::to_string(refused.status) + " \r\n";
+    for (const auto& [name, value] : refused.headers) answer += name + ": " + value + "\r\n";
+    answer += "Connection: close\r\nContent-Type: " + refused.content_type +
+              "\r\nContent-Length: " + std::to_string(refused.body.size()) + "\r\n\r\n" +
+              refused.body;
     stream.write(answer.data(), answer.size());
   }
 
   HttpOptions options_;
   std::function<ApiResponse(const ApiRequest&)> answer_;
-  std::atomic<bool> is_stopping_ = false, has_ended_ = false;
+  ServerEnd end_;
+  std::atomic<bool> has_ended_ = false;
   std::atomic<int> active_ = 0;
   std::thread thread_;
   ConnectionThreads* threads_ = nullptr;  // the library's, and there while a connection is served

@@ -24,13 +24,15 @@ struct HttpOptions {
   std::chrono::milliseconds read_time{20'000};   // for all of a request
   std::chrono::milliseconds write_time{10'000};  // that a reader may make a write wait
   std::chrono::milliseconds idle_time{6'000};    // that a connection is kept between requests
+  std::chrono::milliseconds end_time{1'000};     // that all readers have when the server ends
 };
 
 class HttpTransport {
  public:
   // `answer` is called by many threads at once. Throws Error{unsupported}.
   HttpTransport(HttpOptions options, std::function<ApiResponse(const ApiRequest&)> answer);
-  // Waits for requests that are being answered.
+  // Waits for requests that are being answered, but no longer than the options' end_time for those
+  // who read the answers.
   ~HttpTransport();
   HttpTransport(const HttpTransport&) = delete;
   HttpTransport& operator=(const HttpTransport&) = delete;

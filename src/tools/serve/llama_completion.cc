@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "models/sampling/sampling_fields.h"
+#include "tools/chat_json/field_error.h"
+#include "tools/serve/answer_form.h"
 #include "tools/serve/answer_job.h"
 #include "tools/serve/answer_objects.h"
-#include "tools/serve/api_error.h"
 #include "tools/serve/endpoints.h"
 #include "tools/serve/event_stream.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/prompts.h"
+#include "tools/serve/request_body.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -48,7 +50,7 @@ LlamaJob read_llama_completion(const ApiRequest& request, const Service& service
   }
   job.has_probabilities = probabilities > 0;
   if (job.has_probabilities) job.fields.generation.logprobs = probabilities;
-  job.fields.generation.constraint = read_constraint(fields, *service.model);
+  job.fields.generation.constraint = constrain(read_answer_form(fields), *service.model);
   job.gives_tokens = fields.flag("return_tokens", false);
   job.is_timed = fields.flag("timings_per_token", false);
   job.prompts = read_prompts(fields, request, service, job.fields.generation.most_tokens > 0);

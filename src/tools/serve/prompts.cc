@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/text_limits.h"
 

@@ -3,15 +3,16 @@
 
 #include <cstddef>
 
+#include "tools/chat_json/fields.h"
 #include "tools/serve/exchange.h"
-#include "tools/serve/fields.h"
 #include "tools/serve/running_answers.h"
 
 namespace hearth::tools::serve {
 
 // Of the field `prompt`: a text, tokens, or an array of several of these, 1024 at most. An array
-// that has tokens is one prompt, in which texts may stand between them. Throws ApiError for others,
-// where they shall be answered for those that leave no room, and where nobody waits for the answer.
+// that has tokens is one prompt, in which texts may stand between them. Throws FieldError for
+// others, where they shall be answered for those that leave no room, and where nobody waits for the
+// answer.
 models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
                                 const Service& service, bool is_answered);
 

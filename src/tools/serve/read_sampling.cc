@@ -10,8 +10,8 @@
 #include "hearth/error.h"
 #include "models/sampling/dry_penalty.h"
 #include "models/sampling/sampling_fields.h"
+#include "tools/chat_json/field_error.h"
 #include "tools/lm/step_letters.h"
-#include "tools/serve/api_error.h"
 
 namespace hearth::tools::serve {
 namespace {

@@ -14,6 +14,26 @@ ApiError too_long_body(std::size_t most_bytes) {
   return bad_request(413, "the body is too long; expected at most " + counted(most_bytes, "byte"));
 }
 
+ApiError error_of_head(int status, Refusal refusal, std::size_t most_bytes) {
+  switch (refusal) {
+    case Refusal::unfinished:
+      return bad_request(408, "the head of the request did not come in time, or broke off");
+    case Refusal::stopping:
+      return stopping();
+    case Refusal::crowded:
+      return bad_request(408, "the head came slowly, and others needed the connection");
+    case Refusal::too_long:
+      return bad_request(431, "the head of the request is too long; expected at most " +
+                                  counted(most_bytes, "byte") + ", and " +
+                                  std::to_string(kMostLineBytes) + " in a line");
+    case Refusal::malformed:
+    case Refusal::none:
+      break;
+  }
+  if (status == 414) return bad_request(414, "the path of the request is too long");
+  return bad_request(status, "the request is no HTTP that is understood");
+}
+
 std::optional<ApiError> refusal_of_body(const httplib::Request& request, std::size_t most_bytes) {
   const std::size_t lengths = request.get_header_value_count("Content-Length");
   const std::size_t encodings = request.get_header_value_count("Transfer-Encoding");

@@ -1,4 +1,4 @@
-// What a client is told of a request whose body is not taken.
+// What a client is told of a request that is not taken.
 #pragma once
 
 #include <httplib.h>
@@ -14,6 +14,10 @@ namespace hearth::tools::serve {
 
 ApiError bad_request(int status, const std::string& message);
 ApiError too_long_body(std::size_t most_bytes);
+
+// Of a head that could not be read or understood, for which the library has this status, and its
+// connection that refusal.
+ApiError error_of_head(int status, Refusal refusal, std::size_t most_bytes);
 
 bool has_body(const httplib::Request& request);
 bool is_chunked(const httplib::Request& request);

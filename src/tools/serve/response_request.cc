@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 #include "tools/serve/chat_job.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/tool_choice.h"

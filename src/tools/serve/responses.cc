@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "tools/chat_json/field_error.h"
 #include "tools/serve/answer_job.h"
 #include "tools/serve/answer_objects.h"
 #include "tools/serve/answer_reader.h"
 #include "tools/serve/api_error.h"
 #include "tools/serve/chat_job.h"
 #include "tools/serve/endpoints.h"
+#include "tools/serve/request_body.h"
 #include "tools/serve/response_request.h"
 
 namespace hearth::tools::serve {
@@ -28,7 +30,7 @@ ResponseJob read_response(const ApiRequest& request, const Service& service) {
   const JsonObject chat = chat_fields_of_response(Fields(body));
   try {
     return {read_chat_job(Fields(chat), request, service), std::move(body)};
-  } catch (const ApiError& error) {
+  } catch (const FieldError& error) {
     // Named as the request has it.
     constexpr std::string_view kChatName = "response_format", kOwnName = "text.format";
     if (!error.param().starts_with(kChatName)) throw;

@@ -31,7 +31,7 @@ void require_whole(const models::GenerationPiece& piece, bool is_constrained) {
   if (piece.finish == models::FinishReason::failed) {
     // A grammar may turn out to be too ambiguous only as it is read.
     if (is_constrained && piece.error_code == ErrorCode::unsupported) {
-      throw bad_field("", piece.error);
+      throw ApiError(400, piece.error, "invalid_request_error");
     }
     throw ApiError(500, piece.error, "server_error");
   }

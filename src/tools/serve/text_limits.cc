@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tools/serve/api_error.h"
+
 namespace hearth::tools::serve {
 
 models::EncodeLimits text_limits(const ApiRequest& request, const Service& service,
@@ -18,12 +20,12 @@ std::size_t most_prompt_tokens(const ServedModel& model, bool is_answered) {
       std::max<std::int64_t>(model.card().context - (is_answered ? 1 : 0), 0));
 }
 
-ApiError prompt_too_long(const std::string& param, const std::string& tokens,
-                         const ServedModel& model, bool is_answered) {
-  return {400,
-          param + ": has " + tokens + (is_answered ? " and needs room for an answer" : "") +
-              "; the model's context holds " + std::to_string(model.card().context),
-          "invalid_request_error", param, "context_length_exceeded"};
+FieldError prompt_too_long(const std::string& param, const std::string& tokens,
+                           const ServedModel& model, bool is_answered) {
+  return bad_field(param,
+                   "has " + tokens + (is_answered ? " and needs room for an answer" : "") +
+                       "; the model's context holds " + std::to_string(model.card().context),
+                   "context_length_exceeded");
 }
 
 }  // namespace hearth::tools::serve

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "models/tokenizer/encode_limits.h"
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 #include "tools/serve/exchange.h"
 #include "tools/serve/running_answers.h"
 
@@ -24,11 +24,11 @@ models::EncodeLimits text_limits(const ApiRequest& request, const Service& servi
 std::size_t most_prompt_tokens(const ServedModel& model, bool is_answered);
 
 // The refusal of a prompt of so many tokens, such as "at least 9 tokens", in the field `param`.
-ApiError prompt_too_long(const std::string& param, const std::string& tokens,
-                         const ServedModel& model, bool is_answered);
+FieldError prompt_too_long(const std::string& param, const std::string& tokens,
+                           const ServedModel& model, bool is_answered);
 
 // The tokens that `encode(limits)` gives of a prompt in the field `param`. A prompt that is too
-// long is an ApiError; what is left of checks is check_prompt()'s.
+// long is a FieldError; what is left of checks is check_prompt()'s.
 template <class Encode>
 auto within_context(const ApiRequest& request, const Service& service, const std::string& param,
                     bool is_answered, const Encode& encode) {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 
 namespace hearth::tools::serve {
 namespace {

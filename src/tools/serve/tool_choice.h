@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "models/chat/call_grammar.h"
-#include "tools/serve/fields.h"
+#include "tools/chat_json/fields.h"
 
 namespace hearth::tools::serve {
 
@@ -23,7 +23,7 @@ struct ToolChoice {
 };
 
 // Of `tools`, `tool_choice` (auto, none, required, or one by its name) and `parallel_tool_calls`.
-// Throws ApiError.
+// Throws FieldError.
 ToolChoice read_tool_choice(const Fields& fields);
 
 }  // namespace hearth::tools::serve

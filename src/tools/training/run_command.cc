@@ -4,8 +4,9 @@
 
 #include "hearth/runtime.h"
 #include "runtime/device/worker_pool.h"
-#include "tools/lm/model_options.h"
+#include "tools/dtype_option.h"
 #include "tools/output.h"
+#include "tools/place_options.h"
 #include "tools/profile_table.h"
 
 namespace hearth::tools {
@@ -20,9 +21,8 @@ void add_run_options(Command& command, RunOptions& options, RunFlags& flags,
   command.option("-b,--batch,--batch-size", options.batch, samples + " in a step")
       .range(1, most)
       .show_default();
-  command.option("--dtype", flags.dtype, "What activations are computed in; f64: parameters, too")
-      .one_of({"f32", "bf16", "f64"})
-      .show_default();
+  add_dtype_option(command, flags.dtype, {"f32", "bf16", "f64"},
+                   "What activations are computed in; f64: parameters, too");
   command.option("--lr,--rate,--learning-rate", options.learning_rate, "Highest learning rate")
       .range(1e-12, 1e3)
       .show_default();

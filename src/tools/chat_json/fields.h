@@ -1,5 +1,5 @@
-// Reading the fields of a request, whose types nobody vouches for. All throw ApiError (400) with
-// the field's name; null is a field that is not there, as OpenAI's clients write it.
+// Reading the fields of an object of JSON, whose types nobody vouches for. All throw FieldError
+// with the field's name; null is a field that is not there, as OpenAI's clients write it.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,7 @@
 
 #include "core/json.h"
 
-namespace hearth::tools::serve {
-
-// The object that the body is. Refuses what is no JSON, is no object, nests deeply or has so many
-// values that the document would be far larger than its text.
-JsonObject parse_body(const std::string& body);
+namespace hearth::tools {
 
 // The fields of an object. The object must outlive it.
 class Fields {
@@ -49,4 +45,4 @@ class Fields {
 std::optional<std::int64_t> whole_number(const JsonValue& value);
 std::optional<double> any_number(const JsonValue& value);
 
-}  // namespace hearth::tools::serve
+}  // namespace hearth::tools

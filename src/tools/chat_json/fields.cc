@@ -1,67 +1,17 @@
-#include "tools/serve/fields.h"
+#include "tools/chat_json/fields.h"
 
 #include <cmath>
 
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 
-namespace hearth::tools::serve {
+namespace hearth::tools {
 namespace {
-
-// A value takes some 40 bytes and its text may be 2: a document of this many stays below 40 MB.
-constexpr std::size_t kMostValues = std::size_t{1} << 20;
-
-bool has_many_values(std::string_view text) {
-  std::size_t values = 1;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') in_string = !in_string;
-    if (in_string) {
-      if (c == '\\') ++i;
-    } else if (c == ',' || c == '[' || c == '{') {
-      ++values;
-    }
-  }
-  return values > kMostValues;
-}
-
-// Names are shown as far as people read them.
-ApiError bad_body(const JsonFault& fault) {
-  constexpr std::size_t kMostShown = 100;
-  const std::string place = fault.place.substr(0, kMostShown);
-  switch (fault.kind) {
-    case JsonFault::Kind::depth:
-      return bad_field("", "the body nests too deeply");
-    case JsonFault::Kind::surrogate:
-      return bad_field(place,
-                       "a string has half of a surrogate pair, which is no character; "
-                       "expected \\ud800 to \\udbff before \\udc00 to \\udfff, or none of these");
-    case JsonFault::Kind::utf8:
-      return bad_field(place, "a string has bytes that are no UTF-8");
-    case JsonFault::Kind::syntax:
-      break;
-  }
-  return bad_field("", "the body is no JSON, as byte " + std::to_string(fault.byte) + " shows");
-}
 
 std::string range_text(const std::string& low, const std::string& high) {
   return "expected " + low + " to " + high;
 }
 
 }  // namespace
-
-JsonObject parse_body(const std::string& body) {
-  if (has_many_values(body)) {
-    throw bad_field(
-        "", "the body has too many values; expected at most " + std::to_string(kMostValues));
-  }
-  JsonFault fault;
-  auto document = parse_json(body, &fault);
-  if (!document) throw bad_body(fault);
-  auto* object = std::get_if<JsonObject>(&*document);
-  if (object == nullptr) throw bad_field("", "the body is no JSON object");
-  return std::move(*object);
-}
 
 const JsonValue* Fields::find(std::string_view name) const {
   for (const auto& [key, value] : object_) {
@@ -148,4 +98,4 @@ std::optional<double> any_number(const JsonValue& value) {
   return std::nullopt;
 }
 
-}  // namespace hearth::tools::serve
+}  // namespace hearth::tools

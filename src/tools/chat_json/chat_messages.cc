@@ -1,11 +1,11 @@
-#include "tools/serve/chat_messages.h"
+#include "tools/chat_json/chat_messages.h"
 
 #include <optional>
 #include <string>
 
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 
-namespace hearth::tools::serve {
+namespace hearth::tools {
 namespace {
 
 constexpr std::size_t kMostMessages = 4096;
@@ -99,4 +99,4 @@ std::vector<models::ChatMessage> read_chat_messages(const Fields& fields) {
   return messages;
 }
 
-}  // namespace hearth::tools::serve
+}  // namespace hearth::tools

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "models/chat/chat_message.h"
-#include "tools/serve/fields.h"
+#include "tools/chat_json/fields.h"
 
-namespace hearth::tools::serve {
+namespace hearth::tools {
 
 // Checks roles and types; texts in parts are joined, and the role "developer" is "system". Throws
-// ApiError, for pictures and sounds too.
+// FieldError, for pictures and sounds too.
 std::vector<models::ChatMessage> read_chat_messages(const Fields& fields);
 
-}  // namespace hearth::tools::serve
+}  // namespace hearth::tools

@@ -1,4 +1,4 @@
-#include "tools/serve/template_options.h"
+#include "tools/chat_json/template_options.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "tools/serve/api_error.h"
+#include "tools/chat_json/field_error.h"
 
-namespace hearth::tools::serve {
+namespace hearth::tools {
 namespace {
 
 constexpr const char* kGenerationName = "add_generation_prompt";
@@ -44,4 +44,4 @@ models::ChatOptions read_template_options(const Fields& fields) {
   return options;
 }
 
-}  // namespace hearth::tools::serve
+}  // namespace hearth::tools

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "models/chat/chat_format.h"
-#include "tools/serve/fields.h"
+#include "tools/chat_json/fields.h"
 
-namespace hearth::tools::serve {
+namespace hearth::tools {
 
 // The names that read_template_options() reads.
 bool is_template_option(std::string_view name);
@@ -13,7 +13,7 @@ bool is_template_option(std::string_view name);
 // Of `add_generation_prompt` [true, without the next], `continue_final_message` [false], `now`,
 // local time in seconds since 1970 [the clock's], the object `chat_template_kwargs` and
 // `reasoning_effort`, which templates know as an argument; without tools. What is not given is the
-// template's own to choose, such as whether a model thinks. Throws ApiError.
+// template's own to choose, such as whether a model thinks. Throws FieldError.
 models::ChatOptions read_template_options(const Fields& fields);
 
-}  // namespace hearth::tools::serve
+}  // namespace hearth::tools

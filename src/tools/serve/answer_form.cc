@@ -1,0 +1,159 @@
+#include "tools/serve/answer_form.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/counted.h"
+#include "hearth/error.h"
+#include "tools/chat_json/field_error.h"
+#include "tools/serve/generation_fields.h"
+
+namespace hearth::tools::serve {
+namespace {
+
+constexpr std::size_t kMostGrammarBytes = 64 << 10;
+
+AnswerForm form_of_schema(JsonValue schema, const std::string& param) {
+  return {.schema = std::move(schema), .gbnf = {}, .param = param};
+}
+
+// Of the field `grammar`, which may be empty or not there.
+AnswerForm form_of_gbnf(const Fields& fields) {
+  const std::string param = fields.path("grammar");
+  std::string gbnf = fields.text("grammar").value_or("");
+  if (gbnf.size() > kMostGrammarBytes) {
+    throw bad_field(param, "is too long; got " + counted(gbnf.size(), "byte") +
+                               ", expected at most " + std::to_string(kMostGrammarBytes));
+  }
+  return {.schema = std::nullopt, .gbnf = std::move(gbnf), .param = param};
+}
+
+// llama.cpp's and vLLM's names for a schema; null where there is none.
+const char* bare_schema_name(const Fields& fields) {
+  const char* found = nullptr;
+  for (const char* name : {"json_schema", "guided_json"}) {
+    if (fields.find(name) == nullptr) continue;
+    if (found != nullptr) throw bad_field(name, std::string("beside ") + found + "; expected one");
+    found = name;
+  }
+  return found;
+}
+
+// vLLM's may be texts of JSON.
+JsonValue bare_schema(const Fields& fields, const char* name) {
+  const JsonValue& given = *fields.find(name);
+  const auto* text = std::get_if<std::string>(&given);
+  if (text == nullptr) return given;
+  if (text->size() > kMostGrammarBytes) throw bad_field(fields.path(name), "is too long");
+  auto schema = parse_json(*text);
+  if (!schema) throw bad_field(fields.path(name), "is no JSON; expected a schema");
+  return *std::move(schema);
+}
+
+// Of vLLM's object, which has one of its members.
+AnswerForm form_of_structured(const JsonObject& structured) {
+  const Fields fields(structured, "structured_outputs.");
+  std::vector<std::string> given;
+  for (const auto& [name, value] : structured) {
+    if (std::holds_alternative<std::nullptr_t>(value) || value == JsonValue(false)) continue;
+    if (name != "json" && name != "json_object" && name != "grammar") {
+      throw bad_field(fields.path(name),
+                      "is not supported; expected json, json_object or grammar (GBNF)");
+    }
+    given.push_back(name);
+  }
+  if (given.size() != 1) {
+    throw bad_field("structured_outputs", "has " + counted(given.size(), "member") +
+                                              "; expected one of json, json_object and grammar");
+  }
+  if (given.front() == "grammar") return form_of_gbnf(fields);
+  const std::string param = fields.path(given.front());
+  if (given.front() == "json") return form_of_schema(bare_schema(fields, "json"), param);
+  fields.flag("json_object", true);
+  return form_of_schema(JsonObject{{"type", "object"}}, param);
+}
+
+// What others hold answers by, that would be missed.
+void refuse_other_names(const Fields& fields) {
+  for (const char* name : {"guided_regex", "guided_grammar", "guided_choice"}) {
+    if (fields.find(name) != nullptr) {
+      throw bad_field(name, "is not supported; expected grammar (GBNF) or response_format");
+    }
+  }
+  const auto refuse = [&](const char* name, const char* expected) {
+    const JsonValue* given = fields.find(name);
+    if (given == nullptr || *given == JsonValue(JsonArray{})) return;
+    throw bad_field(name, std::string("is not supported; expected ") + expected);
+  };
+  refuse("stop_token_ids", "stop, with the texts of the tokens");
+  refuse("allowed_token_ids", "grammar (GBNF), which may name tokens");
+  refuse("bad_words", "logit_bias, with false for what shall not be written");
+  refuse_truncation(fields);
+  if (fields.find("lora") != nullptr) {
+    throw bad_field("lora",
+                    "is not supported in requests; expected --lora of the server's command");
+  }
+}
+
+// Without what refuse_other_names() looks for.
+AnswerForm form_of_fields(const Fields& fields) {
+  const JsonObject* format = fields.object("response_format");
+  if (const JsonObject* structured = fields.object("structured_outputs")) {
+    for (const char* other : {"json_schema", "guided_json", "grammar", "response_format"}) {
+      if (fields.find(other) != nullptr) {
+        throw bad_field("structured_outputs", std::string("beside ") + other + "; expected one");
+      }
+    }
+    return form_of_structured(*structured);
+  }
+  if (const char* name = bare_schema_name(fields)) {
+    for (const char* other : {"grammar", "response_format"}) {
+      if (fields.find(other) != nullptr) {
+        throw bad_field(name, std::string("beside ") + other + "; expected one");
+      }
+    }
+    return form_of_schema(bare_schema(fields, name), name);
+  }
+  if (format == nullptr) return form_of_gbnf(fields);
+  const Fields inside(*format, "response_format.");
+  const std::string type = inside.text("type").value_or("");
+  if (type == "text") return form_of_gbnf(fields);
+  if (type != "json_object" && type != "json_schema") {
+    throw bad_field("response_format.type", "is not known; got " + json_text(type) +
+                                                ", expected text, json_object or json_schema");
+  }
+  if (fields.text("grammar")) {
+    throw bad_field("grammar", "a grammar beside a response_format; expected one");
+  }
+  if (type == "json_object") {
+    const JsonValue* schema = inside.find("schema");
+    return form_of_schema(schema != nullptr ? *schema : JsonValue(JsonObject{{"type", "object"}}),
+                          "response_format");
+  }
+  const JsonObject* wrapped = inside.object("json_schema");
+  const JsonValue* schema = wrapped == nullptr ? nullptr : Fields(*wrapped, "").find("schema");
+  if (schema == nullptr) {
+    throw bad_field("response_format.json_schema", "is missing; expected {name, schema}");
+  }
+  return form_of_schema(*schema, "response_format");
+}
+
+}  // namespace
+
+AnswerForm read_answer_form(const Fields& fields) {
+  refuse_other_names(fields);
+  return form_of_fields(fields);
+}
+
+std::shared_ptr<models::grammar::Constraint> constrain(const AnswerForm& form, ServedModel& model) {
+  if (form.is_free()) return nullptr;
+  try {
+    return form.schema ? model.constrain_by_schema(*form.schema)
+                       : model.constrain_by_gbnf(form.gbnf);
+  } catch (const Error& error) {
+    throw bad_field(form.param, error.what());
+  }
+}
+
+}  // namespace hearth::tools::serve
