@@ -19,6 +19,8 @@ BUILDS := release $(SANITIZED)
 # What `make bench` measures, and the file that gets the results of a GPU as JSON.
 DEVICE ?= cpu
 JSON ?=
+# The version of Burn that `make burn` tests, 0.21 or 0.22; both where none is named.
+BURN ?=
 # How often `make fuzz` runs each target, and which; all where none is named.
 RUNS ?= 1000000
 TARGETS ?=
@@ -81,7 +83,7 @@ corpus: release
 	@.venv/bin/python scripts/metal_corpus.py -j $(JOBS)
 
 burn: release
-	@scripts/timed burn scripts/burn_tests
+	@scripts/timed burn scripts/burn_tests $(if $(BURN),--burn $(BURN))
 
 cross:
 	@scripts/timed cross scripts/cross_macos -j $(JOBS)

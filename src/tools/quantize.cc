@@ -112,6 +112,7 @@ void add_quantize(CommandLine& line) {
     options.type.is_pure = arguments->is_pure;
     options.file.max_shard_bytes = arguments->shard_mib << 20;
     if (!arguments->importance.empty()) {
+      options.sources.push_back(arguments->importance);
       options.importance = read_option_file("--imatrix", "a file of llama-imatrix", [&] {
         return models::read_importance(arguments->importance);
       });

@@ -190,6 +190,33 @@ TEST_F(QuantizeFile, LeavesTheOldFileWhereItFails) {
   EXPECT_EQ(files, 2u);
 }
 
+TEST_F(QuantizeFile, WritesOverNothingThatIsRead) {
+  save_gguf(path("split.gguf"), arrays_, {{"general.architecture", "llama"}},
+            {.max_shard_bytes = 24 << 10});
+  const auto part = [&](int number) {
+    return path("split-0000" + std::to_string(number) + "-of-00002.gguf");
+  };
+  ASSERT_TRUE(std::filesystem::exists(part(2)));
+  const auto refused = [&](const std::string& in, const std::string& out,
+                           const QuantizeOptions& options = {}) {
+    const std::string message =
+        error_of(ErrorCode::invalid_argument, [&] { (void)quantize_file(in, out, options); });
+    EXPECT_TRUE(contains(message, "a file that is read would be written over")) << message;
+  };
+  refused(part(1), part(2));
+  QuantizeOptions shards;
+  shards.type.is_kept = true;
+  shards.file.max_shard_bytes = 24 << 10;
+  refused(part(1), path("split.gguf"), shards);
+  std::filesystem::create_hard_link(path("in.gguf"), path("link.gguf"));
+  refused(path("in.gguf"), path("link.gguf"));
+  std::ofstream(path("imatrix")) << "old";
+  QuantizeOptions measured;
+  measured.sources = {path("imatrix")};
+  refused(path("in.gguf"), path("imatrix"), measured);
+  EXPECT_EQ(load_gguf(part(1)).arrays.size(), arrays_.size());
+}
+
 // A folder without a tokenizer, whose matrices are halves.
 class QuantizeFolder : public ::testing::Test {
  protected:

@@ -1,7 +1,6 @@
 #include "models/quantize/quantize_file.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "models/files/tensor_roles.h"
 #include "models/language/read_config.h"
 #include "models/quantize/folder_file.h"
+#include "models/quantize/read_files.h"
 
 namespace hearth::models {
 namespace {
@@ -91,22 +91,15 @@ std::int64_t kept_file_type(const NamedArrays& tensors) {
   return most == elements.end() ? -1 : file_type_of({.dtype = most->first});
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code none;
-  return std::filesystem::equivalent(a, b, none);
-}
-
 }  // namespace
 
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options) {
-  if (is_same_file(in, out)) {
-    throw Error(ErrorCode::invalid_argument,
-                "quantize: the file would be written over itself; got " + in +
-                    " twice, expected another one to write");
-  }
+  QuantizeOptions own = options;
+  own.sources.push_back(in);
+  for (const AdapterFile& each : options.adapters) own.sources.push_back(each.path);
   return quantize_contents(is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu()),
-                           out, options);
+                           out, own);
 }
 
 std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
@@ -147,6 +140,7 @@ std::vector<std::string> quantize_contents(GgufContents contents, const std::str
     metadata.set("general.quantization_version", static_cast<std::uint32_t>(kQuantizationVersion));
   }
   io::GgufWriter writer(out, tensors, metadata, options.file);
+  require_other_files(writer.paths(), read_files(options.sources));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // Its memory is free again once it is written.
     const NamedArray from = std::exchange(contents.arrays[i], {});

@@ -25,6 +25,7 @@ struct QuantizeOptions {
   QuantizeType type;
   Importance importance;                   // may be empty
   std::vector<AdapterFile> adapters = {};  // that become part of the weights
+  std::vector<std::string> sources = {};   // what else was read, and must not be written over
   GgufOptions file;
   // Called after each tensor, of `count` in all.
   std::function<void(const QuantizedTensorReport&, std::size_t done, std::size_t count)> progress;
@@ -35,7 +36,8 @@ struct QuantizeOptions {
 // what the folder's readers open, and `out` holds its old contents or all of the new ones, whatever
 // happens meanwhile. Packed matrices are dequantized first. Returns the paths that were written.
 // Throws as map_gguf, file_of_folder and save_gguf do, and LoadedAdapters of adapters;
-// Error{invalid_argument} for importance that does not fit its matrix, and where `out` is `in`.
+// Error{invalid_argument} for importance that does not fit its matrix, and where a file that is
+// read would be written over.
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options);
 

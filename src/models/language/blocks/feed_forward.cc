@@ -1,5 +1,6 @@
 #include "models/language/blocks/feed_forward.h"
 
+#include "hearth/error.h"
 #include "hearth/ops.h"
 
 namespace hearth::models {
@@ -13,9 +14,13 @@ Array activation_of(Activation activation, const Array& x) {
       return gelu(x, true);
     case Activation::relu:
       return relu(x);
-    default:
+    case Activation::silu:
       return silu(x);
+    case Activation::clamped_swiglu:
+      break;
   }
+  throw Error(ErrorCode::invalid_argument,
+              "feed_forward: an activation of gates; got none, expected ffn_gate beside ffn_up");
 }
 
 }  // namespace
