@@ -152,14 +152,14 @@ std::int64_t longest_text(const LanguageConfig& config, const CacheOptions& cach
 
 std::int64_t least_cache_bytes(const LanguageConfig& config, DType compute,
                                SchedulerOptions options, std::int64_t tokens) {
-  constexpr std::int64_t kMost = kMostCacheBytes >> 20;
+  constexpr std::int64_t kMostMebibytes = kMostCacheBytes >> 20;
   const auto holds = [&](std::int64_t mebibytes) {
     options.cache_bytes = mebibytes << 20;
     const std::optional<CacheOptions> caches = fitting_caches(config, compute, options);
     return caches && caches->pages * caches->page_size >= tokens;
   };
   std::int64_t low = 0, high = 1;
-  while (high < kMost && !holds(high)) low = std::exchange(high, 2 * high);
+  while (high < kMostMebibytes && !holds(high)) low = std::exchange(high, 2 * high);
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
     (holds(middle) ? high : low) = middle;
