@@ -95,15 +95,16 @@ std::int64_t kept_file_type(const NamedArrays& tensors) {
 
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options) {
-  QuantizeOptions own = options;
-  own.sources.push_back(in);
-  for (const AdapterFile& each : options.adapters) own.sources.push_back(each.path);
+  std::vector<std::string> read = options.sources;
+  read.push_back(in);
+  for (const AdapterFile& each : options.adapters) read.push_back(each.path);
   return quantize_contents(is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu()),
-                           out, own);
+                           read, out, options);
 }
 
-std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
-                                           const QuantizeOptions& options) {
+std::vector<std::string> quantize_contents(GgufContents contents,
+                                           const std::vector<std::string>& read,
+                                           const std::string& out, const QuantizeOptions& options) {
   require_own(options.importance, contents.arrays);
   std::optional<LoadedAdapters> adapters;
   if (!options.adapters.empty()) {
@@ -140,7 +141,7 @@ std::vector<std::string> quantize_contents(GgufContents contents, const std::str
     metadata.set("general.quantization_version", static_cast<std::uint32_t>(kQuantizationVersion));
   }
   io::GgufWriter writer(out, tensors, metadata, options.file);
-  require_other_files(writer.paths(), read_files(options.sources));
+  require_other_files(writer.paths(), read_files(read));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // Its memory is free again once it is written.
     const NamedArray from = std::exchange(contents.arrays[i], {});

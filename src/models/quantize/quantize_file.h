@@ -41,8 +41,9 @@ struct QuantizeOptions {
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options);
 
-// The same of what is read already.
-std::vector<std::string> quantize_contents(GgufContents contents, const std::string& out,
-                                           const QuantizeOptions& options);
+// The same of what was read already, of the paths `read`.
+std::vector<std::string> quantize_contents(GgufContents contents,
+                                           const std::vector<std::string>& read,
+                                           const std::string& out, const QuantizeOptions& options);
 
 }  // namespace hearth::models
