@@ -10,6 +10,7 @@
 #include "devices/metal/metal_fixture.h"
 #include "devices/metal/watched_driver.h"
 #include "devices/sim/sim_driver.h"
+#include "graph/effort.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
@@ -311,11 +312,11 @@ TEST_F(MetalLongRun, TenThousandStepsLeaveNothingBehind) {
       quick.driver->forget();
     }
   };
-  run(1000);
+  run(static_cast<int>(testing::scaled(1000)));
   const Live live = double_->live();
   const MemoryStatistics memory = device.memory();
   const std::int64_t host = host_bytes();
-  run(9000);
+  run(static_cast<int>(testing::scaled(9000)));
   EXPECT_EQ(double_->live(), live);
   EXPECT_EQ(device.memory().in_use, memory.in_use);
   EXPECT_EQ(device.memory().cached, memory.cached);
