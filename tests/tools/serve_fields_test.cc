@@ -243,6 +243,52 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
   }
 }
 
+// "field: what is wrong; got ..., expected ...".
+TEST_F(ServeFields, RefusalsSayWhatWasGivenAndWhatIsExpected) {
+  const auto message_of = [&](const char* path, const std::string& body) {
+    return text(refusal(path, body), "message");
+  };
+  const struct {
+    const char* path;
+    const char* body;
+    const char* message;
+  } cases[] = {
+      {"/v1/completions", R"({"prompt": [3, 262]})",
+       "prompt: is no token of the model; got 262, expected 0 to 261"},
+      {"/v1/completions", R"({"prompt": ["a", [5, -1]]})",
+       "prompt[1]: is no token of the model; got -1, expected 0 to 261"},
+      {"/v1/completions", R"({"prompt": "a", "logit_bias": {"x": 1}})",
+       R"(logit_bias: is no token of the model; got "x", expected 0 to 261)"},
+      {"/v1/completions", R"({"prompt": "a", "logit_bias": [[300, 1]]})",
+       "logit_bias: is no token of the model; got 300, expected 0 to 261"},
+      {"/v1/embeddings", R"({"input": [5, 1.5]})",
+       "input: is no token of the model; got 1.5, expected 0 to 261"},
+      {"/detokenize", R"({"tokens": ["a"]})",
+       R"(tokens: is no token of the model; got "a", expected 0 to 261)"},
+      {"/detokenize", "{}", "tokens: is missing; expected an array of tokens"},
+      {"/tokenize", "{}", "content: is missing; expected a string"},
+      {"/tokenize", R"({"content": {"a": 1}})",
+       "content: is of the wrong type; got an object, expected a string"},
+      {"/v1/embeddings", R"({"input": []})",
+       "input: is empty; expected a string, tokens, or an array of these"},
+      {"/v1/completions", R"({"prompt": "a", "temperature": "hot"})",
+       R"(temperature: is of the wrong type; got "hot", expected a number)"},
+      {"/v1/chat/completions", R"({"messages": [7]})",
+       "messages[0]: is of the wrong type; got 7, expected an object"},
+      {"/v1/chat/completions", R"({"messages": [{"role": "user", "content": [true]}]})",
+       "messages[0].content[0]: is of the wrong type; got true, expected an object"},
+      {"/v1/responses", R"({"input": [{"role": "user", "content": [{"type": "input_image"}]}]})",
+       "input[0].content: a part of a kind that the model does not take; got \"input_image\", "
+       "expected \"input_text\", \"output_text\", \"text\", \"reasoning_text\" or "
+       "\"summary_text\""},
+  };
+  for (const auto& each : cases) EXPECT_EQ(message_of(each.path, each.body), each.message);
+  const std::string long_text(300, 'x');
+  EXPECT_EQ(message_of("/v1/completions", R"({"prompt": "a", "top_p": ")" + long_text + "\"}"),
+            "top_p: is of the wrong type; got \"" + long_text.substr(0, 99) +
+                "..., expected a number");
+}
+
 TEST_F(ServeFields, LimitsHaveSeveralNames) {
   for (const char* fields :
        {R"("max_tokens": -1)", R"("n_predict": -1)", R"("max_tokens": null)"}) {
@@ -335,9 +381,9 @@ TEST_F(ServeFields, HalvesOfSurrogatePairsAreNamed) {
     EXPECT_NE(text(error, "message").find("half of a surrogate pair"), std::string::npos) << body;
   }
   const JsonValue bytes = refusal("/v1/completions", "{\"prompt\": \"surrogate U+\xff\"}");
-  EXPECT_EQ(text(bytes, "message"), "prompt: a string has bytes that are no UTF-8");
+  EXPECT_EQ(text(bytes, "message"), "prompt: a string has bytes that are no UTF-8; expected UTF-8");
   EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": "a",})"), "message"),
-            "the body is no JSON, as byte 16 shows");
+            "the body is no JSON, as byte 16 shows; expected an object");
   EXPECT_EQ(json_text(document("/tokenize", R"({"content": "\ud83d\ude42"})")),
             R"({"tokens":[245,164,158,135]})");
 }

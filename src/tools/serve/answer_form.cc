@@ -45,7 +45,11 @@ JsonValue bare_schema(const Fields& fields, const char* name) {
   const JsonValue& given = *fields.find(name);
   const auto* text = std::get_if<std::string>(&given);
   if (text == nullptr) return given;
-  if (text->size() > kMostGrammarBytes) throw bad_field(fields.path(name), "is too long");
+  if (text->size() > kMostGrammarBytes) {
+    throw bad_field(fields.path(name), "is too long; got " + counted(text->size(), "byte") +
+                                           ", expected at most " +
+                                           std::to_string(kMostGrammarBytes));
+  }
   auto schema = parse_json(*text);
   if (!schema) throw bad_field(fields.path(name), "is no JSON; expected a schema");
   return *std::move(schema);
@@ -120,7 +124,7 @@ AnswerForm form_of_fields(const Fields& fields) {
   const std::string type = inside.text("type").value_or("");
   if (type == "text") return form_of_gbnf(fields);
   if (type != "json_object" && type != "json_schema") {
-    throw bad_field("response_format.type", "is not known; got " + json_text(type) +
+    throw bad_field("response_format.type", "is not known; got " + shown(type) +
                                                 ", expected text, json_object or json_schema");
   }
   if (fields.text("grammar")) {

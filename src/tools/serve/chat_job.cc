@@ -76,7 +76,8 @@ std::shared_ptr<models::grammar::Constraint> constrain_to_choice(const AnswerFor
                                                                  ServedModel& model) {
   if (choice.call_schema) {
     if (!form.is_free()) {
-      throw bad_field("tool_choice", "requires a call beside a response_format or grammar");
+      throw bad_field("tool_choice",
+                      "requires a call beside a response_format or grammar; expected one of both");
     }
     return constrain({.schema = choice.call_schema, .gbnf = {}, .param = "tools"}, model);
   }
@@ -96,7 +97,9 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
   if (fields.number("n_probs", 0, 1 << 20).value_or(0) != 0) {
     throw bad_field("n_probs", "is not supported here; expected logprobs and top_logprobs");
   }
-  if (best && !job.has_logprobs) throw bad_field("top_logprobs", "without logprobs: true");
+  if (best && !job.has_logprobs) {
+    throw bad_field("top_logprobs", "is given without logprobs; expected logprobs: true");
+  }
   if (job.has_logprobs) generation.logprobs = best.value_or(0);
   ToolChoice choice = read_tool_choice(fields);
   generation.constraint = constrain_to_choice(read_answer_form(fields), choice, *service.model);

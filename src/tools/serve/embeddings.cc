@@ -14,12 +14,14 @@
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/request_body.h"
 #include "tools/serve/text_limits.h"
+#include "tools/serve/token_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostTexts = 2048;
 constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
+constexpr const char* kExpectedTexts = "a string, tokens, or an array of these";
 
 FieldError bad_length(const std::string& tokens, const std::string& place,
                       const ServedModel& model) {
@@ -38,17 +40,9 @@ std::vector<std::int32_t> tokens_of(const JsonValue& input, const std::string& p
     }
   }
   const auto* list = std::get_if<JsonArray>(&input);
-  if (list == nullptr) {
-    throw bad_field(place, "is of the wrong type; expected a string or an array of tokens");
-  }
+  if (list == nullptr) throw bad_type(place, input, "a string or an array of tokens");
   std::vector<std::int32_t> tokens;
-  for (const JsonValue& each : *list) {
-    const auto token = whole_number(each);
-    if (!token || *token < 0 || *token >= static_cast<std::int64_t>(model.tokenizer().size())) {
-      throw bad_field(place, "is no token of the model; got " + json_text(each));
-    }
-    tokens.push_back(static_cast<std::int32_t>(*token));
-  }
+  for (const JsonValue& each : *list) tokens.push_back(token_of(each, place, model.tokenizer()));
   return tokens;
 }
 
@@ -69,14 +63,14 @@ models::TokenLists read_inputs(const Fields& fields, const std::string& name,
   const models::EncodeLimits limits =
       text_limits(request, service, static_cast<std::size_t>(model.card().context));
   const JsonValue* input = fields.find(name);
-  if (input == nullptr) throw bad_field(name, "is missing");
+  if (input == nullptr) throw missing_field(name, kExpectedTexts);
   const auto* list = std::get_if<JsonArray>(input);
   if (list == nullptr || (!list->empty() && whole_number(list->front()))) {
     models::TokenLists one = {tokens_of(*input, name, model, limits)};
     check_length(one.front(), name, model);
     return one;
   }
-  if (list->empty()) throw bad_field(name, "is empty");
+  if (list->empty()) throw bad_field(name, std::string("is empty; expected ") + kExpectedTexts);
   models::TokenLists texts;
   std::size_t total = 0;
   for (const JsonValue& each : *fields.array(name, kMostTexts)) {
@@ -85,7 +79,10 @@ models::TokenLists read_inputs(const Fields& fields, const std::string& name,
     texts.push_back(tokens_of(each, place, model, limits));
     check_length(texts.back(), place, model);
     total += texts.back().size();
-    if (total > kMostInputTokens) throw bad_field(name, "has too many tokens");
+    if (total > kMostInputTokens) {
+      throw bad_field(name, "has too many tokens; got at least " + std::to_string(total) +
+                                ", expected at most " + std::to_string(kMostInputTokens));
+    }
   }
   return texts;
 }

@@ -8,6 +8,7 @@
 #include "tools/chat_json/field_error.h"
 #include "tools/serve/read_sampling.h"
 #include "tools/serve/text_limits.h"
+#include "tools/serve/token_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t kMostStopBytes = 512;
 
 std::string checked_stop(const JsonValue& value) {
   const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr) throw bad_field("stop", "is of the wrong type; expected strings");
+  if (text == nullptr) throw bad_type("stop", value, "strings");
   if (text->empty() || text->size() > kMostStopBytes) {
     throw bad_field("stop", "a string of so many bytes; got " + std::to_string(text->size()) +
                                 ", expected 1 to " + std::to_string(kMostStopBytes));
@@ -100,8 +101,7 @@ void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& mo
   const auto vocabulary = static_cast<std::int32_t>(model.tokenizer().size());
   for (const std::int32_t token : tokens) {
     if (token < 0 || token >= vocabulary) {
-      throw bad_field(param, "is no token of the model; got " + std::to_string(token) +
-                                 ", expected 0 to " + std::to_string(vocabulary - 1));
+      throw no_token(param, std::to_string(token), model.tokenizer());
     }
   }
   if (tokens.size() > most_prompt_tokens(model, is_answered)) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/chat_json/field_error.h"
+#include "tools/chat_json/text_parts.h"
 #include "tools/serve/chat_job.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/tool_choice.h"
@@ -15,8 +15,10 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostItems = 4096;
-constexpr std::size_t kMostItemParts = 4096;
+constexpr std::string_view kPartTypes[] = {"input_text", "output_text", "text", "reasoning_text",
+                                          "summary_text"};
 constexpr std::size_t kMostIncluded = 64;
+constexpr const char* kExpectedInput = "a string or an array of items";
 constexpr std::int64_t kMostCount = 128;
 
 // Read here under other names, or of no meaning to chats.
@@ -69,13 +71,13 @@ void refuse_what_is_not_done(const Fields& fields) {
   if (const auto truncation = fields.text("truncation").value_or("disabled");
       truncation != "disabled") {
     throw bad_field("truncation",
-                    "is not supported; got " + json_text(truncation) + ", expected disabled");
+                    "is not supported; got " + shown(truncation) + ", expected disabled");
   }
   const JsonArray* included = fields.array("include", kMostIncluded);
   for (std::size_t i = 0; included != nullptr && i < included->size(); ++i) {
     // Reasoning is given as it is, so that nothing is missing without this.
     if ((*included)[i] == JsonValue("reasoning.encrypted_content")) continue;
-    throw bad_field("include", "is not supported; got " + json_text((*included)[i]) +
+    throw bad_field("include", "is not supported; got " + shown((*included)[i]) +
                                    ", expected none, or reasoning.encrypted_content");
   }
 }
@@ -83,35 +85,9 @@ void refuse_what_is_not_done(const Fields& fields) {
 std::string item_place(std::size_t i) { return "input[" + std::to_string(i) + "]"; }
 
 // A text, or the texts of parts.
-std::string text_of(const Fields& item, std::string_view name) {
-  const JsonValue* content = item.find(name);
-  if (content == nullptr) throw bad_field(item.path(name), "is missing");
-  if (const auto* text = std::get_if<std::string>(content)) return *text;
-  if (!std::holds_alternative<JsonArray>(*content)) {
-    item.wrong_type(name, "a string or an array of parts");
-  }
-  std::string joined;
-  const JsonArray& parts = *item.array(name, kMostItemParts);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto* part = std::get_if<JsonObject>(&parts[i]);
-    if (part == nullptr) item.wrong_type(name, "parts that are objects");
-    const Fields inside(*part, item.path(name) + "[" + std::to_string(i) + "].");
-    const std::string type = inside.text("type").value_or("");
-    if (type == "refusal") {
-      joined += inside.text("refusal").value_or("");
-      continue;
-    }
-    if (type != "input_text" && type != "output_text" && type != "text" &&
-        type != "reasoning_text" && type != "summary_text") {
-      throw bad_field(item.path(name), "a part of a kind that the model does not take; got " +
-                                           json_text(type) +
-                                           ", expected input_text or output_text");
-    }
-    const auto text = inside.text("text");
-    if (!text) throw bad_field(inside.path("text"), "is missing");
-    joined += *text;
-  }
-  return joined;
+std::string item_text(const Fields& item, std::string_view name) {
+  if (auto text = read_text_parts(item, name, kPartTypes)) return *std::move(text);
+  throw missing_field(item.path(name), "a string or parts");
 }
 
 // Whether the reasoning is there itself, not its summary alone.
@@ -128,25 +104,22 @@ class Messages {
   void add_instructions(const std::string& text) { add("system", text); }
 
   void add_item(const JsonValue& value, const std::string& place) {
-    const auto* object = std::get_if<JsonObject>(&value);
-    if (object == nullptr) throw bad_field(place, "is of the wrong type; expected an object");
-    const Fields item(*object, place + ".");
+    const Fields item(object_of(value, place), place + ".");
     const std::string type = item.text("type").value_or("message");
     if (type == "message") {
       const std::string role = item.text("role").value_or("");
-      add(role, text_of(item, "content"));
+      add(role, item_text(item, "content"));
       if (role == "assistant") add_reasoning();
     } else if (type == "reasoning") {
-      reasoning_ = text_of(item, has_thoughts(item) ? "content" : "summary");
+      reasoning_ = item_text(item, has_thoughts(item) ? "content" : "summary");
     } else if (type == "function_call") {
       add_call(item);
     } else if (type == "function_call_output") {
-      const auto id = item.text("call_id");
-      if (!id) throw bad_field(item.path("call_id"), "is missing");
-      add("tool", text_of(item, "output"));
-      last().emplace_back("tool_call_id", *id);
+      const std::string id = item.required_text("call_id");
+      add("tool", item_text(item, "output"));
+      last().emplace_back("tool_call_id", id);
     } else {
-      throw bad_field(place + ".type", "is not supported; got " + json_text(type) +
+      throw bad_field(place + ".type", "is not supported; got " + shown(type) +
                                            ", expected message, reasoning, function_call or "
                                            "function_call_output");
     }
@@ -169,9 +142,7 @@ class Messages {
   }
 
   void add_call(const Fields& item) {
-    const auto id = item.text("call_id"), name = item.text("name");
-    if (!id) throw bad_field(item.path("call_id"), "is missing");
-    if (!name) throw bad_field(item.path("name"), "is missing");
+    const std::string id = item.required_text("call_id"), name = item.required_text("name");
     // What was thought in between begins a message of its own.
     if (all_.empty() || *find_key(last(), "role") != JsonValue("assistant") ||
         !reasoning_.empty()) {
@@ -182,10 +153,10 @@ class Messages {
     // The last member: nothing is put behind it.
     std::get<JsonArray>(last().back().second)
         .push_back(JsonObject{
-            {"id", *id},
+            {"id", id},
             {"type", "function"},
             {"function",
-             JsonObject{{"name", *name}, {"arguments", item.text("arguments").value_or("{}")}}}});
+             JsonObject{{"name", name}, {"arguments", item.text("arguments").value_or("{}")}}}});
   }
 
   JsonArray all_;
@@ -196,16 +167,16 @@ JsonArray messages_of(const Fields& fields) {
   Messages messages;
   if (const auto text = fields.text("instructions")) messages.add_instructions(*text);
   const JsonValue* input = fields.find("input");
-  if (input == nullptr) throw bad_field("input", "is missing");
+  if (input == nullptr) throw missing_field("input", kExpectedInput);
   if (const auto* text = std::get_if<std::string>(input)) {
     messages.add_item(JsonObject{{"role", "user"}, {"content", *text}}, "input");
     return std::move(messages).take();
   }
   if (!std::holds_alternative<JsonArray>(*input)) {
-    fields.wrong_type("input", "a string or an array of items");
+    fields.wrong_type("input", kExpectedInput);
   }
   const JsonArray& items = *fields.array("input", kMostItems);
-  if (items.empty()) throw bad_field("input", "is empty");
+  if (items.empty()) throw bad_field("input", "is empty; expected at least one item");
   for (std::size_t i = 0; i < items.size(); ++i) messages.add_item(items[i], item_place(i));
   return std::move(messages).take();
 }
@@ -214,15 +185,14 @@ JsonArray tools_of(const JsonArray& list) {
   JsonArray tools;
   for (const JsonValue& each : list) {
     const std::string place = "tools[" + std::to_string(tools.size()) + "]";
-    const auto* object = std::get_if<JsonObject>(&each);
-    if (object == nullptr) throw bad_field(place, "is of the wrong type; expected an object");
-    const std::string type = Fields(*object, place + ".").text("type").value_or("");
+    const JsonObject& object = object_of(each, place);
+    const std::string type = Fields(object, place + ".").text("type").value_or("");
     if (type != "function") {
       throw bad_field(place + ".type",
-                      "is not supported; got " + json_text(type) + ", expected \"function\"");
+                      "is not supported; got " + shown(type) + ", expected \"function\"");
     }
     JsonObject function;
-    for (const auto& [name, value] : *object) {
+    for (const auto& [name, value] : object) {
       if (name != "type") function.emplace_back(name, value);
     }
     tools.push_back(JsonObject{{"type", "function"}, {"function", std::move(function)}});
@@ -238,7 +208,8 @@ JsonValue tool_choice_of(const JsonValue& choice) {
   if (inside.text("type").value_or("") != "function" || !name) {
     throw bad_field(
         "tool_choice",
-        "is not supported; expected auto, none, required or {type: \"function\", name}");
+        "is not supported; got an object, expected auto, none, required or "
+        "{type: \"function\", name}");
   }
   return JsonObject{{"type", "function"}, {"function", JsonObject{{"name", *name}}}};
 }
@@ -248,7 +219,7 @@ JsonValue response_format_of(const JsonObject& format) {
   const std::string type = inside.text("type").value_or("");
   if (type != "json_schema") return format;
   const JsonValue* schema = inside.find("schema");
-  if (schema == nullptr) throw bad_field("text.format.schema", "is missing");
+  if (schema == nullptr) throw missing_field("text.format.schema", "a schema");
   return JsonObject{{"type", type}, {"json_schema", JsonObject{{"schema", *schema}}}};
 }
 
