@@ -43,6 +43,7 @@ struct GenerationToken {
   std::int32_t token = 0;
   float logprob = 0;               // 0 where none was asked for
   std::vector<TokenLogprob> best;  // the likeliest first
+  std::int64_t rank = 0;           // of a token of the prompt; 1: the likeliest
 };
 
 // A part of an answer. Pieces joined are all of it, those that end it among them.

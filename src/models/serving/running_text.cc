@@ -93,7 +93,7 @@ void RunningText::take_prompt(std::span<const ScoredToken> scored) {
   const auto targets = prompt_targets(static_cast<std::int64_t>(scored.size()));
   GenerationPiece piece;
   for (std::size_t i = 0; i < scored.size(); ++i) {
-    piece.prompt.push_back({targets[i], scored[i].logprob, scored[i].best});
+    piece.prompt.push_back({targets[i], scored[i].logprob, scored[i].best, scored[i].rank});
   }
   scored_rows_ += static_cast<std::int64_t>(scored.size());
   add(std::move(piece));
