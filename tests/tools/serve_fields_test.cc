@@ -23,9 +23,11 @@ TEST_F(ServeFields, OptionsReachTheModel) {
            chat(R"("temperature": 0.5, "top_p": 0.9, "top_k": 7, "min_p": 0.1, "typical_p": 0.8,
                    "presence_penalty": 1, "frequency_penalty": -1.5, "repeat_penalty": 1.2,
                    "logit_bias": {"5": 2, "6": -100, "7": false}, "stop": ["x", "yz"],
-                   "max_completion_tokens": 4, "max_tokens": 9, "ignore_eos": true)"));
+                   "max_completion_tokens": 4, "max_tokens": 9, "min_tokens": 3,
+                   "ignore_eos": true)"));
   const models::GenerationRequest request = model_->requests().at(0);
   EXPECT_EQ(request.most_tokens, 4);
+  EXPECT_EQ(request.least_tokens, 3);
   EXPECT_EQ(request.stops, (std::vector<std::string>{"x", "yz"}));
   EXPECT_TRUE(request.ignores_end);
   EXPECT_EQ(request.sampling.temperature, 0.5);
@@ -139,6 +141,9 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       {R"("n": 1.5)", "n"},
       {R"("max_tokens": 0)", "max_tokens"},
       {R"("max_tokens": 18446744073709551615)", "max_tokens"},
+      {R"("min_tokens": -1)", "min_tokens"},
+      {R"("min_tokens": 5, "max_tokens": 4)", "min_tokens"},
+      {R"("min_tokens": 5, "grammar": "root ::= [a]*")", "min_tokens"},
       {R"("stop": 5)", "stop"},
       {R"("stop": [""])", "stop"},
       {R"("stop": ["1","2","3","4","5","6","7","8","9","a","b","c","d","e","f","g","h"])", "stop"},

@@ -102,7 +102,7 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
   }
   if (job.has_logprobs) generation.logprobs = best.value_or(0);
   ToolChoice choice = read_tool_choice(fields);
-  generation.constraint = constrain_to_choice(read_answer_form(fields), choice, *service.model);
+  set_constraint(generation, constrain_to_choice(read_answer_form(fields), choice, *service.model));
   job.is_call = choice.call_schema.has_value();
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);

@@ -55,7 +55,7 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   }
   models::GenerationRequest& generation = job.fields.generation;
   generation.logprobs = fields.integer("logprobs", 0, kMostCompletionLogprobs).value_or(-1);
-  generation.constraint = constrain(read_answer_form(fields), *service.model);
+  set_constraint(generation, constrain(read_answer_form(fields), *service.model));
   job.prompts = read_prompts(fields, request, service, generation.most_tokens > 0);
   const bool echoes = fields.flag("echo", false);
   job.scores_echo = echoes && generation.logprobs >= 0;

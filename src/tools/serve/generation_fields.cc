@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "core/counted.h"
@@ -56,6 +57,14 @@ std::int64_t read_most_tokens(const Fields& fields, std::int64_t least) {
   return most.value_or(-1) < 0 ? kMostNewTokens : *most;
 }
 
+// vLLM's field: no end before, and no stop.
+std::int64_t read_least_tokens(const Fields& fields, std::int64_t most) {
+  const std::int64_t least = fields.integer("min_tokens", 0, kMostNewTokens).value_or(0);
+  if (least <= most) return least;
+  throw bad_field("min_tokens", "is more than there may be; got " + std::to_string(least) +
+                                    ", expected at most " + std::to_string(most));
+}
+
 }  // namespace
 
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
@@ -69,10 +78,20 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
   }
   models::GenerationRequest& generation = read.generation;
   generation.most_tokens = std::min(read_most_tokens(fields, least_tokens), model.card().context);
+  generation.least_tokens = read_least_tokens(fields, generation.most_tokens);
   generation.stops = read_stops(fields);
   generation.sampling = read_sampling(fields, model);
   generation.ignores_end = fields.flag("ignore_eos", false);
   return read;
+}
+
+void set_constraint(models::GenerationRequest& generation,
+                    std::shared_ptr<models::grammar::Constraint> constraint) {
+  if (constraint != nullptr && generation.least_tokens > 0) {
+    throw bad_field("min_tokens", "beside a schema or grammar, which may leave nothing but an end; "
+                                  "expected one of both");
+  }
+  generation.constraint = std::move(constraint);
 }
 
 void refuse_truncation(const Fields& fields) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@ struct GenerationFields {
 // is the least limit that a request may name. Throws FieldError.
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);
+
+// Refuses a constraint beside tokens that there shall be at least.
+void set_constraint(models::GenerationRequest& generation,
+                    std::shared_ptr<models::grammar::Constraint> constraint);
 
 // Refuses vLLM's `truncate_prompt_tokens`: what is too long is refused, never cut.
 void refuse_truncation(const Fields& fields);

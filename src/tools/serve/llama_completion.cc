@@ -50,7 +50,7 @@ LlamaJob read_llama_completion(const ApiRequest& request, const Service& service
   }
   job.has_probabilities = probabilities > 0;
   if (job.has_probabilities) job.fields.generation.logprobs = probabilities;
-  job.fields.generation.constraint = constrain(read_answer_form(fields), *service.model);
+  set_constraint(job.fields.generation, constrain(read_answer_form(fields), *service.model));
   job.gives_tokens = fields.flag("return_tokens", false);
   job.is_timed = fields.flag("timings_per_token", false);
   job.prompts = read_prompts(fields, request, service, job.fields.generation.most_tokens > 0);
