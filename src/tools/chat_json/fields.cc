@@ -36,10 +36,10 @@ const JsonObject& object_of(const JsonValue& value, const std::string& param) {
 }
 
 const JsonValue* Fields::find(std::string_view name) const {
-  for (const auto& [key, value] : object_) {
-    if (key == name) return std::holds_alternative<std::nullptr_t>(value) ? nullptr : &value;
-  }
-  return nullptr;
+  const JsonValue* value = find_key(object_, name);
+  if (value == nullptr && behind_ != nullptr) value = find_key(*behind_, name);
+  const bool is_given = value != nullptr && !std::holds_alternative<std::nullptr_t>(*value);
+  return is_given ? value : nullptr;
 }
 
 void Fields::wrong_type(std::string_view name, const char* expected) const {

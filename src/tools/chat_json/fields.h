@@ -22,14 +22,15 @@ FieldError bad_type(const std::string& param, const JsonValue& got, const std::s
 // The object that the value in the field `param` is.
 const JsonObject& object_of(const JsonValue& value, const std::string& param);
 
-// The fields of an object. The object must outlive it.
+// The fields of an object, which must outlive it.
 class Fields {
  public:
   // `prefix` stands before the names in messages: "stream_options.".
   explicit Fields(const JsonObject& object, std::string prefix = "")
       : object_(object), prefix_(std::move(prefix)) {}
+  // Of both: what the first has, null or not, counts.
+  Fields(const JsonObject& object, const JsonObject& behind) : object_(object), behind_(&behind) {}
 
-  const JsonObject& all() const noexcept { return object_; }
   // Null where there is none.
   const JsonValue* find(std::string_view name) const;
   std::string path(std::string_view name) const { return prefix_ + std::string(name); }
@@ -50,6 +51,7 @@ class Fields {
 
  private:
   const JsonObject& object_;
+  const JsonObject* behind_ = nullptr;
   std::string prefix_;
 };
 

@@ -1,51 +1,18 @@
 #include "tools/serve/response_request.h"
 
-#include <algorithm>
-#include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "tools/chat_json/text_parts.h"
 #include "tools/serve/chat_job.h"
 #include "tools/serve/generation_fields.h"
+#include "tools/serve/response_messages.h"
 #include "tools/serve/tool_choice.h"
 
 namespace hearth::tools::serve {
 namespace {
 
-constexpr std::size_t kMostItems = 4096;
-constexpr std::string_view kPartTypes[] = {"input_text", "output_text", "text", "reasoning_text",
-                                          "summary_text"};
 constexpr std::size_t kMostIncluded = 64;
-constexpr const char* kExpectedInput = "a string or an array of items";
 constexpr std::int64_t kMostCount = 128;
-
-// Read here under other names, or of no meaning to chats.
-constexpr std::string_view kOwnFields[] = {"instructions",
-                                           "input",
-                                           "tools",
-                                           "tool_choice",
-                                           "text",
-                                           "reasoning",
-                                           "messages",
-                                           "response_format",
-                                           "max_output_tokens",
-                                           "stream_options",
-                                           "n",
-                                           "logprobs",
-                                           "previous_response_id",
-                                           "conversation",
-                                           "prompt",
-                                           "background",
-                                           "top_logprobs",
-                                           "max_tokens",
-                                           "n_predict",
-                                           "max_completion_tokens",
-                                           "functions",
-                                           "function_call",
-                                           "modalities",
-                                           "audio"};
 
 void refuse_what_is_not_done(const Fields& fields) {
   for (const char* name : {"previous_response_id", "conversation", "prompt"}) {
@@ -82,106 +49,7 @@ void refuse_what_is_not_done(const Fields& fields) {
   }
 }
 
-std::string item_place(std::size_t i) { return "input[" + std::to_string(i) + "]"; }
-
-// A text, or the texts of parts.
-std::string item_text(const Fields& item, std::string_view name) {
-  if (auto text = read_text_parts(item, name, kPartTypes)) return *std::move(text);
-  throw missing_field(item.path(name), "a string or parts");
-}
-
-// Whether the reasoning is there itself, not its summary alone.
-bool has_thoughts(const Fields& item) {
-  const JsonValue* content = item.find("content");
-  const auto* parts = content == nullptr ? nullptr : std::get_if<JsonArray>(content);
-  return content != nullptr &&
-         (parts == nullptr || !parts->empty() || item.find("summary") == nullptr);
-}
-
-// The messages that items become: what the assistant thought, said and called is one.
-class Messages {
- public:
-  void add_instructions(const std::string& text) { add("system", text); }
-
-  void add_item(const JsonValue& value, const std::string& place) {
-    const Fields item(object_of(value, place), place + ".");
-    const std::string type = item.text("type").value_or("message");
-    if (type == "message") {
-      const std::string role = item.text("role").value_or("");
-      add(role, item_text(item, "content"));
-      if (role == "assistant") add_reasoning();
-    } else if (type == "reasoning") {
-      reasoning_ = item_text(item, has_thoughts(item) ? "content" : "summary");
-    } else if (type == "function_call") {
-      add_call(item);
-    } else if (type == "function_call_output") {
-      const std::string id = item.required_text("call_id");
-      add("tool", item_text(item, "output"));
-      last().emplace_back("tool_call_id", id);
-    } else {
-      throw bad_field(place + ".type", "is not supported; got " + shown(type) +
-                                           ", expected message, reasoning, function_call or "
-                                           "function_call_output");
-    }
-  }
-
-  JsonArray take() && { return std::move(all_); }
-
- private:
-  JsonObject& last() { return std::get<JsonObject>(all_.back()); }
-
-  void add(const std::string& role, std::string text) {
-    if (role != "assistant") reasoning_.clear();  // it led to nothing
-    all_.push_back(JsonObject{{"role", role}, {"content", std::move(text)}});
-  }
-
-  void add_reasoning() {
-    if (!reasoning_.empty()) {
-      last().emplace_back("reasoning_content", std::exchange(reasoning_, {}));
-    }
-  }
-
-  void add_call(const Fields& item) {
-    const std::string id = item.required_text("call_id"), name = item.required_text("name");
-    // What was thought in between begins a message of its own.
-    if (all_.empty() || *find_key(last(), "role") != JsonValue("assistant") ||
-        !reasoning_.empty()) {
-      add("assistant", "");
-      add_reasoning();
-    }
-    if (find_key(last(), "tool_calls") == nullptr) last().emplace_back("tool_calls", JsonArray{});
-    // The last member: nothing is put behind it.
-    std::get<JsonArray>(last().back().second)
-        .push_back(JsonObject{
-            {"id", id},
-            {"type", "function"},
-            {"function",
-             JsonObject{{"name", name}, {"arguments", item.text("arguments").value_or("{}")}}}});
-  }
-
-  JsonArray all_;
-  std::string reasoning_;
-};
-
-JsonArray messages_of(const Fields& fields) {
-  Messages messages;
-  if (const auto text = fields.text("instructions")) messages.add_instructions(*text);
-  const JsonValue* input = fields.find("input");
-  if (input == nullptr) throw missing_field("input", kExpectedInput);
-  if (const auto* text = std::get_if<std::string>(input)) {
-    messages.add_item(JsonObject{{"role", "user"}, {"content", *text}}, "input");
-    return std::move(messages).take();
-  }
-  if (!std::holds_alternative<JsonArray>(*input)) {
-    fields.wrong_type("input", kExpectedInput);
-  }
-  const JsonArray& items = *fields.array("input", kMostItems);
-  if (items.empty()) throw bad_field("input", "is empty; expected at least one item");
-  for (std::size_t i = 0; i < items.size(); ++i) messages.add_item(items[i], item_place(i));
-  return std::move(messages).take();
-}
-
-JsonArray tools_of(const JsonArray& list) {
+JsonArray tools_of(const JsonArray& list, FieldNames& names) {
   JsonArray tools;
   for (const JsonValue& each : list) {
     const std::string place = "tools[" + std::to_string(tools.size()) + "]";
@@ -196,6 +64,7 @@ JsonArray tools_of(const JsonArray& list) {
       if (name != "type") function.emplace_back(name, value);
     }
     tools.push_back(JsonObject{{"type", "function"}, {"function", std::move(function)}});
+    names.add(place + ".function", place);
   }
   return tools;
 }
@@ -225,31 +94,33 @@ JsonValue response_format_of(const JsonObject& format) {
 
 }  // namespace
 
-JsonObject chat_fields_of_response(const Fields& fields) {
+ChatOfResponse chat_of_response(const Fields& fields) {
   refuse_what_is_not_done(fields);
-  JsonObject chat = {{"messages", messages_of(fields)}};
-  if (const auto most = fields.integer("max_output_tokens", 1, kMostNewTokens)) {
-    chat.emplace_back("max_completion_tokens", *most);
-  }
-  if (const JsonArray* tools = fields.array("tools", kMostTools)) {
-    chat.emplace_back("tools", tools_of(*tools));
-  }
-  if (const JsonValue* choice = fields.find("tool_choice")) {
-    chat.emplace_back("tool_choice", tool_choice_of(*choice));
-  }
-  if (const JsonObject* text = fields.object("text")) {
-    const JsonObject* format = Fields(*text, "text.").object("format");
-    if (format != nullptr) chat.emplace_back("response_format", response_format_of(*format));
-  }
+  ChatOfResponse chat;
+  const auto add = [&](const char* name, JsonValue value, const char* given) {
+    chat.fields.emplace_back(name, std::move(value));
+    chat.names.add(name, given);
+  };
+  add("messages", messages_of_response(fields, chat.names), "input");
+  const auto most = fields.integer("max_output_tokens", 1, kMostNewTokens);
+  add("max_completion_tokens", most, "max_output_tokens");
+  const JsonArray* tools = fields.array("tools", kMostTools);
+  add("tools", tools == nullptr ? JsonValue(nullptr) : tools_of(*tools, chat.names), "tools");
+  const JsonValue* choice = fields.find("tool_choice");
+  add("tool_choice", choice == nullptr ? JsonValue(nullptr) : tool_choice_of(*choice),
+      "tool_choice");
+  chat.names.add("tool_choice.function", "tool_choice");
+  const JsonObject* text = fields.object("text");
+  const JsonObject* format = text == nullptr ? nullptr : Fields(*text, "text.").object("format");
+  add("response_format", format == nullptr ? JsonValue(nullptr) : response_format_of(*format),
+      "text.format");
+  chat.names.add("response_format.json_schema", "text.format");
   if (const JsonObject* reasoning = fields.object("reasoning")) {
     const auto effort = Fields(*reasoning, "reasoning.").text("effort");
-    if (effort) chat.emplace_back("reasoning_effort", *effort);
+    if (effort) add("reasoning_effort", *effort, "reasoning.effort");
   }
-  for (const auto& [name, value] : fields.all()) {
-    if (std::find(std::begin(kOwnFields), std::end(kOwnFields), name) == std::end(kOwnFields)) {
-      chat.emplace_back(name, value);
-    }
-  }
+  // Of chats alone, or of another meaning there.
+  for (const char* name : {"stream_options", "top_logprobs"}) add(name, nullptr, name);
   return chat;
 }
 
