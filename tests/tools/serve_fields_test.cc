@@ -248,6 +248,79 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
   }
 }
 
+// What other servers have and this one has not is refused, unless it asks for nothing.
+TEST_F(ServeFields, FieldsOfOtherServersAreRefusedWhereTheyAskForSomething) {
+  const std::string chats = "/v1/chat/completions", plain = "/v1/completions";
+  const auto refused = [&](const std::string& path, const std::string& field,
+                           const std::string& value) {
+    const std::string fields = json_text(field) + ": " + value;
+    const std::string body = path == chats             ? chat(fields)
+                             : path == "/v1/responses" ? R"({"input": "a", )" + fields + "}"
+                                                       : R"({"prompt": "a", )" + fields + "}";
+    const JsonValue error = refusal(path, body);
+    EXPECT_EQ(text(error, "param"), field) << path << value;
+    EXPECT_NE(text(error, "message").find("expected "), std::string::npos) << field;
+  };
+  const struct {
+    const char* name;
+    const char* asks;
+    const char* asks_nothing;
+  } everywhere[] = {
+      {"use_beam_search", "true", "false"},
+      {"length_penalty", "2", "1.0"},
+      {"best_of", "3", "1"},
+      {"include_stop_str_in_output", "true", "false"},
+      {"skip_special_tokens", "false", "true"},
+      {"stop_token_ids", "[5]", "[]"},
+      {"logits_processors", "[\"a\"]", "[]"},
+      {"priority", "3", "0"},
+      {"include_reasoning", "false", "true"},
+      {"thinking_token_budget", "0", "-1"},
+      {"return_token_ids", "true", "false"},
+      {"lora", R"([{"id": 0, "scale": 1}])", "[]"},
+      {"n_cmpl", "2", "1"},
+      {"n_indent", "2", "0"},
+      {"min_keep", "2", "1"},
+      {"t_max_predict_ms", "100", "-1"},
+      {"grammar_lazy", "true", "false"},
+      {"response_fields", "[\"content\"]", "[]"},
+      {"reasoning_format", "\"none\"", "\"auto\""},
+      {"format", "\"json\"", "\"\""},
+      {"format", R"({"type": "object"})", "null"},
+      {"options", R"({"temperature": 0})", "{}"},
+      {"think", "false", "null"},
+      {"system", "\"Be brief.\"", "\"\""},
+      {"images", "[\"a\"]", "[]"},
+  };
+  std::string nothing;
+  for (const auto& each : everywhere) {
+    for (const std::string path : {chats.c_str(), plain.c_str(), "/completion", "/v1/responses"}) {
+      refused(path, each.name, each.asks);
+    }
+    nothing += ", " + json_text(each.name) + ": " + each.asks_nothing;
+  }
+  for (const char* name : {"prompt_logprobs", "echo", "return_tokens", "n_probs"}) {
+    refused(chats, name, name == std::string("prompt_logprobs") ? "0" : "true");
+  }
+  refused(chats, "add_special_tokens", "true");
+  refused(chats, "documents", R"([{"text": "a"}])");
+  refused(plain, "add_special_tokens", "false");
+  refused(plain, "tools", "[{}]");
+  refused(plain, "suffix", "\"b\"");
+  refused("/completion", "echo", "true");
+  refused("/completion", "prompt_logprobs", "1");
+  refused("/v1/responses", "max_tokens", "5");
+  refused("/v1/responses", "messages", "[]");
+  EXPECT_TRUE(model_->requests().empty());
+  document(chats, chat(nothing.substr(2)));
+  document(plain, R"({"prompt": "a")" + nothing + "}");
+  document("/completion", R"({"prompt": "a")" + nothing + "}");
+  document("/v1/responses", R"({"input": "a")" + nothing + "}");
+  EXPECT_EQ(text(refusal(chats, chat(R"("options": {"num_predict": 5})")), "message"),
+            "options: is not supported; got an object, expected its members as fields of the "
+            "request");
+}
+
 // "field: what is wrong; got ..., expected ...".
 TEST_F(ServeFields, RefusalsSayWhatWasGivenAndWhatIsExpected) {
   const auto message_of = [&](const char* path, const std::string& body) {
@@ -289,9 +362,9 @@ TEST_F(ServeFields, RefusalsSayWhatWasGivenAndWhatIsExpected) {
   };
   for (const auto& each : cases) EXPECT_EQ(message_of(each.path, each.body), each.message);
   const std::string long_text(300, 'x');
-  EXPECT_EQ(message_of("/v1/completions", R"({"prompt": "a", "top_p": ")" + long_text + "\"}"),
-            "top_p: is of the wrong type; got \"" + long_text.substr(0, 99) +
-                "..., expected a number");
+  EXPECT_EQ(
+      message_of("/v1/completions", R"({"prompt": "a", "top_p": ")" + long_text + "\"}"),
+      "top_p: is of the wrong type; got \"" + long_text.substr(0, 99) + "..., expected a number");
 }
 
 TEST_F(ServeFields, LimitsHaveSeveralNames) {

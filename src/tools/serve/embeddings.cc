@@ -11,10 +11,10 @@
 #include "tools/serve/api_error.h"
 #include "tools/serve/base64.h"
 #include "tools/serve/endpoints.h"
-#include "tools/serve/generation_fields.h"
 #include "tools/serve/request_body.h"
 #include "tools/serve/text_limits.h"
 #include "tools/serve/token_fields.h"
+#include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -22,6 +22,15 @@ namespace {
 constexpr std::size_t kMostTexts = 2048;
 constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
 constexpr const char* kExpectedTexts = "a string, tokens, or an array of these";
+
+constexpr UnsupportedField kNotOfEmbeddings[] = {
+    {"truncate_prompt_tokens", never, "texts that the context holds"},
+    {"add_special_tokens", is_true, "true, or tokens in place of texts"},
+    {"embd_normalize", [](const JsonValue& value) { return any_number(value) == 2.0; },
+     "2; vectors have the length that the model's files say"},
+    {"options", is_empty, "none"},
+    {"messages", never, "input, with texts"},
+};
 
 FieldError bad_length(const std::string& tokens, const std::string& place,
                       const ServedModel& model) {
@@ -58,7 +67,7 @@ void check_length(const std::vector<std::int32_t>& text, const std::string& plac
 // Of the field called `name`.
 models::TokenLists read_inputs(const Fields& fields, const std::string& name,
                                const ApiRequest& request, const Service& service) {
-  refuse_truncation(fields);
+  refuse_unsupported(fields, kNotOfEmbeddings);
   const ServedModel& model = *service.model;
   const models::EncodeLimits limits =
       text_limits(request, service, static_cast<std::size_t>(model.card().context));

@@ -10,6 +10,7 @@
 #include "tools/serve/read_sampling.h"
 #include "tools/serve/text_limits.h"
 #include "tools/serve/token_fields.h"
+#include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -69,9 +70,15 @@ std::int64_t read_least_tokens(const Fields& fields, std::int64_t most) {
 
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens) {
+  refuse_unsupported(fields);
   GenerationFields read;
   read.model = fields.text("model").value_or(model.card().id);
   read.count = static_cast<std::size_t>(fields.integer("n", 1, kMostAnswers).value_or(1));
+  const auto count = static_cast<std::int64_t>(read.count);
+  if (const auto best = fields.integer("best_of", 1, kMostAnswers); best.value_or(count) != count) {
+    throw bad_field("best_of", "is not supported; got " + std::to_string(*best) + ", expected n, " +
+                                   std::to_string(count));
+  }
   read.is_streamed = fields.flag("stream", false);
   if (const JsonObject* options = fields.object("stream_options")) {
     read.includes_usage = Fields(*options, "stream_options.").flag("include_usage", false);
@@ -88,16 +95,11 @@ GenerationFields read_generation_fields(const Fields& fields, const ServedModel&
 void set_constraint(models::GenerationRequest& generation,
                     std::shared_ptr<models::grammar::Constraint> constraint) {
   if (constraint != nullptr && generation.least_tokens > 0) {
-    throw bad_field("min_tokens", "beside a schema or grammar, which may leave nothing but an end; "
-                                  "expected one of both");
+    throw bad_field("min_tokens",
+                    "beside a schema or grammar, which may leave nothing but an end; "
+                    "expected one of both");
   }
   generation.constraint = std::move(constraint);
-}
-
-void refuse_truncation(const Fields& fields) {
-  if (fields.find("truncate_prompt_tokens") == nullptr) return;
-  throw bad_field("truncate_prompt_tokens",
-                  "is not supported; expected a prompt that the context holds");
 }
 
 std::vector<models::GenerationRequest> GenerationFields::requests(

@@ -3,43 +3,37 @@
 #include <string>
 #include <utility>
 
-#include "tools/serve/chat_job.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/response_messages.h"
 #include "tools/serve/tool_choice.h"
+#include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostIncluded = 64;
-constexpr std::int64_t kMostCount = 128;
 
-void refuse_what_is_not_done(const Fields& fields) {
-  for (const char* name : {"previous_response_id", "conversation", "prompt"}) {
-    if (fields.find(name) != nullptr) {
-      throw bad_field(name, "is not supported: nothing is stored; expected all items in input");
-    }
-  }
-  if (fields.flag("background", false)) {
-    throw bad_field("background", "is not supported; expected false");
-  }
-  if (fields.integer("top_logprobs", 0, kMostChatLogprobs).value_or(0) != 0) {
-    throw bad_field("top_logprobs", "is not supported; expected none");
-  }
-  if (fields.integer("n", 1, kMostCount).value_or(1) != 1) {
-    throw bad_field("n", "is not supported; expected 1");
-  }
-  if (fields.flag("logprobs", false)) {
-    throw bad_field("logprobs", "is not supported; expected false");
-  }
-  if (fields.find("max_tool_calls") != nullptr) {
-    throw bad_field("max_tool_calls", "is not supported; expected none");
-  }
-  if (const auto truncation = fields.text("truncation").value_or("disabled");
-      truncation != "disabled") {
-    throw bad_field("truncation",
-                    "is not supported; got " + shown(truncation) + ", expected disabled");
-  }
+constexpr UnsupportedField kNotOfResponses[] = {
+    {"previous_response_id", never, "all items in input, as nothing is stored"},
+    {"conversation", never, "all items in input, as nothing is stored"},
+    {"prompt", never, "all items in input, as nothing is stored"},
+    {"background", is_false, "false"},
+    {"top_logprobs", is_empty, "none"},
+    {"logprobs", is_false, "false"},
+    {"n", is_one, "1"},
+    {"max_tool_calls", never, "none"},
+    {"truncation", [](const JsonValue& value) { return value == JsonValue("disabled"); },
+     "\"disabled\""},
+    {"context_management", is_empty, "none"},
+    // Those of chats that have other names here.
+    {"messages", never, "input"},
+    {"response_format", never, "text.format"},
+    {"max_tokens", never, "max_output_tokens"},
+    {"max_completion_tokens", never, "max_output_tokens"},
+    {"n_predict", never, "max_output_tokens"},
+};
+
+void refuse_what_is_included(const Fields& fields) {
   const JsonArray* included = fields.array("include", kMostIncluded);
   for (std::size_t i = 0; included != nullptr && i < included->size(); ++i) {
     // Reasoning is given as it is, so that nothing is missing without this.
@@ -75,10 +69,9 @@ JsonValue tool_choice_of(const JsonValue& choice) {
   const Fields inside(*object, "tool_choice.");
   const auto name = inside.text("name");
   if (inside.text("type").value_or("") != "function" || !name) {
-    throw bad_field(
-        "tool_choice",
-        "is not supported; got an object, expected auto, none, required or "
-        "{type: \"function\", name}");
+    throw bad_field("tool_choice",
+                    "is not supported; got an object, expected auto, none, required or "
+                    "{type: \"function\", name}");
   }
   return JsonObject{{"type", "function"}, {"function", JsonObject{{"name", *name}}}};
 }
@@ -95,7 +88,8 @@ JsonValue response_format_of(const JsonObject& format) {
 }  // namespace
 
 ChatOfResponse chat_of_response(const Fields& fields) {
-  refuse_what_is_not_done(fields);
+  refuse_unsupported(fields, kNotOfResponses);
+  refuse_what_is_included(fields);
   ChatOfResponse chat;
   const auto add = [&](const char* name, JsonValue value, const char* given) {
     chat.fields.emplace_back(name, std::move(value));
