@@ -136,6 +136,7 @@ models::ChatPrompt read_chat_prompt(const Fields& fields, const ApiRequest& requ
   options.limits = text_limits(request, service, kMostListedTokens);
   const auto messages = read_chat_messages(fields);
   if (options.continue_final_message) require_continuable(messages);
+  const WorkSlots::Slot slot = service.encoders->take(options.limits.watch);
   return service.model->chat().render(messages, options);
 }
 

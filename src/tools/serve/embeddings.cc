@@ -71,6 +71,7 @@ models::TokenLists read_inputs(const Fields& fields, const std::string& name,
   const ServedModel& model = *service.model;
   const models::EncodeLimits limits =
       text_limits(request, service, static_cast<std::size_t>(model.card().context));
+  const WorkSlots::Slot slot = service.encoders->take(limits.watch);
   const JsonValue* input = fields.find(name);
   if (input == nullptr) throw missing_field(name, kExpectedTexts);
   const auto* list = std::get_if<JsonArray>(input);

@@ -182,7 +182,9 @@ ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
   const models::Tokenizer& tokenizer = service.model->tokenizer();
   std::vector<std::int32_t> ids;
   try {
-    ids = tokenizer.encode(content, options, text_limits(request, service, kMostListedTokens));
+    const models::EncodeLimits limits = text_limits(request, service, kMostListedTokens);
+    const WorkSlots::Slot slot = service.encoders->take(limits.watch);
+    ids = tokenizer.encode(content, options, limits);
   } catch (const models::TooManyTokens& error) {
     throw bad_field("content", "is too long; got at least " + std::to_string(error.least()) +
                                    " tokens, expected at most " +
