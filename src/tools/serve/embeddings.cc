@@ -99,7 +99,8 @@ models::TokenLists read_inputs(const Fields& fields, const std::string& name,
 
 void require_vectors(const ServedModel& model) {
   if (model.card().embeds) return;
-  throw ApiError(400, "the model writes texts and embeds none", "invalid_request_error", "model");
+  throw ApiError(400, "the model writes texts and embeds none; expected /v1/completions",
+                 "invalid_request_error", "model");
 }
 
 JsonArray numbers_of(const std::vector<float>& vector) {
