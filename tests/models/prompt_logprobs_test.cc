@@ -37,6 +37,17 @@ std::vector<double> log_softmax(const std::vector<double>& scores, std::size_t r
   return logs;
 }
 
+// By the scores themselves; of equal ones the lowest token comes first.
+std::int64_t rank_of(const std::vector<double>& scores, std::size_t row, std::size_t vocabulary,
+                     std::int32_t token) {
+  const double* const part = scores.data() + row * vocabulary;
+  std::int64_t rank = 1;
+  for (std::int32_t other = 0; other < static_cast<std::int32_t>(vocabulary); ++other) {
+    if (part[other] > part[token] || (part[other] == part[token] && other < token)) ++rank;
+  }
+  return rank;
+}
+
 struct Scored {
   std::vector<GenerationToken> prompt;
   Tokens drawn;
@@ -64,7 +75,12 @@ void expect_scores(const LoadedModel& loaded, const Scored& scored, const Tokens
     const GenerationToken& token = scored.prompt[row];
     EXPECT_EQ(token.token, tokens[row + 1]);
     EXPECT_NEAR(token.logprob, logs[static_cast<std::size_t>(token.token)], 1e-5) << row;
+    EXPECT_EQ(token.rank, rank_of(scores, row, vocabulary, token.token)) << row;
     ASSERT_EQ(std::ssize(token.best), best);
+    for (std::size_t i = 0; i < token.best.size(); ++i) {
+      EXPECT_EQ(rank_of(scores, row, vocabulary, token.best[i].token),
+                static_cast<std::int64_t>(i + 1));
+    }
     std::vector<double> sorted = logs;
     std::sort(sorted.rbegin(), sorted.rend());
     for (std::size_t i = 0; i < token.best.size(); ++i) {

@@ -113,6 +113,8 @@ TEST(Scheduler, RefusesWhatItCannotRun) {
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.tokens[0] = 1 << 20; }), "vocabulary"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.tokens[0] = -1; }), "vocabulary"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.most_tokens = -1; }), "most_tokens"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.least_tokens = -1; }), "least_tokens"));
+  EXPECT_TRUE(check::contains(refusal([](Request& r) { r.least_tokens = 5; }), "0 to most_tokens"));
   EXPECT_TRUE(check::contains(refusal([](Request& r) { r.logprobs = -2; }), "logprobs"));
   EXPECT_TRUE(
       check::contains(refusal([](Request& r) { r.prompt_logprobs = -2; }), "prompt_logprobs"));
@@ -121,6 +123,45 @@ TEST(Scheduler, RefusesWhatItCannotRun) {
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument,
                                               [&] { Scheduler other(loaded, {.parallel = 0}); }),
                               "parallel"));
+}
+
+// A bias draws the token that ends texts at once, where nothing forbids it; with guesses, too.
+TEST(Scheduler, TextsHaveTheLeastTokensThatAreAskedFor) {
+  const LoadedModel loaded = loaded_golden("llama");
+  for (const std::int64_t drafts : {0, 3}) {
+    Scheduler scheduler(loaded, {.pages = 20, .page_size = 8, .drafts = drafts});
+    GenerationRequest request = request_of(loaded, 6, 5, 20);
+    request.ignores_end = false;
+    request.sampling.logit_bias = {{loaded.tokenizer.special().eos, 100}};
+    const Answer none = read(*scheduler.submit(request));
+    EXPECT_EQ(none.last.finish, FinishReason::stop) << none.last.error;
+    EXPECT_TRUE(none.tokens.empty());
+    request.least_tokens = 7;
+    const Answer seven = read(*scheduler.submit(request));
+    EXPECT_EQ(seven.last.finish, FinishReason::stop) << seven.last.error;
+    EXPECT_EQ(seven.tokens.size(), 7u);
+    // Without the bias the same tokens come, unless one of them ends the text.
+    request.ignores_end = true;
+    request.sampling.logit_bias.clear();
+    request.sampling.suppressed = {loaded.tokenizer.special().eos};
+    const Tokens alone = tokens_alone(loaded, request);
+    EXPECT_EQ(seven.tokens, Tokens(alone.begin(), alone.begin() + 7));
+  }
+}
+
+// As vLLM has it: a stop counts where it stands behind them.
+TEST(Scheduler, StopsAreLookedForBehindTheLeastTokens) {
+  const LoadedModel loaded = loaded_golden("llama");
+  Scheduler scheduler(loaded, {.pages = 20, .page_size = 8});
+  GenerationRequest request = request_of(loaded, 6, 5, 20);
+  request.stops = {","};  // of every word
+  EXPECT_EQ(read(*scheduler.submit(request)).tokens.size(), 1u);
+  request.least_tokens = 3;
+  const Answer answer = read(*scheduler.submit(request));
+  EXPECT_EQ(answer.last.finish, FinishReason::stop) << answer.last.error;
+  ASSERT_EQ(answer.tokens.size(), 4u);
+  const std::string words = loaded.tokenizer.decode(answer.tokens);
+  EXPECT_EQ(answer.text + ",", words);
 }
 
 TEST(Scheduler, TooManyThatWaitAreRefused) {

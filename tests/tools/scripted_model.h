@@ -135,7 +135,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
     if (request.prompt_logprobs >= 0) {
       models::GenerationPiece scored = piece;
       for (std::size_t i = 1; i < request.tokens.size(); ++i) {
-        scored.prompt.push_back({request.tokens[i], -0.25f * static_cast<float>(i), {}});
+        scored.prompt.push_back({request.tokens[i], -0.25f * static_cast<float>(i), {}, 9});
         for (std::int64_t best = 0; best < request.prompt_logprobs; ++best) {
           scored.prompt.back().best.push_back({5 + static_cast<std::int32_t>(best), -0.125f});
         }

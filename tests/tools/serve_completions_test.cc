@@ -49,8 +49,9 @@ TEST_F(ServeCompletions, TextsThatCannotFitAreNotEncodedToTheirEnd) {
   EXPECT_EQ(text(error, "param"), "prompt[1]");
   // No token has more than twelve bytes.
   EXPECT_EQ(text(error, "message"),
-            "prompt[1]: has at least " + std::to_string(((4 << 20) + 11) / 12) +
-                " tokens and needs room for an answer; the model's context holds 1000");
+            "prompt[1]: is too long for the model's context; got at least " +
+                std::to_string(((4 << 20) + 11) / 12) +
+                " tokens, expected at most 999, which leave room for an answer");
   for (const auto& [path, body] : std::vector<std::pair<std::string, std::string>>{
            {"/v1/chat/completions", chat("", large)},
            {"/v1/responses", R"({"input": ")" + large + "\"}"},

@@ -23,9 +23,11 @@ TEST_F(ServeFields, OptionsReachTheModel) {
            chat(R"("temperature": 0.5, "top_p": 0.9, "top_k": 7, "min_p": 0.1, "typical_p": 0.8,
                    "presence_penalty": 1, "frequency_penalty": -1.5, "repeat_penalty": 1.2,
                    "logit_bias": {"5": 2, "6": -100, "7": false}, "stop": ["x", "yz"],
-                   "max_completion_tokens": 4, "max_tokens": 9, "ignore_eos": true)"));
+                   "max_completion_tokens": 4, "max_tokens": 9, "min_tokens": 3,
+                   "ignore_eos": true)"));
   const models::GenerationRequest request = model_->requests().at(0);
   EXPECT_EQ(request.most_tokens, 4);
+  EXPECT_EQ(request.least_tokens, 3);
   EXPECT_EQ(request.stops, (std::vector<std::string>{"x", "yz"}));
   EXPECT_TRUE(request.ignores_end);
   EXPECT_EQ(request.sampling.temperature, 0.5);
@@ -139,6 +141,9 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       {R"("n": 1.5)", "n"},
       {R"("max_tokens": 0)", "max_tokens"},
       {R"("max_tokens": 18446744073709551615)", "max_tokens"},
+      {R"("min_tokens": -1)", "min_tokens"},
+      {R"("min_tokens": 5, "max_tokens": 4)", "min_tokens"},
+      {R"("min_tokens": 5, "grammar": "root ::= [a]*")", "min_tokens"},
       {R"("stop": 5)", "stop"},
       {R"("stop": [""])", "stop"},
       {R"("stop": ["1","2","3","4","5","6","7","8","9","a","b","c","d","e","f","g","h"])", "stop"},
@@ -243,6 +248,125 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
   }
 }
 
+// What other servers have and this one has not is refused, unless it asks for nothing.
+TEST_F(ServeFields, FieldsOfOtherServersAreRefusedWhereTheyAskForSomething) {
+  const std::string chats = "/v1/chat/completions", plain = "/v1/completions";
+  const auto refused = [&](const std::string& path, const std::string& field,
+                           const std::string& value) {
+    const std::string fields = json_text(field) + ": " + value;
+    const std::string body = path == chats             ? chat(fields)
+                             : path == "/v1/responses" ? R"({"input": "a", )" + fields + "}"
+                                                       : R"({"prompt": "a", )" + fields + "}";
+    const JsonValue error = refusal(path, body);
+    EXPECT_EQ(text(error, "param"), field) << path << value;
+    EXPECT_NE(text(error, "message").find("expected "), std::string::npos) << field;
+  };
+  const struct {
+    const char* name;
+    const char* asks;
+    const char* asks_nothing;
+  } everywhere[] = {
+      {"use_beam_search", "true", "false"},
+      {"length_penalty", "2", "1.0"},
+      {"best_of", "3", "1"},
+      {"include_stop_str_in_output", "true", "false"},
+      {"skip_special_tokens", "false", "true"},
+      {"stop_token_ids", "[5]", "[]"},
+      {"logits_processors", "[\"a\"]", "[]"},
+      {"priority", "3", "0"},
+      {"include_reasoning", "false", "true"},
+      {"thinking_token_budget", "0", "-1"},
+      {"return_token_ids", "true", "false"},
+      {"lora", R"([{"id": 0, "scale": 1}])", "[]"},
+      {"n_cmpl", "2", "1"},
+      {"n_indent", "2", "0"},
+      {"min_keep", "2", "1"},
+      {"t_max_predict_ms", "100", "-1"},
+      {"grammar_lazy", "true", "false"},
+      {"response_fields", "[\"content\"]", "[]"},
+      {"reasoning_format", "\"none\"", "\"auto\""},
+      {"format", "\"json\"", "\"\""},
+      {"format", R"({"type": "object"})", "null"},
+      {"options", R"({"temperature": 0})", "{}"},
+      {"think", "false", "null"},
+      {"system", "\"Be brief.\"", "\"\""},
+      {"images", "[\"a\"]", "[]"},
+  };
+  std::string nothing;
+  for (const auto& each : everywhere) {
+    for (const std::string path : {chats.c_str(), plain.c_str(), "/completion", "/v1/responses"}) {
+      refused(path, each.name, each.asks);
+    }
+    nothing += ", " + json_text(each.name) + ": " + each.asks_nothing;
+  }
+  for (const char* name : {"prompt_logprobs", "echo", "return_tokens", "n_probs"}) {
+    refused(chats, name, name == std::string("prompt_logprobs") ? "0" : "true");
+  }
+  refused(chats, "add_special_tokens", "true");
+  refused(chats, "documents", R"([{"text": "a"}])");
+  refused(plain, "add_special_tokens", "false");
+  refused(plain, "tools", "[{}]");
+  refused(plain, "suffix", "\"b\"");
+  refused("/completion", "echo", "true");
+  refused("/completion", "prompt_logprobs", "1");
+  refused("/v1/responses", "max_tokens", "5");
+  refused("/v1/responses", "messages", "[]");
+  EXPECT_TRUE(model_->requests().empty());
+  document(chats, chat(nothing.substr(2)));
+  document(plain, R"({"prompt": "a")" + nothing + "}");
+  document("/completion", R"({"prompt": "a")" + nothing + "}");
+  document("/v1/responses", R"({"input": "a")" + nothing + "}");
+  EXPECT_EQ(text(refusal(chats, chat(R"("options": {"num_predict": 5})")), "message"),
+            "options: is not supported; got an object, expected its members as fields of the "
+            "request");
+}
+
+// "field: what is wrong; got ..., expected ...".
+TEST_F(ServeFields, RefusalsSayWhatWasGivenAndWhatIsExpected) {
+  const auto message_of = [&](const char* path, const std::string& body) {
+    return text(refusal(path, body), "message");
+  };
+  const struct {
+    const char* path;
+    const char* body;
+    const char* message;
+  } cases[] = {
+      {"/v1/completions", R"({"prompt": [3, 262]})",
+       "prompt: is no token of the model; got 262, expected 0 to 261"},
+      {"/v1/completions", R"({"prompt": ["a", [5, -1]]})",
+       "prompt[1]: is no token of the model; got -1, expected 0 to 261"},
+      {"/v1/completions", R"({"prompt": "a", "logit_bias": {"x": 1}})",
+       R"(logit_bias: is no token of the model; got "x", expected 0 to 261)"},
+      {"/v1/completions", R"({"prompt": "a", "logit_bias": [[300, 1]]})",
+       "logit_bias: is no token of the model; got 300, expected 0 to 261"},
+      {"/v1/embeddings", R"({"input": [5, 1.5]})",
+       "input: is no token of the model; got 1.5, expected 0 to 261"},
+      {"/detokenize", R"({"tokens": ["a"]})",
+       R"(tokens: is no token of the model; got "a", expected 0 to 261)"},
+      {"/detokenize", "{}", "tokens: is missing; expected an array of tokens"},
+      {"/tokenize", "{}", "content: is missing; expected a string"},
+      {"/tokenize", R"({"content": {"a": 1}})",
+       "content: is of the wrong type; got an object, expected a string"},
+      {"/v1/embeddings", R"({"input": []})",
+       "input: is empty; expected a string, tokens, or an array of these"},
+      {"/v1/completions", R"({"prompt": "a", "temperature": "hot"})",
+       R"(temperature: is of the wrong type; got "hot", expected a number)"},
+      {"/v1/chat/completions", R"({"messages": [7]})",
+       "messages[0]: is of the wrong type; got 7, expected an object"},
+      {"/v1/chat/completions", R"({"messages": [{"role": "user", "content": [true]}]})",
+       "messages[0].content[0]: is of the wrong type; got true, expected an object"},
+      {"/v1/responses", R"({"input": [{"role": "user", "content": [{"type": "input_image"}]}]})",
+       "input[0].content: a part of a kind that the model does not take; got \"input_image\", "
+       "expected \"input_text\", \"output_text\", \"text\", \"reasoning_text\" or "
+       "\"summary_text\""},
+  };
+  for (const auto& each : cases) EXPECT_EQ(message_of(each.path, each.body), each.message);
+  const std::string long_text(300, 'x');
+  EXPECT_EQ(
+      message_of("/v1/completions", R"({"prompt": "a", "top_p": ")" + long_text + "\"}"),
+      "top_p: is of the wrong type; got \"" + long_text.substr(0, 99) + "..., expected a number");
+}
+
 TEST_F(ServeFields, LimitsHaveSeveralNames) {
   for (const char* fields :
        {R"("max_tokens": -1)", R"("n_predict": -1)", R"("max_tokens": null)"}) {
@@ -335,9 +459,9 @@ TEST_F(ServeFields, HalvesOfSurrogatePairsAreNamed) {
     EXPECT_NE(text(error, "message").find("half of a surrogate pair"), std::string::npos) << body;
   }
   const JsonValue bytes = refusal("/v1/completions", "{\"prompt\": \"surrogate U+\xff\"}");
-  EXPECT_EQ(text(bytes, "message"), "prompt: a string has bytes that are no UTF-8");
+  EXPECT_EQ(text(bytes, "message"), "prompt: a string has bytes that are no UTF-8; expected UTF-8");
   EXPECT_EQ(text(refusal("/v1/completions", R"({"prompt": "a",})"), "message"),
-            "the body is no JSON, as byte 16 shows");
+            "the body is no JSON, as byte 16 shows; expected an object");
   EXPECT_EQ(json_text(document("/tokenize", R"({"content": "\ud83d\ude42"})")),
             R"({"tokens":[245,164,158,135]})");
 }

@@ -96,7 +96,7 @@ TEST_F(ServeLogprobs, PromptLogprobsAsVllmHasThem) {
   EXPECT_EQ(json_text(*member(first_choice(answer), "prompt_logprobs")),
             R"([null,{"5":{"logprob":-0.125,"rank":1,"decoded_token":"\u0000"}},)"
             R"({"5":{"logprob":-0.125,"rank":1,"decoded_token":"\u0000"},)"
-            R"("7":{"logprob":-0.5,"rank":null,"decoded_token":"\u0002"}}])");
+            R"("7":{"logprob":-0.5,"rank":9,"decoded_token":"\u0002"}}])");
   EXPECT_EQ(*member(first_choice(answer), "logprobs"), JsonValue(nullptr));
   for (const char* fields : {R"("stream": true)", R"("echo": true, "logprobs": 2)"}) {
     const JsonValue error = refusal(

@@ -146,7 +146,7 @@ TEST(ResponseRequest, ThoughtsBehindAnAnswerGoWithTheCall) {
     {"type": "function_call", "call_id": "1", "name": "f"},
     {"type": "function_call", "call_id": "2", "name": "g"},
     {"role": "assistant", "content": "b"}]})");
-  const JsonValue chat = chat_fields_of_response(Fields(std::get<JsonObject>(body)));
+  const JsonValue chat = chat_of_response(Fields(std::get<JsonObject>(body))).fields;
   const JsonArray& messages = list(chat, "messages");
   ASSERT_EQ(messages.size(), 3u);
   EXPECT_EQ(text(messages[0], "content"), "a");
@@ -166,7 +166,7 @@ TEST(ResponseRequest, ThoughtsEndWithTheTurnAndMayBeSummaries) {
     {"role": "assistant", "content": "a"},
     {"type": "reasoning", "content": [], "summary": [{"type": "summary_text", "text": "short"}]},
     {"role": "assistant", "content": "b"}]})");
-  const JsonValue chat = chat_fields_of_response(Fields(std::get<JsonObject>(body)));
+  const JsonValue chat = chat_of_response(Fields(std::get<JsonObject>(body))).fields;
   const JsonArray& messages = list(chat, "messages");
   ASSERT_EQ(messages.size(), 3u);
   EXPECT_EQ(member(messages[1], "reasoning_content"), nullptr);
@@ -269,6 +269,78 @@ TEST_F(ServeResponses, AnAnswerWithoutAWordIsAMessage) {
   ASSERT_EQ(list(answer, "output").size(), 1u);
   EXPECT_EQ(text(list(list(answer, "output")[0], "content")[0], "text"), "");
   EXPECT_EQ(events(R"({"input": "x", "stream": true})").back().name, "response.completed");
+}
+
+// Whatever reads the chat that a response is read as.
+TEST_F(ServeResponses, RefusalsNameTheFieldsOfTheResponse) {
+  const struct {
+    const char* body;
+    const char* param;
+  } kRefused[] = {
+      {R"({"input": [{"role": "user", "content": "a"}, {"role": "robot", "content": "b"}]})",
+       "input[1].role"},
+      {R"({"instructions": "x", "input": [{"role": "robot", "content": "b"}]})", "input[0].role"},
+      {R"({"input": "x", "tools": [{"type": "function", "name": "a b"}]})", "tools[0].name"},
+      {R"({"input": "x", "tools": [{"type": "function"}]})", "tools[0].name"},
+      {R"({"input": "x", "tools": [{"type": "function", "name": "f", "parameters": 3}]})",
+       "tools[0].parameters"},
+      {R"({"input": "x", "reasoning": {"effort": 3}})", "reasoning.effort"},
+      {R"({"input": "x", "temperature": "hot"})", "temperature"},
+      {R"({"input": "x", "min_tokens": 5, "max_output_tokens": 4})", "min_tokens"},
+  };
+  for (const auto& [body, param] : kRefused) EXPECT_EQ(refused_field(body), param) << body;
+  EXPECT_EQ(refused_field(R"({"input": ")" + std::string(1000, 'x') + "\"}"), "input");
+  std::string calls = R"({"input": [{"role": "user", "content": "a"})";
+  for (int i = 0; i < 129; ++i) {
+    calls += R"(, {"type": "function_call", "call_id": "1", "name": "f"})";
+  }
+  EXPECT_EQ(refused_field(calls + "]}"), "input");
+}
+
+TEST(ResponseRequest, FieldsOfChatsAreNamedAsTheResponseHasThem) {
+  const JsonValue body = *parse_json(R"({"instructions": "s", "input": [
+    {"role": "user", "content": "q"},
+    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]},
+    {"type": "function_call", "call_id": "1", "name": "f"},
+    {"type": "function_call", "call_id": "2", "name": "g"},
+    {"type": "function_call_output", "call_id": "1", "output": "one"}]})");
+  const ChatOfResponse chat = chat_of_response(Fields(std::get<JsonObject>(body)));
+  const struct {
+    const char* read;
+    const char* given;
+  } kNames[] = {
+      {"messages", "input"},
+      {"messages[0]", "instructions"},
+      {"messages[0].content", "instructions"},
+      {"messages[1].content[2].text", "input[0].content[2].text"},
+      {"messages[2].reasoning_content", "input[1].summary"},
+      {"messages[2].tool_calls", "input"},
+      {"messages[2].tool_calls[0].function.name", "input[2].name"},
+      {"messages[2].tool_calls[1].id", "input[3].call_id"},
+      {"messages[2].tool_calls[1].function.arguments", "input[3].arguments"},
+      {"messages[3].tool_call_id", "input[4].call_id"},
+      {"messages[3].content", "input[4].output"},
+      {"max_completion_tokens", "max_output_tokens"},
+      {"response_format.type", "text.format.type"},
+      {"response_format.json_schema.schema", "text.format.schema"},
+      {"tool_choice.function.name", "tool_choice.name"},
+      {"stop", "stop"},
+      {"", ""},
+  };
+  for (const auto& [read, given] : kNames) EXPECT_EQ(chat.names.name_of(read), given) << read;
+}
+
+// What is not a chat's, or of another meaning there, is not read as a chat's.
+TEST_F(ServeResponses, OtherFieldsAreThoseOfChats) {
+  document(R"({"input": "x", "top_k": 7, "stop": ["a"], "seed": 5, "ignore_eos": true,
+               "stream_options": {"include_obfuscation": false}, "top_logprobs": 0,
+               "store": true, "unknown": 1})");
+  const models::GenerationRequest request = model_->requests().back();
+  EXPECT_EQ(request.sampling.top_k, 7);
+  EXPECT_EQ(request.sampling.seed, 5u);
+  EXPECT_EQ(request.stops, std::vector<std::string>{"a"});
+  EXPECT_TRUE(request.ignores_end);
+  EXPECT_EQ(request.logprobs, -1);
 }
 
 TEST_F(ServeResponses, WhatIsNotSupportedIsRefused) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/counted.h"
+#include "models/tokenizer/ending_tokens.h"
 
 namespace hearth::models::grammar {
 namespace {
@@ -21,15 +22,6 @@ std::vector<std::string> text_bytes(const Tokenizer& tokenizer) {
       continue;
     }
     out[i] = tokenizer.bytes(id);
-  }
-  return out;
-}
-
-std::vector<std::int32_t> ending_tokens(const Tokenizer& tokenizer) {
-  std::vector<std::int32_t> out;
-  for (std::size_t i = 0; i < tokenizer.size(); ++i) {
-    const auto id = static_cast<std::int32_t>(i);
-    if (tokenizer.is_end_of_generation(id)) out.push_back(id);
   }
   return out;
 }

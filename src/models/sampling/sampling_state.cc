@@ -71,6 +71,11 @@ std::vector<LogitEdit> SamplingState::logit_edits() const {
   for (const std::int32_t token : options.suppressed) {
     edit_of(token).bias = -std::numeric_limits<float>::infinity();
   }
+  if (draws_ < banned_draws_) {
+    for (const std::int32_t token : *banned_) {
+      edit_of(token).bias = -std::numeric_limits<float>::infinity();
+    }
+  }
   const bool penalizes = options.repetition_penalty != 1 || options.presence_penalty != 0 ||
                          options.frequency_penalty != 0;
   if (penalizes && has_step(options, SamplingStep::penalties)) {

@@ -45,6 +45,11 @@ class SamplingState {
   // Holds from the next token on.
   void set_grammar(grammar::GrammarMatcher matcher) { grammar_ = std::move(matcher); }
   const std::optional<grammar::GrammarMatcher>& grammar() const noexcept { return grammar_; }
+  // None of these tokens, all of the vocabulary, is among the first `draws`.
+  void ban_first(std::vector<std::int32_t> tokens, std::uint64_t draws) {
+    banned_ = std::make_shared<const std::vector<std::int32_t>>(std::move(tokens));
+    banned_draws_ = draws;
+  }
 
   // Draws so far; the next one takes the words of Philox(seed, draws), and others where what was
   // drawn first is refused.
@@ -67,7 +72,7 @@ class SamplingState {
   // calls this; a token that was not drawn teaches nothing.
   void set_surprise(double bits) noexcept { surprise_ = bits; }
 
-  // What biases, penalties and DRY change now, each token once, in ascending order.
+  // What biases, bans, penalties and DRY change now, each token once, in ascending order.
   std::vector<LogitEdit> logit_edits() const;
 
   // The prompt and what was accepted. Holds until this or a copy of it takes a token.
@@ -85,6 +90,8 @@ class SamplingState {
   SharedSequence<std::int32_t> tokens_;
   std::uint64_t draws_ = 0;
   std::optional<grammar::GrammarMatcher> grammar_;
+  std::shared_ptr<const std::vector<std::int32_t>> banned_;  // in the first draws
+  std::uint64_t banned_draws_ = 0;
   bool aims_at_probability_;
   double mu_;
   double average_;  // of the probabilities of drawn tokens, the later the more they count

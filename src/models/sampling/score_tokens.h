@@ -16,7 +16,8 @@ struct TokenLogprob {
 
 struct ScoredToken {
   float logprob;                   // NaN where none was asked for, or there is no token
-  std::vector<TokenLogprob> best;  // the likeliest first, as many as asked for
+  std::vector<TokenLogprob> best;  // the likeliest first, of equal ones the lowest token
+  std::int64_t rank = 0;           // the token's place among all in that order; 1: the likeliest
 };
 
 // logits [rows, vocabulary] of a float dtype; tokens: one for each row, below 0: none; best: for

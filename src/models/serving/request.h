@@ -21,6 +21,9 @@ using hearth::FinishReason;
 struct GenerationRequest {
   std::vector<std::int32_t> tokens;  // the prompt, at least one
   std::int64_t most_tokens = 256;    // to write; a full context ends a text, too
+  // Before so many no token that ends a text is drawn, and no stop is looked for in their text. Not
+  // beside a constraint, which may leave nothing but an end.
+  std::int64_t least_tokens = 0;
   SamplingOptions sampling = {};
   // The text ends before the first of these, none of them empty.
   std::vector<std::string> stops = {};
@@ -43,6 +46,7 @@ struct GenerationToken {
   std::int32_t token = 0;
   float logprob = 0;               // 0 where none was asked for
   std::vector<TokenLogprob> best;  // the likeliest first
+  std::int64_t rank = 0;           // of a token of the prompt; 1: the likeliest
 };
 
 // A part of an answer. Pieces joined are all of it, those that end it among them.

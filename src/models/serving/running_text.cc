@@ -7,6 +7,7 @@
 #include "core/counted.h"
 #include "hearth/error.h"
 #include "models/serving/prompt_limit.h"
+#include "models/tokenizer/ending_tokens.h"
 #include "models/tokenizer/token_range.h"
 
 namespace hearth::models {
@@ -32,6 +33,14 @@ GenerationRequest checked(GenerationRequest request, std::int64_t vocabulary,
   if (request.most_tokens < 0) {
     fail_request("most_tokens out of range; got " + std::to_string(request.most_tokens) +
                  ", expected >= 0");
+  }
+  if (request.least_tokens < 0 || request.least_tokens > request.most_tokens) {
+    fail_request("least_tokens out of range; got " + std::to_string(request.least_tokens) +
+                 ", expected 0 to most_tokens, " + std::to_string(request.most_tokens));
+  }
+  if (request.least_tokens > 0 && request.constraint != nullptr) {
+    fail_request("least_tokens beside a grammar; got " + std::to_string(request.least_tokens) +
+                 ", expected 0");
   }
   if (request.kept_tokens < 0) {
     fail_request("kept_tokens out of range; got " + std::to_string(request.kept_tokens) +
@@ -69,6 +78,10 @@ RunningText::RunningText(const LoadedModel& loaded, std::int64_t longest, Genera
   if (request_.constraint != nullptr) {
     sampling_.set_grammar(grammar::GrammarMatcher(request_.constraint, request_.trigger));
   }
+  if (request_.least_tokens > 0 && !request_.ignores_end) {
+    sampling_.ban_first(ending_tokens(loaded.tokenizer),
+                        static_cast<std::uint64_t>(request_.least_tokens));
+  }
   if (request_.most_tokens == 0 && !wants_prompt_scores()) end(FinishReason::length);
 }
 
@@ -93,7 +106,7 @@ void RunningText::take_prompt(std::span<const ScoredToken> scored) {
   const auto targets = prompt_targets(static_cast<std::int64_t>(scored.size()));
   GenerationPiece piece;
   for (std::size_t i = 0; i < scored.size(); ++i) {
-    piece.prompt.push_back({targets[i], scored[i].logprob, scored[i].best});
+    piece.prompt.push_back({targets[i], scored[i].logprob, scored[i].best, scored[i].rank});
   }
   scored_rows_ += static_cast<std::int64_t>(scored.size());
   add(std::move(piece));
@@ -198,7 +211,8 @@ bool RunningText::take(const DrawnToken& drawn) {
   const bool has_logprob = request_.logprobs >= 0;
   piece.tokens.push_back({drawn.token, has_logprob ? drawn.logprob : 0, drawn.best});
   // Vocabularies are padded to more tokens than there are texts for.
-  if (is_known) piece.text = stops_.push(stream_.push(drawn.token));
+  if (is_known) piece.text = stream_.push(drawn.token);
+  if (new_tokens_ > request_.least_tokens) piece.text = stops_.push(piece.text);
   if (stops_.is_stopped()) {
     piece.finish = FinishReason::stop;
   } else if (new_tokens_ == request_.most_tokens || (is_full() && !request_.goes_on)) {

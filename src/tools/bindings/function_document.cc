@@ -88,7 +88,7 @@ DTypeRules rules_of(const Function& function) {
     if (const OpDef* const op = find_op(function.name)) return dtype_rules(*op);
     if (function.result.find("Array") == std::string::npos) return {};
     fail("a function of several ops that cannot be asked; got " + function.name +
-         ", expected a line in function_calls.cc");
+         ", expected a line in a list of calls");
   }
   return dtype_rules(DTypeQuestion{call->inputs, has_dtype(function),
                                    [call](const std::vector<DType>& inputs, DType dtype) {

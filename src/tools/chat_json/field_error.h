@@ -9,22 +9,27 @@ namespace hearth::tools {
 
 class FieldError : public std::runtime_error {
  public:
-  FieldError(const std::string& message, std::string param, std::string code)
-      : std::runtime_error(message), param_(std::move(param)), code_(std::move(code)) {}
+  // what() is "param: detail".
+  FieldError(std::string param, std::string detail, std::string code)
+      : std::runtime_error(param.empty() ? detail : param + ": " + detail),
+        param_(std::move(param)),
+        detail_(std::move(detail)),
+        code_(std::move(code)) {}
 
   // The field at fault, as "messages[0].role"; empty for none.
   const std::string& param() const noexcept { return param_; }
+  // What is wrong with it.
+  const std::string& detail() const noexcept { return detail_; }
   // A word for programs; empty for none.
   const std::string& code() const noexcept { return code_; }
 
  private:
-  std::string param_, code_;
+  std::string param_, detail_, code_;
 };
 
-// "param: message".
-inline FieldError bad_field(const std::string& param, const std::string& message,
+inline FieldError bad_field(const std::string& param, const std::string& detail,
                             const std::string& code = "") {
-  return {param.empty() ? message : param + ": " + message, param, code};
+  return {param, detail, code};
 }
 
 }  // namespace hearth::tools

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "tools/chat_json/field_error.h"
-
 namespace hearth::tools {
 namespace {
 
@@ -13,15 +11,40 @@ std::string range_text(const std::string& low, const std::string& high) {
 
 }  // namespace
 
+std::string shown(const JsonValue& value) {
+  constexpr std::size_t kMostShown = 100;
+  if (std::holds_alternative<JsonArray>(value)) return "an array";
+  if (std::holds_alternative<JsonObject>(value)) return "an object";
+  std::string text = json_text(value);
+  if (text.size() <= kMostShown) return text;
+  std::size_t end = kMostShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+FieldError missing_field(const std::string& param, const std::string& expected) {
+  return bad_field(param, "is missing; expected " + expected);
+}
+
+FieldError bad_type(const std::string& param, const JsonValue& got, const std::string& expected) {
+  return bad_field(param, "is of the wrong type; got " + shown(got) + ", expected " + expected);
+}
+
+const JsonObject& object_of(const JsonValue& value, const std::string& param) {
+  if (const auto* object = std::get_if<JsonObject>(&value)) return *object;
+  throw bad_type(param, value, "an object");
+}
+
 const JsonValue* Fields::find(std::string_view name) const {
-  for (const auto& [key, value] : object_) {
-    if (key == name) return std::holds_alternative<std::nullptr_t>(value) ? nullptr : &value;
-  }
-  return nullptr;
+  const JsonValue* value = find_key(object_, name);
+  if (value == nullptr && behind_ != nullptr) value = find_key(*behind_, name);
+  const bool is_given = value != nullptr && !std::holds_alternative<std::nullptr_t>(*value);
+  return is_given ? value : nullptr;
 }
 
 void Fields::wrong_type(std::string_view name, const char* expected) const {
-  throw bad_field(path(name), std::string("is of the wrong type; expected ") + expected);
+  const JsonValue* value = find(name);
+  throw bad_type(path(name), value == nullptr ? JsonValue(nullptr) : *value, expected);
 }
 
 bool Fields::flag(std::string_view name, bool otherwise) const {
@@ -38,6 +61,11 @@ std::optional<std::string> Fields::text(std::string_view name) const {
   wrong_type(name, "a string");
 }
 
+std::string Fields::required_text(std::string_view name) const {
+  if (auto given = text(name)) return *std::move(given);
+  throw missing_field(path(name), "a string");
+}
+
 std::optional<std::int64_t> Fields::integer(std::string_view name, std::int64_t low,
                                             std::int64_t high) const {
   const JsonValue* value = find(name);
@@ -45,7 +73,7 @@ std::optional<std::int64_t> Fields::integer(std::string_view name, std::int64_t 
   const auto whole = whole_number(*value);
   if (!whole && !std::holds_alternative<std::uint64_t>(*value)) wrong_type(name, "an integer");
   if (!whole || *whole < low || *whole > high) {
-    throw bad_field(path(name), "is out of range; got " + json_text(*value) + ", " +
+    throw bad_field(path(name), "is out of range; got " + shown(*value) + ", " +
                                     range_text(std::to_string(low), std::to_string(high)));
   }
   return whole;
@@ -57,7 +85,7 @@ std::optional<double> Fields::number(std::string_view name, double low, double h
   const auto number = any_number(*value);
   if (!number) wrong_type(name, "a number");
   if (!(*number >= low && *number <= high)) {
-    throw bad_field(path(name), "is out of range; got " + json_text(*value) + ", " +
+    throw bad_field(path(name), "is out of range; got " + shown(*value) + ", " +
                                     range_text(json_text(low), json_text(high)));
   }
   return number;
@@ -68,6 +96,11 @@ const JsonObject* Fields::object(std::string_view name) const {
   if (value == nullptr) return nullptr;
   if (const auto* object = std::get_if<JsonObject>(value)) return object;
   wrong_type(name, "an object");
+}
+
+const JsonObject& Fields::required_object(std::string_view name) const {
+  if (const JsonObject* given = object(name)) return *given;
+  throw missing_field(path(name), "an object");
 }
 
 const JsonArray* Fields::array(std::string_view name, std::size_t most) const {

@@ -7,7 +7,6 @@
 #include "core/counted.h"
 #include "hearth/error.h"
 #include "tools/chat_json/field_error.h"
-#include "tools/serve/generation_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -45,7 +44,11 @@ JsonValue bare_schema(const Fields& fields, const char* name) {
   const JsonValue& given = *fields.find(name);
   const auto* text = std::get_if<std::string>(&given);
   if (text == nullptr) return given;
-  if (text->size() > kMostGrammarBytes) throw bad_field(fields.path(name), "is too long");
+  if (text->size() > kMostGrammarBytes) {
+    throw bad_field(fields.path(name), "is too long; got " + counted(text->size(), "byte") +
+                                           ", expected at most " +
+                                           std::to_string(kMostGrammarBytes));
+  }
   auto schema = parse_json(*text);
   if (!schema) throw bad_field(fields.path(name), "is no JSON; expected a schema");
   return *std::move(schema);
@@ -74,30 +77,9 @@ AnswerForm form_of_structured(const JsonObject& structured) {
   return form_of_schema(JsonObject{{"type", "object"}}, param);
 }
 
-// What others hold answers by, that would be missed.
-void refuse_other_names(const Fields& fields) {
-  for (const char* name : {"guided_regex", "guided_grammar", "guided_choice"}) {
-    if (fields.find(name) != nullptr) {
-      throw bad_field(name, "is not supported; expected grammar (GBNF) or response_format");
-    }
-  }
-  const auto refuse = [&](const char* name, const char* expected) {
-    const JsonValue* given = fields.find(name);
-    if (given == nullptr || *given == JsonValue(JsonArray{})) return;
-    throw bad_field(name, std::string("is not supported; expected ") + expected);
-  };
-  refuse("stop_token_ids", "stop, with the texts of the tokens");
-  refuse("allowed_token_ids", "grammar (GBNF), which may name tokens");
-  refuse("bad_words", "logit_bias, with false for what shall not be written");
-  refuse_truncation(fields);
-  if (fields.find("lora") != nullptr) {
-    throw bad_field("lora",
-                    "is not supported in requests; expected --lora of the server's command");
-  }
-}
+}  // namespace
 
-// Without what refuse_other_names() looks for.
-AnswerForm form_of_fields(const Fields& fields) {
+AnswerForm read_answer_form(const Fields& fields) {
   const JsonObject* format = fields.object("response_format");
   if (const JsonObject* structured = fields.object("structured_outputs")) {
     for (const char* other : {"json_schema", "guided_json", "grammar", "response_format"}) {
@@ -120,7 +102,7 @@ AnswerForm form_of_fields(const Fields& fields) {
   const std::string type = inside.text("type").value_or("");
   if (type == "text") return form_of_gbnf(fields);
   if (type != "json_object" && type != "json_schema") {
-    throw bad_field("response_format.type", "is not known; got " + json_text(type) +
+    throw bad_field("response_format.type", "is not known; got " + shown(type) +
                                                 ", expected text, json_object or json_schema");
   }
   if (fields.text("grammar")) {
@@ -137,13 +119,6 @@ AnswerForm form_of_fields(const Fields& fields) {
     throw bad_field("response_format.json_schema", "is missing; expected {name, schema}");
   }
   return form_of_schema(*schema, "response_format");
-}
-
-}  // namespace
-
-AnswerForm read_answer_form(const Fields& fields) {
-  refuse_other_names(fields);
-  return form_of_fields(fields);
 }
 
 std::shared_ptr<models::grammar::Constraint> constrain(const AnswerForm& form, ServedModel& model) {

@@ -21,8 +21,8 @@ struct AnswerForm {
 };
 
 // The schema of response_format, in `json_schema` or `guided_json`, or in vLLM's
-// `structured_outputs`; or a GBNF `grammar`, which structured_outputs may have too. Refuses what
-// others hold texts by. Throws FieldError.
+// `structured_outputs`; or a GBNF `grammar`, which structured_outputs may have too. Throws
+// FieldError.
 AnswerForm read_answer_form(const Fields& fields);
 
 // Null where it is free. Throws FieldError for what is no schema or grammar that texts end by.

@@ -40,7 +40,8 @@ template <class Read, class Whole, class Stream>
 ApiResponse answer_job(const ApiRequest& request, const Service& service, const Read& read,
                        const Whole& whole, const Stream& stream) {
   if (!service.model->card().writes) {
-    throw ApiError(400, "the model embeds texts and writes none", "invalid_request_error", "model");
+    throw ApiError(400, "the model embeds texts and writes none; expected /v1/embeddings",
+                   "invalid_request_error", "model");
   }
   using Job = decltype(read(request, service));
   auto job = std::make_shared<const Job>(read(request, service));

@@ -201,16 +201,16 @@ JsonValue prompt_logprobs(const models::Tokenizer& tokenizer,
   JsonArray all = {nullptr};
   for (const models::GenerationToken& token : scored) {
     JsonObject entry;
-    const auto add = [&](std::int32_t id, float logprob, JsonValue rank) {
+    const auto add = [&](std::int32_t id, float logprob, std::int64_t rank) {
       entry.emplace_back(std::to_string(id),
                          JsonObject{{"logprob", finite_logprob(logprob)},
-                                    {"rank", std::move(rank)},
+                                    {"rank", rank},
                                     {"decoded_token", token_text(tokenizer, id)}});
     };
     std::int64_t rank = 0;
     for (const auto& [other, logprob] : token.best) add(other, logprob, ++rank);
     if (find_key(entry, std::to_string(token.token)) == nullptr) {
-      add(token.token, token.logprob, nullptr);
+      add(token.token, token.logprob, token.rank);
     }
     all.emplace_back(std::move(entry));
   }

@@ -65,7 +65,7 @@ class CompletionLogprobs {
 };
 
 // As vLLM has them: null for the first token, then for each {token: {logprob, rank,
-// decoded_token}}, of the token itself and of the best beside it; a rank below those is null.
+// decoded_token}}, of the token itself and of the best beside it. Rank 1 is the likeliest.
 JsonValue prompt_logprobs(const models::Tokenizer& tokenizer,
                           std::span<const models::GenerationToken> scored);
 

@@ -208,7 +208,7 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
   }
   if (is_stopping_->load()) throw stopping();
   if (served == nullptr) throw ApiError(503, "the model is loading", "unavailable_error");
-  return route->answer(request, {served, is_stopping_, options_.ping});
+  return route->answer(request, {served, is_stopping_, encoders_, options_.ping});
 }
 
 ApiResponse Api::answer(const ApiRequest& request) const noexcept {

@@ -41,6 +41,8 @@ class Api {
 
   ApiOptions options_;
   std::shared_ptr<std::atomic<bool>> is_stopping_ = std::make_shared<std::atomic<bool>>(false);
+  // Texts take any length and many requests come at once; the model wants the processor, too.
+  std::shared_ptr<WorkSlots> encoders_ = std::make_shared<WorkSlots>(4);
   mutable std::mutex mutex_;
   std::shared_ptr<ServedModel> model_;
 };

@@ -10,45 +10,48 @@
 #include "tools/serve/answer_form.h"
 #include "tools/serve/text_limits.h"
 #include "tools/serve/tool_choice.h"
+#include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostModalities = 16;
 
-void refuse_template(const Fields& fields) {
-  if (fields.find("chat_template") == nullptr) return;
-  throw bad_field("chat_template",
-                  "is not supported in requests; expected --chat-template of the server's command");
-}
+constexpr UnsupportedField kNotOfTemplates[] = {
+    {"chat_template", never, "--chat-template of the server's command"},
+    {"add_special_tokens", is_false, "false: the template says what a prompt begins with"},
+    {"documents", is_empty, "them in chat_template_kwargs, where the template knows any"},
+};
+constexpr UnsupportedField kNotOfChats[] = {
+    {"functions", never, "tools and tool_choice"},
+    {"function_call", never, "tools and tool_choice"},
+    {"audio", never, "none"},
+    {"web_search_options", never, "none"},
+    {"n_probs", is_empty, "logprobs and top_logprobs"},
+    {"post_sampling_probs", is_false, "logprobs, which are of the model's own scores"},
+    {"prompt_logprobs", never, "it in /v1/completions"},
+    {"echo", is_false, "continue_final_message, or it in /v1/completions"},
+    {"return_tokens", is_false, "it in /completion"},
+    {"parse_tool_calls", is_true, "true, or tool_choice \"none\""},
+};
 
 // What a prompt that ends within its last message needs of that.
 void require_continuable(const std::vector<models::ChatMessage>& messages) {
   const models::ChatMessage& last = messages.back();
   const char* const name = "continue_final_message";
   if (last.role != "assistant") {
-    throw bad_field(
-        name, "behind a last message of role " + json_text(last.role) + "; expected \"assistant\"");
+    throw bad_field(name, "behind a last message of another's; got role " + shown(last.role) +
+                              ", expected \"assistant\"");
   }
   if (!last.tool_calls.empty()) throw bad_field(name, "behind a call of tools; expected a text");
 }
 
-// What an answer without them would not be what was asked for.
-void refuse_unsupported(const Fields& fields) {
-  for (const char* name : {"functions", "function_call"}) {
-    if (fields.find(name) != nullptr) {
-      throw bad_field(name, "is not supported any more; expected tools and tool_choice");
-    }
-  }
-  for (const char* name : {"audio", "web_search_options"}) {
-    if (fields.find(name) != nullptr) throw bad_field(name, "is not supported; expected none");
-  }
-  refuse_template(fields);
+void refuse_modalities(const Fields& fields) {
   const JsonArray* modalities = fields.array("modalities", kMostModalities);
   for (std::size_t i = 0; modalities != nullptr && i < modalities->size(); ++i) {
     if ((*modalities)[i] == JsonValue("text")) continue;
     throw bad_field("modalities",
-                    "is not supported; got " + json_text((*modalities)[i]) + ", expected \"text\"");
+                    "is not supported; got " + shown((*modalities)[i]) + ", expected \"text\"");
   }
 }
 
@@ -76,7 +79,8 @@ std::shared_ptr<models::grammar::Constraint> constrain_to_choice(const AnswerFor
                                                                  ServedModel& model) {
   if (choice.call_schema) {
     if (!form.is_free()) {
-      throw bad_field("tool_choice", "requires a call beside a response_format or grammar");
+      throw bad_field("tool_choice",
+                      "requires a call beside a response_format or grammar; expected one of both");
     }
     return constrain({.schema = choice.call_schema, .gbnf = {}, .param = "tools"}, model);
   }
@@ -87,19 +91,20 @@ std::shared_ptr<models::grammar::Constraint> constrain_to_choice(const AnswerFor
 }  // namespace
 
 ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Service& service) {
-  refuse_unsupported(fields);
+  refuse_unsupported(fields, kNotOfChats);
+  refuse_unsupported(fields, kNotOfTemplates);
+  refuse_modalities(fields);
   ChatJob job;
   job.fields = read_generation_fields(fields, *service.model);
   models::GenerationRequest& generation = job.fields.generation;
   job.has_logprobs = fields.flag("logprobs", false);
   const auto best = fields.integer("top_logprobs", 0, kMostChatLogprobs);
-  if (fields.number("n_probs", 0, 1 << 20).value_or(0) != 0) {
-    throw bad_field("n_probs", "is not supported here; expected logprobs and top_logprobs");
+  if (best && !job.has_logprobs) {
+    throw bad_field("top_logprobs", "is given without logprobs; expected logprobs: true");
   }
-  if (best && !job.has_logprobs) throw bad_field("top_logprobs", "without logprobs: true");
   if (job.has_logprobs) generation.logprobs = best.value_or(0);
   ToolChoice choice = read_tool_choice(fields);
-  generation.constraint = constrain_to_choice(read_answer_form(fields), choice, *service.model);
+  set_constraint(generation, constrain_to_choice(read_answer_form(fields), choice, *service.model));
   job.is_call = choice.call_schema.has_value();
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);
@@ -125,12 +130,13 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
 
 models::ChatPrompt read_chat_prompt(const Fields& fields, const ApiRequest& request,
                                     const Service& service) {
-  refuse_template(fields);
+  refuse_unsupported(fields, kNotOfTemplates);
   models::ChatOptions options = read_template_options(fields);
   options.tools = read_tool_choice(fields).tools;
   options.limits = text_limits(request, service, kMostListedTokens);
   const auto messages = read_chat_messages(fields);
   if (options.continue_final_message) require_continuable(messages);
+  const WorkSlots::Slot slot = service.encoders->take(options.limits.watch);
   return service.model->chat().render(messages, options);
 }
 

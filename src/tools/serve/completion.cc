@@ -14,11 +14,21 @@
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/prompts.h"
 #include "tools/serve/request_body.h"
+#include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::int64_t kMostCompletionLogprobs = 20;
+
+constexpr UnsupportedField kNotOfCompletions[] = {
+    {"suffix", is_empty, "none"},
+    {"n_probs", is_empty, "logprobs, or it in /completion"},
+    {"post_sampling_probs", is_false, "logprobs, which are of the model's own scores"},
+    {"return_tokens", is_false, "it in /completion"},
+    {"add_special_tokens", is_true, "true, or tokens in place of texts"},
+    {"tools", is_empty, "them in /v1/chat/completions"},
+};
 
 struct CompletionJob {
   GenerationFields fields;
@@ -41,21 +51,12 @@ struct CompletionJob {
 CompletionJob read_completion(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
+  refuse_unsupported(fields, kNotOfCompletions);
   CompletionJob job;
   job.fields = read_generation_fields(fields, *service.model, 0);
-  if (!fields.text("suffix").value_or("").empty()) {
-    throw bad_field("suffix", "is not supported; expected none");
-  }
-  const auto count = static_cast<std::int64_t>(job.fields.count);
-  if (fields.integer("best_of", 1, 16).value_or(count) != count) {
-    throw bad_field("best_of", "is not supported; expected n");
-  }
-  if (fields.number("n_probs", 0, 1 << 20).value_or(0) != 0) {
-    throw bad_field("n_probs", "is not supported here; expected logprobs, or it in /completion");
-  }
   models::GenerationRequest& generation = job.fields.generation;
   generation.logprobs = fields.integer("logprobs", 0, kMostCompletionLogprobs).value_or(-1);
-  generation.constraint = constrain(read_answer_form(fields), *service.model);
+  set_constraint(generation, constrain(read_answer_form(fields), *service.model));
   job.prompts = read_prompts(fields, request, service, generation.most_tokens > 0);
   const bool echoes = fields.flag("echo", false);
   job.scores_echo = echoes && generation.logprobs >= 0;

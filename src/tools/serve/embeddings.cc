@@ -11,15 +11,26 @@
 #include "tools/serve/api_error.h"
 #include "tools/serve/base64.h"
 #include "tools/serve/endpoints.h"
-#include "tools/serve/generation_fields.h"
 #include "tools/serve/request_body.h"
 #include "tools/serve/text_limits.h"
+#include "tools/serve/token_fields.h"
+#include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostTexts = 2048;
 constexpr std::size_t kMostInputTokens = std::size_t{1} << 20;
+constexpr const char* kExpectedTexts = "a string, tokens, or an array of these";
+
+constexpr UnsupportedField kNotOfEmbeddings[] = {
+    {"truncate_prompt_tokens", never, "texts that the context holds"},
+    {"add_special_tokens", is_true, "true, or tokens in place of texts"},
+    {"embd_normalize", [](const JsonValue& value) { return any_number(value) == 2.0; },
+     "2; vectors have the length that the model's files say"},
+    {"options", is_empty, "none"},
+    {"messages", never, "input, with texts"},
+};
 
 FieldError bad_length(const std::string& tokens, const std::string& place,
                       const ServedModel& model) {
@@ -38,17 +49,9 @@ std::vector<std::int32_t> tokens_of(const JsonValue& input, const std::string& p
     }
   }
   const auto* list = std::get_if<JsonArray>(&input);
-  if (list == nullptr) {
-    throw bad_field(place, "is of the wrong type; expected a string or an array of tokens");
-  }
+  if (list == nullptr) throw bad_type(place, input, "a string or an array of tokens");
   std::vector<std::int32_t> tokens;
-  for (const JsonValue& each : *list) {
-    const auto token = whole_number(each);
-    if (!token || *token < 0 || *token >= static_cast<std::int64_t>(model.tokenizer().size())) {
-      throw bad_field(place, "is no token of the model; got " + json_text(each));
-    }
-    tokens.push_back(static_cast<std::int32_t>(*token));
-  }
+  for (const JsonValue& each : *list) tokens.push_back(token_of(each, place, model.tokenizer()));
   return tokens;
 }
 
@@ -64,19 +67,20 @@ void check_length(const std::vector<std::int32_t>& text, const std::string& plac
 // Of the field called `name`.
 models::TokenLists read_inputs(const Fields& fields, const std::string& name,
                                const ApiRequest& request, const Service& service) {
-  refuse_truncation(fields);
+  refuse_unsupported(fields, kNotOfEmbeddings);
   const ServedModel& model = *service.model;
   const models::EncodeLimits limits =
       text_limits(request, service, static_cast<std::size_t>(model.card().context));
+  const WorkSlots::Slot slot = service.encoders->take(limits.watch);
   const JsonValue* input = fields.find(name);
-  if (input == nullptr) throw bad_field(name, "is missing");
+  if (input == nullptr) throw missing_field(name, kExpectedTexts);
   const auto* list = std::get_if<JsonArray>(input);
   if (list == nullptr || (!list->empty() && whole_number(list->front()))) {
     models::TokenLists one = {tokens_of(*input, name, model, limits)};
     check_length(one.front(), name, model);
     return one;
   }
-  if (list->empty()) throw bad_field(name, "is empty");
+  if (list->empty()) throw bad_field(name, std::string("is empty; expected ") + kExpectedTexts);
   models::TokenLists texts;
   std::size_t total = 0;
   for (const JsonValue& each : *fields.array(name, kMostTexts)) {
@@ -85,14 +89,18 @@ models::TokenLists read_inputs(const Fields& fields, const std::string& name,
     texts.push_back(tokens_of(each, place, model, limits));
     check_length(texts.back(), place, model);
     total += texts.back().size();
-    if (total > kMostInputTokens) throw bad_field(name, "has too many tokens");
+    if (total > kMostInputTokens) {
+      throw bad_field(name, "has too many tokens; got at least " + std::to_string(total) +
+                                ", expected at most " + std::to_string(kMostInputTokens));
+    }
   }
   return texts;
 }
 
 void require_vectors(const ServedModel& model) {
   if (model.card().embeds) return;
-  throw ApiError(400, "the model writes texts and embeds none", "invalid_request_error", "model");
+  throw ApiError(400, "the model writes texts and embeds none; expected /v1/completions",
+                 "invalid_request_error", "model");
 }
 
 JsonArray numbers_of(const std::vector<float>& vector) {

@@ -17,6 +17,7 @@
 #include "tools/serve/endpoints.h"
 #include "tools/serve/request_body.h"
 #include "tools/serve/text_limits.h"
+#include "tools/serve/token_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -174,15 +175,16 @@ ApiResponse answer_metrics(const Service& service) {
 ApiResponse answer_tokenize(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
-  const auto content = fields.text("content");
-  if (!content) throw bad_field("content", "is missing");
+  const std::string content = fields.required_text("content");
   const models::EncodeOptions options{.add_special = fields.flag("add_special", false),
                                       .parse_special = fields.flag("parse_special", false)};
   const bool with_pieces = fields.flag("with_pieces", false);
   const models::Tokenizer& tokenizer = service.model->tokenizer();
   std::vector<std::int32_t> ids;
   try {
-    ids = tokenizer.encode(*content, options, text_limits(request, service, kMostListedTokens));
+    const models::EncodeLimits limits = text_limits(request, service, kMostListedTokens);
+    const WorkSlots::Slot slot = service.encoders->take(limits.watch);
+    ids = tokenizer.encode(content, options, limits);
   } catch (const models::TooManyTokens& error) {
     throw bad_field("content", "is too long; got at least " + std::to_string(error.least()) +
                                    " tokens, expected at most " +
@@ -203,19 +205,13 @@ ApiResponse answer_detokenize(const ApiRequest& request, const Service& service)
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
   const JsonArray* tokens = fields.array("tokens", kMostListedTokens);
-  if (tokens == nullptr) throw bad_field("tokens", "is missing");
-  const auto size = static_cast<std::int64_t>(service.model->tokenizer().size());
+  if (tokens == nullptr) throw missing_field("tokens", "an array of tokens");
+  const models::Tokenizer& tokenizer = service.model->tokenizer();
   std::vector<std::int32_t> ids;
-  for (const JsonValue& token : *tokens) {
-    const auto id = whole_number(token);
-    if (!id || *id < 0 || *id >= size) {
-      throw bad_field("tokens", "is no token of the model; got " + json_text(token));
-    }
-    ids.push_back(static_cast<std::int32_t>(*id));
-  }
+  for (const JsonValue& token : *tokens) ids.push_back(token_of(token, "tokens", tokenizer));
   const bool shows = fields.flag("show_special", true);
-  return {.body = json_text(JsonObject{
-              {"content", service.model->tokenizer().decode(ids, {.show_special = shows})}})};
+  return {.body =
+              json_text(JsonObject{{"content", tokenizer.decode(ids, {.show_special = shows})}})};
 }
 
 }  // namespace hearth::tools::serve

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "core/counted.h"
 #include "tools/chat_json/field_error.h"
 #include "tools/serve/read_sampling.h"
 #include "tools/serve/text_limits.h"
+#include "tools/serve/token_fields.h"
+#include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -18,7 +21,7 @@ constexpr std::size_t kMostStopBytes = 512;
 
 std::string checked_stop(const JsonValue& value) {
   const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr) throw bad_field("stop", "is of the wrong type; expected strings");
+  if (text == nullptr) throw bad_type("stop", value, "strings");
   if (text->empty() || text->size() > kMostStopBytes) {
     throw bad_field("stop", "a string of so many bytes; got " + std::to_string(text->size()) +
                                 ", expected 1 to " + std::to_string(kMostStopBytes));
@@ -55,29 +58,48 @@ std::int64_t read_most_tokens(const Fields& fields, std::int64_t least) {
   return most.value_or(-1) < 0 ? kMostNewTokens : *most;
 }
 
+// vLLM's field: no end before, and no stop.
+std::int64_t read_least_tokens(const Fields& fields, std::int64_t most) {
+  const std::int64_t least = fields.integer("min_tokens", 0, kMostNewTokens).value_or(0);
+  if (least <= most) return least;
+  throw bad_field("min_tokens", "is more than there may be; got " + std::to_string(least) +
+                                    ", expected at most " + std::to_string(most));
+}
+
 }  // namespace
 
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens) {
+  refuse_unsupported(fields);
   GenerationFields read;
   read.model = fields.text("model").value_or(model.card().id);
   read.count = static_cast<std::size_t>(fields.integer("n", 1, kMostAnswers).value_or(1));
+  const auto count = static_cast<std::int64_t>(read.count);
+  if (const auto best = fields.integer("best_of", 1, kMostAnswers); best.value_or(count) != count) {
+    throw bad_field("best_of", "is not supported; got " + std::to_string(*best) + ", expected n, " +
+                                   std::to_string(count));
+  }
   read.is_streamed = fields.flag("stream", false);
   if (const JsonObject* options = fields.object("stream_options")) {
     read.includes_usage = Fields(*options, "stream_options.").flag("include_usage", false);
   }
   models::GenerationRequest& generation = read.generation;
   generation.most_tokens = std::min(read_most_tokens(fields, least_tokens), model.card().context);
+  generation.least_tokens = read_least_tokens(fields, generation.most_tokens);
   generation.stops = read_stops(fields);
   generation.sampling = read_sampling(fields, model);
   generation.ignores_end = fields.flag("ignore_eos", false);
   return read;
 }
 
-void refuse_truncation(const Fields& fields) {
-  if (fields.find("truncate_prompt_tokens") == nullptr) return;
-  throw bad_field("truncate_prompt_tokens",
-                  "is not supported; expected a prompt that the context holds");
+void set_constraint(models::GenerationRequest& generation,
+                    std::shared_ptr<models::grammar::Constraint> constraint) {
+  if (constraint != nullptr && generation.least_tokens > 0) {
+    throw bad_field("min_tokens",
+                    "beside a schema or grammar, which may leave nothing but an end; "
+                    "expected one of both");
+  }
+  generation.constraint = std::move(constraint);
 }
 
 std::vector<models::GenerationRequest> GenerationFields::requests(
@@ -100,8 +122,7 @@ void check_prompt(const std::vector<std::int32_t>& tokens, const ServedModel& mo
   const auto vocabulary = static_cast<std::int32_t>(model.tokenizer().size());
   for (const std::int32_t token : tokens) {
     if (token < 0 || token >= vocabulary) {
-      throw bad_field(param, "is no token of the model; got " + std::to_string(token) +
-                                 ", expected 0 to " + std::to_string(vocabulary - 1));
+      throw no_token(param, std::to_string(token), model.tokenizer());
     }
   }
   if (tokens.size() > most_prompt_tokens(model, is_answered)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +29,13 @@ struct GenerationFields {
 };
 
 // Without a limit, or with -1, an answer goes on until it ends or the context does. `least_tokens`
-// is the least limit that a request may name. Throws FieldError.
+// is the least limit that a request may name. Throws FieldError, for unsupported_fields.h, too.
 GenerationFields read_generation_fields(const Fields& fields, const ServedModel& model,
                                         std::int64_t least_tokens = 1);
 
-// Refuses vLLM's `truncate_prompt_tokens`: what is too long is refused, never cut.
-void refuse_truncation(const Fields& fields);
+// Refuses a constraint beside tokens that there shall be at least.
+void set_constraint(models::GenerationRequest& generation,
+                    std::shared_ptr<models::grammar::Constraint> constraint);
 
 // Refuses prompts without tokens and those that the context does not hold, or leaves no room for
 // an answer, where one is asked for. `param` is the field that they are of.

@@ -14,11 +14,23 @@
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/prompts.h"
 #include "tools/serve/request_body.h"
+#include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
 
 constexpr std::int64_t kMostProbabilities = 100;
+
+constexpr UnsupportedField kNotOfLlamaCompletions[] = {
+    {"n", is_one, "several prompts"},
+    {"logprobs", is_false, "n_probs, or it in /v1/completions"},  // 0 asks for those of tokens
+    {"post_sampling_probs", is_false, "n_probs alone, which are of the model's own scores"},
+    {"prompt_logprobs", never, "it in /v1/completions"},
+    {"echo", is_false, "it in /v1/completions"},
+    {"suffix", is_empty, "none"},
+    {"add_special_tokens", is_true, "true, or tokens in place of texts"},
+    {"tools", is_empty, "them in /v1/chat/completions"},
+};
 
 struct LlamaJob {
   GenerationFields fields;
@@ -33,24 +45,13 @@ struct LlamaJob {
 LlamaJob read_llama_completion(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
   const Fields fields(body);
+  refuse_unsupported(fields, kNotOfLlamaCompletions);
   LlamaJob job;
   job.fields = read_generation_fields(fields, *service.model, 0);
-  if (job.fields.count > 1) throw bad_field("n", "is not supported; expected several prompts");
-  // Not even 0 asks for nothing, and whoever does would miss them.
-  const JsonValue* logprobs = fields.find("logprobs");
-  if (logprobs != nullptr && *logprobs != JsonValue(false)) {
-    throw bad_field("logprobs",
-                    "is not supported here; expected n_probs, or it in /v1/completions");
-  }
   const std::int64_t probabilities = fields.integer("n_probs", 0, kMostProbabilities).value_or(0);
-  if (fields.flag("post_sampling_probs", false)) {
-    throw bad_field(
-        "post_sampling_probs",
-        "is not supported; expected n_probs alone, which are of the model's own scores");
-  }
   job.has_probabilities = probabilities > 0;
   if (job.has_probabilities) job.fields.generation.logprobs = probabilities;
-  job.fields.generation.constraint = constrain(read_answer_form(fields), *service.model);
+  set_constraint(job.fields.generation, constrain(read_answer_form(fields), *service.model));
   job.gives_tokens = fields.flag("return_tokens", false);
   job.is_timed = fields.flag("timings_per_token", false);
   job.prompts = read_prompts(fields, request, service, job.fields.generation.most_tokens > 0);

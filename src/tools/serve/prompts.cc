@@ -8,6 +8,7 @@
 #include "tools/chat_json/field_error.h"
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/text_limits.h"
+#include "tools/serve/token_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -15,18 +16,8 @@ namespace {
 constexpr std::size_t kMostPrompts = 1024;
 constexpr const char* kExpectedPrompt = "a text, tokens, or an array of these";
 
-std::int32_t token_of_prompt(const JsonValue& value, const Fields& fields,
-                             const models::Tokenizer& tokenizer) {
-  const auto token = whole_number(value);
-  if (!token) fields.wrong_type("prompt", kExpectedPrompt);
-  if (*token < 0 || *token >= static_cast<std::int64_t>(tokenizer.size())) {
-    throw bad_field("prompt", "is no token of the model; got " + std::to_string(*token));
-  }
-  return static_cast<std::int32_t>(*token);
-}
-
 // Tokens, and texts between them. A text that comes first begins as a text does.
-std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const Fields& fields,
+std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const std::string& place,
                                        const models::Tokenizer& tokenizer,
                                        models::EncodeLimits limits) {
   const std::size_t most = limits.most;
@@ -34,7 +25,8 @@ std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const Fields& fiel
   for (const JsonValue& each : list) {
     const auto* text = std::get_if<std::string>(&each);
     if (text == nullptr) {
-      tokens.push_back(token_of_prompt(each, fields, tokenizer));
+      if (!whole_number(each)) throw bad_type(place, each, kExpectedPrompt);
+      tokens.push_back(token_of(each, place, tokenizer));
       continue;
     }
     if (&each == &list.front() && tokenizer.adds_bos() && tokenizer.special().bos >= 0) {
@@ -51,15 +43,15 @@ std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const Fields& fiel
   return tokens;
 }
 
-std::vector<std::int32_t> tokens_of_prompt(const JsonValue& prompt, const Fields& fields,
+std::vector<std::int32_t> tokens_of_prompt(const JsonValue& prompt, const std::string& place,
                                            const models::Tokenizer& tokenizer,
                                            const models::EncodeLimits& limits) {
   if (const auto* text = std::get_if<std::string>(&prompt)) {
     return tokenizer.encode_prompt(*text, false, limits);
   }
   const auto* list = std::get_if<JsonArray>(&prompt);
-  if (list == nullptr) fields.wrong_type("prompt", kExpectedPrompt);
-  return mixed_tokens(*list, fields, tokenizer, limits);
+  if (list == nullptr) throw bad_type(place, prompt, kExpectedPrompt);
+  return mixed_tokens(*list, place, tokenizer, limits);
 }
 
 bool any_number_of(const JsonArray& list) {
@@ -72,13 +64,13 @@ bool any_number_of(const JsonArray& list) {
 models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
                                 const Service& service, bool is_answered) {
   const JsonValue* prompt = fields.find("prompt");
-  if (prompt == nullptr) throw bad_field("prompt", "is missing");
+  if (prompt == nullptr) throw missing_field("prompt", kExpectedPrompt);
   const models::Tokenizer& tokenizer = service.model->tokenizer();
   models::TokenLists prompts;
   const auto add = [&](const JsonValue& one, const std::string& place) {
     prompts.push_back(within_context(request, service, place, is_answered,
                                      [&](const models::EncodeLimits& limits) {
-                                       return tokens_of_prompt(one, fields, tokenizer, limits);
+                                       return tokens_of_prompt(one, place, tokenizer, limits);
                                      }));
     check_prompt(prompts.back(), *service.model, place, is_answered);
   };

@@ -12,6 +12,7 @@
 #include "models/sampling/sampling_fields.h"
 #include "tools/chat_json/field_error.h"
 #include "tools/lm/step_letters.h"
+#include "tools/serve/token_fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -38,7 +39,7 @@ float bias_of(const JsonValue& value) {
   const auto number = any_number(value);
   const bool* is_wanted = std::get_if<bool>(&value);
   if (!number && (is_wanted == nullptr || *is_wanted)) {
-    throw bad_field("logit_bias", "a value is of the wrong type; expected a number or false");
+    throw bad_type("logit_bias", value, "a number or false");
   }
   if (number && !(*number >= -kMostBias && *number <= kMostBias)) {
     throw bad_field("logit_bias",
@@ -48,25 +49,20 @@ float bias_of(const JsonValue& value) {
   return is_banned ? -std::numeric_limits<float>::infinity() : static_cast<float>(*number);
 }
 
-[[noreturn]] void refuse_biased_token(const JsonValue& got, std::int64_t vocabulary) {
-  throw bad_field("logit_bias", "is no token of the model; got " + json_text(got) +
-                                    ", expected 0 to " + std::to_string(vocabulary - 1));
-}
-
 // The token of a member's name.
-std::int32_t token_of_key(const std::string& key, std::int64_t vocabulary) {
+std::int32_t token_of_key(const std::string& key, const models::Tokenizer& tokens) {
   std::int32_t token = -1;
   const char* end = key.data() + key.size();
   const auto [at, status] = std::from_chars(key.data(), end, token);
-  if (status != std::errc() || at != end || token < 0 || token >= vocabulary) {
-    refuse_biased_token(key, vocabulary);
+  if (status != std::errc() || at != end || token < 0 ||
+      static_cast<std::size_t>(token) >= tokens.size()) {
+    throw no_token("logit_bias", shown(key), tokens);
   }
   return token;
 }
 
 // The first element of a pair: a token, or a text for each of its tokens.
 std::vector<std::int32_t> tokens_of_pair(const JsonValue& first, const models::Tokenizer& tokens) {
-  const auto vocabulary = static_cast<std::int64_t>(tokens.size());
   if (const auto* text = std::get_if<std::string>(&first)) {
     if (text->size() > kMostBiasedTextBytes) {
       throw bad_field("logit_bias", "a text is too long; got " + counted(text->size(), "byte") +
@@ -75,9 +71,7 @@ std::vector<std::int32_t> tokens_of_pair(const JsonValue& first, const models::T
     }
     return tokens.encode(*text, {.add_special = false});
   }
-  const auto token = whole_number(first);
-  if (!token || *token < 0 || *token >= vocabulary) refuse_biased_token(first, vocabulary);
-  return {static_cast<std::int32_t>(*token)};
+  return {token_of(first, "logit_bias", tokens)};
 }
 
 // Of OpenAI's form, an object, or of llama.cpp's, pairs.
@@ -89,7 +83,8 @@ std::vector<models::LogitBias> read_biases(const Fields& fields, const models::T
     for (const JsonValue& each : *fields.array("logit_bias", kMostBiases)) {
       const auto* pair = std::get_if<JsonArray>(&each);
       if (pair == nullptr || pair->size() != 2) {
-        throw bad_field("logit_bias", "an element is no pair; expected [token, bias]");
+        throw bad_field("logit_bias",
+                        "an element is no pair; got " + shown(each) + ", expected [token, bias]");
       }
       const float bias = bias_of(pair->back());
       for (const std::int32_t token : tokens_of_pair(pair->front(), tokens)) {
@@ -107,7 +102,7 @@ std::vector<models::LogitBias> read_biases(const Fields& fields, const models::T
                                       ", expected at most " + std::to_string(kMostBiases));
   }
   for (const auto& [key, value] : object) {
-    biases.push_back({token_of_key(key, static_cast<std::int64_t>(tokens.size())), bias_of(value)});
+    biases.push_back({token_of_key(key, tokens), bias_of(value)});
   }
   return biases;
 }
@@ -125,10 +120,11 @@ std::optional<std::vector<models::SamplingStep>> read_steps(const Fields& fields
     }
     for (const JsonValue& each : *fields.array("samplers", kMostSteps)) {
       const auto* name = std::get_if<std::string>(&each);
-      if (name == nullptr) fields.wrong_type("samplers", "names of steps");
+      if (name == nullptr) throw bad_type("samplers", each, "names of steps");
       const auto step = models::sampling_steps_from(*name);
       if (step.size() != 1) {
-        throw bad_field("samplers", "is no name of one step; got " + json_text(*name));
+        throw bad_field("samplers", "is no name of one step; got " + shown(*name) +
+                                        ", expected such as \"top_k\"");
       }
       steps.push_back(step.front());
     }
@@ -147,7 +143,7 @@ std::vector<std::vector<std::int32_t>> read_dry_breakers(const Fields& fields,
     texts.clear();
     for (const JsonValue& each : *given) {
       const auto* text = std::get_if<std::string>(&each);
-      if (text == nullptr) fields.wrong_type("dry_sequence_breakers", "an array of strings");
+      if (text == nullptr) throw bad_type("dry_sequence_breakers", each, "strings");
       if (text->empty() || text->size() > kMostBreakerBytes) {
         throw bad_field("dry_sequence_breakers",
                         "a string of so many bytes; got " + std::to_string(text->size()) +

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "tools/chat_json/field_error.h"
+#include "tools/chat_json/fields.h"
 
 namespace hearth::tools::serve {
 namespace {
@@ -34,17 +34,18 @@ FieldError bad_body(const JsonFault& fault) {
   const std::string place = fault.place.substr(0, kMostShown);
   switch (fault.kind) {
     case JsonFault::Kind::depth:
-      return bad_field("", "the body nests too deeply");
+      return bad_field("", "the body nests too deeply; expected fewer values within another");
     case JsonFault::Kind::surrogate:
       return bad_field(place,
                        "a string has half of a surrogate pair, which is no character; "
                        "expected \\ud800 to \\udbff before \\udc00 to \\udfff, or none of these");
     case JsonFault::Kind::utf8:
-      return bad_field(place, "a string has bytes that are no UTF-8");
+      return bad_field(place, "a string has bytes that are no UTF-8; expected UTF-8");
     case JsonFault::Kind::syntax:
       break;
   }
-  return bad_field("", "the body is no JSON, as byte " + std::to_string(fault.byte) + " shows");
+  return bad_field("", "the body is no JSON, as byte " + std::to_string(fault.byte) +
+                           " shows; expected an object");
 }
 
 }  // namespace
@@ -58,7 +59,9 @@ JsonObject parse_body(const std::string& body) {
   auto document = parse_json(body, &fault);
   if (!document) throw bad_body(fault);
   auto* object = std::get_if<JsonObject>(&*document);
-  if (object == nullptr) throw bad_field("", "the body is no JSON object");
+  if (object == nullptr)
+    throw bad_field("",
+                    "the body is no JSON object; got " + shown(*document) + ", expected an object");
   return std::move(*object);
 }
 

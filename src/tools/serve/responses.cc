@@ -1,5 +1,4 @@
 // POST /v1/responses.
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,16 +26,11 @@ struct ResponseJob : ChatJob {
 
 ResponseJob read_response(const ApiRequest& request, const Service& service) {
   JsonObject body = parse_body(request.body);
-  const JsonObject chat = chat_fields_of_response(Fields(body));
+  const ChatOfResponse chat = chat_of_response(Fields(body));
   try {
-    return {read_chat_job(Fields(chat), request, service), std::move(body)};
+    return {read_chat_job(Fields(chat.fields, body), request, service), std::move(body)};
   } catch (const FieldError& error) {
-    // Named as the request has it.
-    constexpr std::string_view kChatName = "response_format", kOwnName = "text.format";
-    if (!error.param().starts_with(kChatName)) throw;
-    const std::string message = error.what();
-    throw bad_field(std::string(kOwnName) + error.param().substr(kChatName.size()),
-                    message.substr(std::min(error.param().size() + 2, message.size())));
+    throw bad_field(chat.names.name_of(error.param()), error.detail(), error.code());
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "tools/serve/served_model.h"
+#include "tools/serve/work_slots.h"
 
 namespace hearth::tools::serve {
 
@@ -17,6 +18,7 @@ namespace hearth::tools::serve {
 struct Service {
   std::shared_ptr<ServedModel> model;
   std::shared_ptr<const std::atomic<bool>> is_stopping;  // answers end soon, unfinished
+  std::shared_ptr<WorkSlots> encoders;   // of texts, and of the prompts that templates make
   std::chrono::milliseconds ping{5000};  // an event stream without news gets a comment after this
 };
 

@@ -23,8 +23,9 @@ std::size_t most_prompt_tokens(const ServedModel& model, bool is_answered) {
 FieldError prompt_too_long(const std::string& param, const std::string& tokens,
                            const ServedModel& model, bool is_answered) {
   return bad_field(param,
-                   "has " + tokens + (is_answered ? " and needs room for an answer" : "") +
-                       "; the model's context holds " + std::to_string(model.card().context),
+                   "is too long for the model's context; got " + tokens + ", expected at most " +
+                       std::to_string(most_prompt_tokens(model, is_answered)) +
+                       (is_answered ? ", which leave room for an answer" : ""),
                    "context_length_exceeded");
 }
 

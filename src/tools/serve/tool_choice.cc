@@ -23,20 +23,16 @@ bool is_tool_name(std::string_view name) {
 }
 
 CallableTool read_tool(const JsonValue& value, const std::string& path) {
-  const auto* object = std::get_if<JsonObject>(&value);
-  if (object == nullptr) throw bad_field(path, "is of the wrong type; expected an object");
-  const Fields fields(*object, path + ".");
-  if (fields.text("type").value_or("") != "function") {
-    throw bad_field(path + ".type", "is not known; expected \"function\"");
+  const Fields fields(object_of(value, path), path + ".");
+  if (const std::string type = fields.text("type").value_or(""); type != "function") {
+    throw bad_field(path + ".type", "is not known; got " + shown(type) + ", expected \"function\"");
   }
-  const JsonObject* function = fields.object("function");
-  if (function == nullptr) throw bad_field(path + ".function", "is missing");
-  const Fields inside(*function, path + ".function.");
+  const Fields inside(fields.required_object("function"), path + ".function.");
   CallableTool tool;
-  tool.name = inside.text("name").value_or("");
+  tool.name = inside.required_text("name");
   if (!is_tool_name(tool.name)) {
-    throw bad_field(inside.path("name"),
-                    "is no name; expected 1 to 64 of a-z, A-Z, 0-9, _, - and .");
+    throw bad_field(inside.path("name"), "is no name; got " + shown(tool.name) +
+                                             ", expected 1 to 64 of a-z, A-Z, 0-9, _, - and .");
   }
   inside.text("description");
   const JsonObject* parameters = inside.object("parameters");
@@ -101,19 +97,20 @@ ToolChoice read_tool_choice(const Fields& fields) {
   const auto* word = given == nullptr ? nullptr : std::get_if<std::string>(given);
   const bool is_named = given != nullptr && word == nullptr;
   if (word != nullptr && *word != "auto" && *word != "none" && *word != "required") {
-    throw bad_field("tool_choice", "is not known; got " + json_text(*word) +
+    throw bad_field("tool_choice", "is not known; got " + shown(*word) +
                                        ", expected auto, none, required or a function");
   }
   if (is_named) {
     const std::string name = name_of_choice(fields);
     std::erase_if(tools, [&](const CallableTool& tool) { return tool.name != name; });
     if (tools.empty()) {
-      throw bad_field("tool_choice", "is none of the tools; got " + json_text(name));
+      throw bad_field("tool_choice", "is none of the tools; got " + shown(name) +
+                                         ", expected the name of one of them");
     }
   }
   const bool is_required = is_named || (word != nullptr && *word == "required");
   if (is_required && tools.empty()) {
-    throw bad_field("tool_choice", "requires a call, but there are no tools");
+    throw bad_field("tool_choice", "requires a call, but there are no tools; expected tools");
   }
   if (tools.empty() || (word != nullptr && *word == "none")) return choice;
   choice.tools = *list;
