@@ -1,7 +1,7 @@
 """The functions of `hearth bench --rows families/` in PyTorch, on the processor or a GPU.
 
-A row is named [gpu/]families/<family>/<function>_<dtype>_<size>; src/tools/bench/families says what
-each is. bench/peers.py measures it on the processor, bench/torch_rows.py on a GPU.
+A row is named [gpu/]families/<family>/<function>_<dtype>_<size>; src/tools/bench/functions says
+what each is. bench/peers.py measures it on the processor, bench/torch_rows.py on a GPU.
 """
 
 import sys
@@ -14,7 +14,7 @@ CLASSES = 1000
 
 
 class Inputs:
-    """Arguments of a row's dtype and size, as FamilyInputs of Hearth makes them."""
+    """Arguments of a row's dtype and size, as BenchInputs of Hearth makes them."""
 
     def __init__(self, device, dtype, size):
         self.device, self.dtype = device, DTYPES[dtype]

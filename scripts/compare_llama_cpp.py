@@ -125,6 +125,8 @@ def main():
         if arguments.case and file.stem not in arguments.case:
             continue
         golden = json.loads(file.read_text())
+        if "same_as" in golden:  # another type of a model that has its turn
+            continue
         with tempfile.TemporaryDirectory() as text:
             try:
                 errors, same = compare(golden, arguments.hearth, pathlib.Path(text))

@@ -127,15 +127,15 @@ def run(case, folder, dtype, prompts):
 
 
 def golden(case):
-    family = None
     with tempfile.TemporaryDirectory() as text:
         folder = pathlib.Path(text)
         torch.set_default_dtype(torch.float32)
         config = getattr(transformers, case.config)(**case.arguments)
-        family = config.model_type
         getattr(transformers, case.model)(config).save_pretrained(folder)
-        tensors = [{"name": name, "shape": shape, **dict(zip(("base", "scale"), base_and_scale(name, shape, family)))}
-                   for name, shape in sorted(saved_tensors(folder).items())]
+        tensors = []
+        for name, shape in sorted(saved_tensors(folder).items()):
+            base, scale = base_and_scale(name, shape, case.norms_add_one, case.inputs_first)
+            tensors.append({"name": name, "shape": shape, "base": base, "scale": scale})
         for path in folder.glob("*.safetensors*"):
             path.unlink()
         weights = {each["name"]: elements(**each) for each in tensors}

@@ -24,6 +24,8 @@ class Case:
     config: str
     arguments: dict
     output: str = "logits"
+    norms_add_one: bool = False  # norms of rows and heads multiply by 1 and their weight
+    inputs_first: str | None = None  # what names of matrices have that are [in, out]
 
 
 def rope(kind="default", theta=10000.0, **others):
@@ -37,9 +39,10 @@ def scaled(kind, factor=4.0, theta=10000.0, **others):
 CASES = []
 
 
-def case(name, family, arguments=None, output="logits", model=None, config=None, **others):
+def case(name, family, arguments=None, output="logits", model=None, config=None,
+         norms_add_one=False, inputs_first=None, **others):
     CASES.append(Case(name, model or family + "ForCausalLM", config or family + "Config",
-                      {**SMALL, **(arguments or {}), **others}, output))
+                      {**SMALL, **(arguments or {}), **others}, output, norms_add_one, inputs_first))
 
 
 LLAMA3 = dict(low_freq_factor=1.0, high_freq_factor=4.0)
@@ -78,33 +81,35 @@ DELTA = dict(linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_d
              linear_value_head_dim=12, linear_conv_kernel_dim=4, head_dim=16, num_hidden_layers=4)
 PARTIAL = rope(partial_rotary_factor=0.25)
 case("qwen3_next", "Qwen3Next", {**EXPERTS, **DELTA}, rope_parameters=PARTIAL,
-     shared_expert_intermediate_size=24, norm_topk_prob=True)
+     shared_expert_intermediate_size=24, norm_topk_prob=True, norms_add_one=True)
 SECTIONS = {**rope(partial_rotary_factor=0.5), "mrope_interleaved": True, "mrope_section": [2, 1, 1]}
 case("qwen3_5", "Qwen3_5", DELTA, rope_parameters=SECTIONS, config="Qwen3_5TextConfig",
-     tie_word_embeddings=True)
+     tie_word_embeddings=True, norms_add_one=True)
 case("qwen3_5_moe", "Qwen3_5Moe", {**EXPERTS, **DELTA}, rope_parameters=SECTIONS,
-     config="Qwen3_5MoeTextConfig", shared_expert_intermediate_size=24)
+     config="Qwen3_5MoeTextConfig", shared_expert_intermediate_size=24, norms_add_one=True)
 # As GGUF files can say it: heads of values as wide as those of keys.
 EVEN = {**DELTA, "linear_key_head_dim": 12}
 case("qwen3_next_even", "Qwen3Next", {**EXPERTS, **EVEN}, rope_parameters=PARTIAL,
-     shared_expert_intermediate_size=24, norm_topk_prob=True)
+     shared_expert_intermediate_size=24, norm_topk_prob=True, norms_add_one=True)
 case("qwen3_5_even", "Qwen3_5", EVEN, rope_parameters=SECTIONS, config="Qwen3_5TextConfig",
-     tie_word_embeddings=True)
+     tie_word_embeddings=True, norms_add_one=True)
 case("qwen3_5_moe_widths", "Qwen3_5Moe", {**EXPERTS, **EVEN}, rope_parameters=SECTIONS,
-     config="Qwen3_5MoeTextConfig", shared_expert_intermediate_size=24)
+     config="Qwen3_5MoeTextConfig", shared_expert_intermediate_size=24, norms_add_one=True)
 case("gemma2", "Gemma2", head_dim=16, sliding_window=WINDOW, query_pre_attn_scalar=24,
      attn_logit_softcapping=5.0, final_logit_softcapping=3.0, num_hidden_layers=3,
-     rope_parameters=rope())
+     rope_parameters=rope(), norms_add_one=True)
 case("gemma2_even", "Gemma2", head_dim=16, sliding_window=WINDOW, query_pre_attn_scalar=16,
-     attn_logit_softcapping=5.0, final_logit_softcapping=3.0, rope_parameters=rope())
+     attn_logit_softcapping=5.0, final_logit_softcapping=3.0, rope_parameters=rope(),
+     norms_add_one=True)
 LAYERS = {"sliding_attention": rope(), "full_attention": rope("linear", 1e6, factor=8.0)}
 case("gemma3", "Gemma3", config="Gemma3TextConfig", head_dim=16, sliding_window=WINDOW,
      query_pre_attn_scalar=24, num_hidden_layers=7, num_key_value_heads=1, rope_parameters=LAYERS,
-     intermediate_size=56)
+     intermediate_size=56, norms_add_one=True)
 case("gemma3_softcaps", "Gemma3", config="Gemma3TextConfig", head_dim=16, sliding_window=WINDOW,
      query_pre_attn_scalar=16, final_logit_softcapping=3.0, num_hidden_layers=2,
      layer_types=["full_attention", "sliding_attention"],
-     rope_parameters={"sliding_attention": rope(), "full_attention": rope(theta=1e6)})
+     rope_parameters={"sliding_attention": rope(), "full_attention": rope(theta=1e6)},
+     norms_add_one=True)
 case("phi3", "Phi3", sliding_window=WINDOW, rope_parameters=rope(partial_rotary_factor=0.5),
      num_attention_heads=3, num_key_value_heads=1)
 LONG = dict(short_factor=[1.0, 1.125, 1.25, 1.375], long_factor=[1.5, 2.0, 3.0, 5.0])
@@ -115,9 +120,9 @@ for name, others in [("phi3_longrope", {}), ("phi3_longrope_window", dict(slidin
 OSS = dict(num_local_experts=4, num_experts_per_tok=2, head_dim=16, sliding_window=WINDOW,
            intermediate_size=32, hidden_size=32, num_hidden_layers=3)
 case("gpt_oss", "GptOss", OSS, rope_parameters=scaled(
-    "yarn", 32.0, 150000.0, beta_fast=32.0, beta_slow=1.0, truncate=False))
+    "yarn", 32.0, 150000.0, beta_fast=32.0, beta_slow=1.0, truncate=False), inputs_first="experts")
 case("gpt_oss_truncate", "GptOss", OSS, rope_parameters=scaled(
-    "yarn", 32.0, 150000.0, beta_fast=8.0, beta_slow=0.5, truncate=True))
+    "yarn", 32.0, 150000.0, beta_fast=8.0, beta_slow=0.5, truncate=True), inputs_first="experts")
 MLA = dict(kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=12, v_head_dim=10,
            n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=20, n_shared_experts=2,
            first_k_dense_replace=1, num_hidden_layers=3, num_key_value_heads=4)
@@ -157,11 +162,11 @@ CASES.append(Case("mamba2_limits", "Mamba2ForCausalLM", "Mamba2Config", dict(
     eos_token_id=2, pad_token_id=0, time_step_limit=[0.2, 0.5], tie_word_embeddings=True)))
 CASES.append(Case("gpt2", "GPT2LMHeadModel", "GPT2Config", dict(
     vocab_size=VOCABULARY, n_positions=64, n_embd=48, n_layer=2, n_head=4, bos_token_id=1,
-    eos_token_id=2)))
+    eos_token_id=2), inputs_first="c_"))
 CASES.append(Case("gpt2_scales", "GPT2LMHeadModel", "GPT2Config", dict(
     vocab_size=VOCABULARY, n_positions=64, n_embd=48, n_layer=3, n_head=4, bos_token_id=1,
     eos_token_id=2, activation_function="gelu", scale_attn_weights=False,
-    scale_attn_by_inverse_layer_idx=True)))
+    scale_attn_by_inverse_layer_idx=True), inputs_first="c_"))
 NEOX = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=2, num_attention_heads=3,
             intermediate_size=96, max_position_embeddings=64, bos_token_id=1, eos_token_id=2)
 CASES.append(Case("gpt_neox", "GPTNeoXForCausalLM", "GPTNeoXConfig",
@@ -201,9 +206,9 @@ CASES.append(Case("gemma3_images", "Gemma3ForConditionalGeneration", "Gemma3Conf
     text_config=TEXT["gemma3_softcaps"], mm_tokens_per_image=4, image_token_index=1000,
     boi_token_index=1001, eoi_token_index=1002, vision_config=dict(
         hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
-        image_size=28, patch_size=14))))
+        image_size=28, patch_size=14)), norms_add_one=True))
 CASES.append(Case("qwen3_5_images", "Qwen3_5ForConditionalGeneration", "Qwen3_5Config", dict(
     text_config=TEXT["qwen3_5"], image_token_id=1000, video_token_id=1001,
     vision_start_token_id=1002, vision_end_token_id=1003, tie_word_embeddings=True,
     vision_config=dict(depth=1, hidden_size=16, intermediate_size=16, num_heads=2, patch_size=4,
-                       out_hidden_size=48, num_position_embeddings=16))))
+                       out_hidden_size=48, num_position_embeddings=16)), norms_add_one=True))

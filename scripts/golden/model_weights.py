@@ -43,9 +43,9 @@ def short(value):
     return math.ldexp(round(mantissa * 256), exponent - 8)
 
 
-def base_and_scale(name, shape, family):
+def base_and_scale(name, shape, norms_add_one=False, inputs_first=None):
     """What makes every part of a model matter: no norm is 1, no bias is 0, no router has ties, and
-    states decay slowly. `family` is the model_type of the configuration."""
+    states decay slowly. The rest is of a Case (model_cases.py)."""
     last = name.rpartition(".")[2]
     part = name.removesuffix("." + last).rpartition(".")[2]
     if last == "A_log":
@@ -53,8 +53,7 @@ def base_and_scale(name, shape, family):
     if last == "dt_bias":
         return -1.0, short(0.3)
     if last in ("D", "layer_scalar", "per_expert_scale") or (len(shape) == 1 and last in ("weight", "scale")):
-        added_to_one = family.startswith(("gemma2", "gemma3", "qwen3_next", "qwen3_5"))
-        if added_to_one and last == "weight" and "linear_attn" not in name:
+        if norms_add_one and last == "weight" and "linear_attn" not in name:
             return 0.0, short(0.3)
         return 1.0, short(0.3)
     if last == "sinks":
@@ -63,7 +62,7 @@ def base_and_scale(name, shape, family):
         return 0.0, short(0.2)
     if "embed" in name or part in ("wte", "wpe"):
         return 0.0, short(math.sqrt(3 / shape[-1]))
-    inputs_first = family == "gpt2" or (family == "gpt_oss" and "experts" in name)
-    fan_in = shape[-2] if inputs_first else math.prod(shape[1:]) if "conv1d" in name else shape[-1]
+    is_inputs_first = inputs_first is not None and inputs_first in name
+    fan_in = shape[-2] if is_inputs_first else math.prod(shape[1:]) if "conv1d" in name else shape[-1]
     is_router = part in ("gate", "router") or ".router." in name
     return 0.0, short(math.sqrt(3 / fan_in) * (3 if is_router else 1))

@@ -67,7 +67,7 @@ struct Small {
 };
 
 void write_as_gguf(const std::string& json, const std::string& config, std::size_t rows) {
-  hearth::GgufMetadata metadata = {{"general.architecture", "llama"}};
+  hearth::GgufMetadata metadata;
   hearth::models::add_tokenizer(metadata, {json, config, ""}, static_cast<std::int64_t>(rows),
                                 "fuzz");
   const Tokenizer written = tokenizer_from_gguf(metadata, "fuzz");

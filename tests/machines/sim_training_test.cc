@@ -10,7 +10,7 @@
 #include "hearth/grad.h"
 #include "hearth/ops.h"
 #include "hearth/optim.h"
-#include "models/gpt2.h"
+#include "models/transformer.h"
 
 namespace hearth {
 namespace {
@@ -23,14 +23,14 @@ Array moved(const Array& x, Device device) {
 class Training {
  public:
   explicit Training(Device device) : device_(device), tokens_(draw(4)), targets_(draw(5)) {
-    models::Gpt2Config config;
+    models::TransformerConfig config;
     config.vocabulary = 13;
     config.dim = 16;
     config.layers = 2;
     config.heads = 2;
     config.context = 8;
     Generator generator{9, 0};
-    model_ = models::Gpt2(config, DType::f32, Device::cpu(), &generator);
+    model_ = models::Transformer(config, DType::f32, Device::cpu(), &generator);
     visit(model_, [&](const std::string&, Array& parameter) {
       parameter = moved<float>(parameter, device).require_grad();
     });
@@ -68,7 +68,7 @@ class Training {
   Array tokens_;
   Array targets_;
   Array loss_;  // held until the next step, as a training loop holds it
-  models::Gpt2 model_;
+  models::Transformer model_;
   optim::AdamW optimizer_{{.weight_decay = 0.01}};
 };
 

@@ -104,17 +104,17 @@ TEST(CacheType, BytesOfStatesAreThoseOfWhatIsComputedIn) {
 }
 
 TEST(CacheType, RefusesHeadsThatDoNotFit) {
-  const auto refusal = [](const AttentionConfig& attention, CacheType type) {
-    return error_of(ErrorCode::unsupported, [&] {
-      (void)Cache(config_of(attention), options_of(type), DType::f32, Device());
-    });
+  const auto refusal = [](const LanguageConfig& config, CacheType type) {
+    return error_of(ErrorCode::unsupported,
+                    [&] { (void)Cache(config, options_of(type), DType::f32, Device()); });
   };
-  EXPECT_TRUE(contains(refusal(heads_of(80, 80), DType::q8_0), "80 columns"));
-  EXPECT_TRUE(contains(refusal(heads_of(64, 72), DType::q4_0), "72 columns"));
-  EXPECT_TRUE(contains(refusal(heads_of(64, 64), CacheType::turbo(5)), "5 bits"));
-  EXPECT_TRUE(contains(refusal(heads_of(64, 64), DType::q6_k), "q6_k"));
-  AttentionConfig latent = heads_of(64, 64);
-  latent.latent = LatentConfig{.query_rank = 0, .rank = 64, .rope_dims = 32};
+  EXPECT_TRUE(contains(refusal(config_of(heads_of(80, 80)), DType::q8_0), "80 columns"));
+  EXPECT_TRUE(contains(refusal(config_of(heads_of(64, 72)), DType::q4_0), "72 columns"));
+  EXPECT_TRUE(contains(refusal(config_of(heads_of(64, 64)), CacheType::turbo(5)), "5 bits"));
+  EXPECT_TRUE(contains(refusal(config_of(heads_of(64, 64)), DType::q6_k), "q6_k"));
+  LanguageConfig latent = config_of(heads_of(64, 64));
+  latent.layers[0].mixer = Mixer::latent;
+  latent.latent = {.query_rank = 0, .rank = 64, .rope_dims = 32};
   EXPECT_TRUE(contains(refusal(latent, DType::q8_0), "latent"));
 }
 

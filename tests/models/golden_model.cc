@@ -25,10 +25,16 @@ namespace {
 
 std::filesystem::path golden_models_folder() { return check::source_dir() / "tests/golden/models"; }
 
-const JsonValue& member(const JsonObject& object, const std::string& key) {
-  for (const auto& [name, value] : object) {
-    if (name == key) return value;
+template <class Object>
+auto* find_member(Object& object, const std::string& key) {
+  for (auto& [name, value] : object) {
+    if (name == key) return &value;
   }
+  return static_cast<decltype(&object.front().second)>(nullptr);
+}
+
+const JsonValue& member(const JsonObject& object, const std::string& key) {
+  if (const JsonValue* value = find_member(object, key)) return *value;
   throw std::runtime_error("golden model: no member " + key);
 }
 
@@ -119,6 +125,19 @@ std::filesystem::path golden_adapters_folder() {
   return check::source_dir() / "tests/golden/adapters";
 }
 
+// The model that another model_type is the same as, with that type.
+GoldenModel renamed_model(const JsonObject& object) {
+  if (get<std::string>(object, "reason").empty()) {
+    throw std::runtime_error("golden model: no reason to be the same");
+  }
+  GoldenModel model = read_golden_model(get<std::string>(object, "same_as"));
+  model.name = get<std::string>(object, "case");
+  const JsonValue& type = member(object, "model_type");
+  *find_member(model.config, "model_type") = type;
+  if (model.old_config) *find_member(*model.old_config, "model_type") = type;
+  return model;
+}
+
 GoldenModel read_golden_file(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::stringstream text;
@@ -128,6 +147,7 @@ GoldenModel read_golden_file(const std::filesystem::path& path) {
     throw std::runtime_error("golden model: no JSON object in " + path.string());
   }
   const auto& object = std::get<JsonObject>(*document);
+  if (find_member(object, "same_as") != nullptr) return renamed_model(object);
   GoldenModel model;
   model.name = get<std::string>(object, "case");
   model.output = get<std::string>(object, "output");

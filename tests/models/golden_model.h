@@ -1,5 +1,7 @@
 // Tiny models of each family with what transformers makes of them: tests/golden/models, which
-// scripts/generate_model_goldens.py writes, and folders as a user has them.
+// scripts/generate_model_goldens.py writes, and folders as a user has them. A model_type whose
+// mathematics are another's by what transformers has, or that transformers does not have, is a file
+// by hand: `same_as` names that one's, whose values are expected, and `reason` says why.
 #pragma once
 
 #include <cstdint>

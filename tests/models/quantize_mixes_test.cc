@@ -195,6 +195,12 @@ TEST(QuantizeMixes, OfModelsOfEightyLayers) {
   SketchedModel other = large;
   other.family = "qwen3";
   expect_cases({{"Q2_K", "attn_v.", "q4_k 80"}}, other);
+  // Values that heads do not share are as large as queries, but llama.cpp has more bits for
+  // qwen2's.
+  SketchedModel unshared{.layers = 80, .heads = 8, .kv_heads = 8};
+  expect_cases({{"Q2_K", "attn_v.", "q3_k 80"}}, unshared);
+  unshared.family = "qwen2";
+  expect_cases({{"Q2_K", "attn_v.", "q5_k 80"}}, unshared);
 }
 
 TEST(QuantizeMixes, RowsThatBlocksDoNotFit) {

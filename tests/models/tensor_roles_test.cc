@@ -10,6 +10,8 @@ namespace {
 TEST(TensorRoles, OfWeightsAndProjections) {
   EXPECT_EQ(role_of(kTokenEmbedding), TensorRole::token_embedding);
   EXPECT_EQ(role_of(kOutputWeight), TensorRole::output);
+  EXPECT_EQ(role_of("per_layer_token_embd.weight"), TensorRole::layer_embedding);
+  EXPECT_EQ(role_of("per_layer_model_proj.weight"), TensorRole::layer_projection);
   EXPECT_EQ(role_of("blk.12.attn_v.weight"), TensorRole::value);
   EXPECT_EQ(role_of("blk.12.attn_v"), TensorRole::value);
   EXPECT_EQ(role_of("blk.0.attn_output.weight"), TensorRole::mixed);
@@ -23,9 +25,8 @@ TEST(TensorRoles, OfWeightsAndProjections) {
 }
 
 TEST(TensorRoles, NotOfNamesThatOnlyLookAlike) {
-  for (const char* name :
-       {"blk.0.attn_v.bias", "blk.0.token_embd.weight", "attn_v.weight",
-        "blk.0.ffn_down_exps_b.weight", "per_layer_token_embd.weight", "", "."}) {
+  for (const char* name : {"blk.0.attn_v.bias", "blk.0.token_embd.weight", "attn_v.weight",
+                           "blk.0.ffn_down_exps_b.weight", "per_layer.weight", "", "."}) {
     EXPECT_EQ(role_of(name), TensorRole::other) << name;
   }
 }

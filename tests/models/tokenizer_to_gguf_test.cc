@@ -24,9 +24,8 @@ const std::string kBegins = R"("post_processor": {"type": "TemplateProcessing",
 const std::string kConfig = R"({"bos_token": "<s>", "eos_token": "</s>"})";
 
 // Both ways to one set of tokens.
-GgufMetadata written(const TokenizerTexts& texts, const std::string& architecture = "llama",
-                     const std::vector<std::string>& samples = {}) {
-  GgufMetadata metadata = {{"general.architecture", architecture}};
+GgufMetadata written(const TokenizerTexts& texts, const std::vector<std::string>& samples = {}) {
+  GgufMetadata metadata;
   add_tokenizer(metadata, texts, 12, "test");
   const Tokenizer given = tokenizer_from_json(texts.tokenizer, "test", texts.config);
   const Tokenizer read = tokenizer_from_gguf(metadata, "test");
@@ -75,7 +74,7 @@ const std::string kLlama3Split =
 TEST(TokenizerToGguf, EndsAreThoseOfTheFolder) {
   TokenizerTexts texts{byte_level(kGpt2Split, false), kConfig, ""};
   texts.ends = {7, 8, 5, 1, 2};
-  GgufMetadata metadata = {{"general.architecture", "llama"}};
+  GgufMetadata metadata;
   add_tokenizer(metadata, texts, 12, "test");
   EXPECT_EQ(metadata.as_int("tokenizer.ggml.eos_token_id"), 7);
   EXPECT_EQ(metadata.as_int("tokenizer.ggml.eot_token_id"), 8);
@@ -87,7 +86,7 @@ TEST(TokenizerToGguf, EndsAreThoseOfTheFolder) {
     EXPECT_EQ(read.is_end_of_generation(id), is_end) << id;
   }
   texts.ends = {7};
-  GgufMetadata plain = {{"general.architecture", "llama"}};
+  GgufMetadata plain;
   add_tokenizer(plain, texts, 12, "test");
   EXPECT_FALSE(plain.contains("tokenizer.ggml.end_token_ids"));
 }
@@ -97,7 +96,7 @@ TEST(TokenizerToGguf, TemplatesForToolsStandBesideTheUsualOne) {
                              .config = kConfig,
                              .chat_template = "usual",
                              .tool_template = "with tools"};
-  GgufMetadata metadata = {{"general.architecture", "llama"}};
+  GgufMetadata metadata;
   add_tokenizer(metadata, texts, 12, "test");
   EXPECT_EQ(metadata.as_text("tokenizer.chat_template"), "usual");
   EXPECT_EQ(metadata.as_text("tokenizer.chat_template.tool_use"), "with tools");
@@ -107,7 +106,7 @@ TEST(TokenizerToGguf, BytePairsByTheNameOfWhatCutsTexts) {
   const std::vector<std::string> samples = {"ab a", "<s>ab</s>", "a<tool> ab", "bb abb"};
   const auto pre = [&](const std::string& split, bool whole_first) {
     const TokenizerTexts texts{byte_level(split, whole_first), kConfig, ""};
-    const GgufMetadata metadata = written(texts, "llama", samples);
+    const GgufMetadata metadata = written(texts, samples);
     EXPECT_EQ(metadata.as_text("tokenizer.ggml.model"), "gpt2");
     EXPECT_TRUE(metadata.as_bool("tokenizer.ggml.add_bos_token"));
     EXPECT_EQ(metadata.as_int("tokenizer.ggml.bos_token_id"), 6);
@@ -128,7 +127,7 @@ TEST(TokenizerToGguf, WholePiecesThatMergesDoNotReach) {
   std::string reached = json;
   const std::string merges = R"(["\u0120", "a"])";
   reached.replace(reached.find(merges), merges.size(), merges + R"(, "b b")");
-  const GgufMetadata metadata = written({reached, kConfig, ""}, "llama", {"bb abb"});
+  const GgufMetadata metadata = written({reached, kConfig, ""}, {"bb abb"});
   EXPECT_EQ(metadata.as_text("tokenizer.ggml.pre"), "qwen2");
 }
 
@@ -160,7 +159,7 @@ TEST(TokenizerToGguf, CodePointsByTheRanksOfMerges) {
         {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
         {"type": "ByteFallback"}, {"type": "Fuse"},
         {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}, )");
-  const GgufMetadata metadata = written({json, kConfig, ""}, "llama", {"ab ab", "b a"});
+  const GgufMetadata metadata = written({json, kConfig, ""}, {"ab ab", "b a"});
   EXPECT_EQ(metadata.as_text("tokenizer.ggml.model"), "llama");
   EXPECT_TRUE(metadata.as_bool("tokenizer.ggml.add_space_prefix"));
   const auto scores = metadata.at("tokenizer.ggml.scores").as_floats();
@@ -169,13 +168,15 @@ TEST(TokenizerToGguf, CodePointsByTheRanksOfMerges) {
   EXPECT_LT(scores[1], -2);
 }
 
-TEST(TokenizerToGguf, CodePointsOfGemma4KeepTheirMerges) {
+TEST(TokenizerToGguf, CodePointsThatKeepTheirMerges) {
   const std::string json = code_points(R"(
       "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
       "decoder": {"type": "Sequence", "decoders": [
         {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
         {"type": "ByteFallback"}, {"type": "Fuse"}]}, )");
-  const GgufMetadata metadata = written({json, kConfig, ""}, "gemma4", {"ab ab", "b a"});
+  const GgufMetadata metadata =
+      written({.tokenizer = json, .config = kConfig, .chat_template = "", .keeps_merges = true},
+              {"ab ab", "b a"});
   EXPECT_EQ(metadata.as_text("tokenizer.ggml.model"), "gemma4");
   EXPECT_EQ(metadata.at("tokenizer.ggml.merges").as_texts(),
             (std::vector<std::string>{"a b", "\u2581 ab"}));
@@ -194,7 +195,7 @@ TEST(TokenizerToGguf, WordPieces) {
       "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]}})";
   const std::string config =
       R"({"cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]", "pad_token": "[PAD]"})";
-  GgufMetadata metadata = {{"general.architecture", "bert"}};
+  GgufMetadata metadata;
   add_tokenizer(metadata, {json, config, ""}, 8, "test");
   const Tokenizer read = tokenizer_from_gguf(metadata, "test");
   EXPECT_EQ(read.encode("Playing, plays x"), (std::vector<std::int32_t>{2, 4, 5, 7, 4, 6, 1, 3}));
@@ -205,7 +206,7 @@ TEST(TokenizerToGguf, WordPieces) {
 TEST(TokenizerToGguf, Templates) {
   const std::string json = byte_level(kGpt2Split, false);
   const auto metadata_of = [&](const std::string& config, const std::string& file) {
-    GgufMetadata metadata = {{"general.architecture", "llama"}};
+    GgufMetadata metadata;
     add_tokenizer(metadata, {json, config, file}, 0, "test");
     return metadata;
   };

@@ -14,7 +14,7 @@
 
 #include "devices_under_test.h"
 #include "source_dir.h"
-#include "tools/bench/families/families.h"
+#include "tools/bench/functions/functions.h"
 #include "tools/bench/gpu/gpu.h"
 #include "tools/bench/report.h"
 
@@ -53,7 +53,7 @@ TEST(Bench, MemoryLimitsScaleWithTraffic) {
 TEST(Bench, FamiliesHaveTheFunctionsOfPyTorchsProgram) {
   // By name, whether PyTorch has one.
   std::map<std::string, bool> here;
-  for (const FamilyFunction& function : family_functions()) {
+  for (const BenchFunction& function : all_functions()) {
     here.emplace(function.name, function.has_peer);
   }
   std::ostringstream text;
@@ -65,11 +65,11 @@ TEST(Bench, FamiliesHaveTheFunctionsOfPyTorchsProgram) {
     there.emplace((*at)[1], !(*at)[2].matched);
   }
   EXPECT_EQ(here, there);
-  EXPECT_EQ(here.size(), family_functions().size()) << "a name stands twice";
+  EXPECT_EQ(here.size(), all_functions().size()) << "a name stands twice";
 }
 
 TEST(Bench, FamiliesRun) {
-  for (const FamilyFunction& function : family_functions()) {
+  for (const BenchFunction& function : all_functions()) {
     const Array result = function.prepare({Device::cpu(), DType::f32, false})();
     EXPECT_NO_THROW(result.eval()) << function.name;
   }

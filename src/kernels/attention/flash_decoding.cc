@@ -78,11 +78,11 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
 // flash_decoding.
 Plan few_steps(const AttentionInputs& a, bool vectors) {
   // Some threadgroups for each processor, none with less than a step of keys.
-  constexpr std::int64_t kProcessorGroups = 3, kSimdgroups = 4, kUnroll = 4;
+  constexpr std::int64_t kProcessorGroups = 3, kUnroll = 4;
   const std::int64_t enough = kProcessorGroups * processors(*a.signature.device);
   const std::int64_t lanes = a.lanes();
   Shares shares(a, a.dtype() == DType::f64 ? 2 : 8);
-  const std::int64_t step = kSimdgroups * kUnroll * (kSimdWidth / lanes);
+  const std::int64_t step = kFewSimdgroups * kUnroll * (kSimdWidth / lanes);
   while ((std::int64_t{1} << shares.shift) < step) ++shares.shift;
   shares.splits = std::clamp<std::int64_t>(
       enough / shares.groups(a), 1, std::max<std::int64_t>(1, ceil_div(a.seen_keys(), step)));
@@ -91,7 +91,7 @@ Plan few_steps(const AttentionInputs& a, bool vectors) {
           {dtype_struct(a.dtype()), std::to_string(lanes), std::to_string(shares.together),
            std::to_string(kUnroll), truth(vectors), truth(a.has_softcap), truth(a.has_mask),
            truth(a.has_bias), truth(a.has_range)},
-          kSimdgroups, shares.together * (lanes * 8 + 8), vectors);
+          kFewSimdgroups, shares.together * (lanes * 8 + 8), vectors);
   return plan;
 }
 
@@ -114,7 +114,7 @@ std::int64_t best_share(std::int64_t groups, std::int64_t places, std::int64_t m
 
 // flash_decoding_mma.
 Plan matrix_steps(const AttentionInputs& a) {
-  constexpr std::int64_t kSimdgroups = 8, kMinKeys = 64;
+  constexpr std::int64_t kMinKeys = 64;
   const bool narrow = std::max(a.d, a.dv) <= 64;
   const std::int64_t columns = narrow ? 64 : 128;
   Shares shares(a, 8);
@@ -124,8 +124,8 @@ Plan matrix_steps(const AttentionInputs& a) {
   const std::int64_t registers = device.thread_registers / (narrow ? 2 : 1);
   const std::int64_t places =
       processors(device) *
-      std::max<std::int64_t>(device.processor_registers / (kSimdgroups * kSimdWidth * registers),
-                             1);
+      std::max<std::int64_t>(
+          device.processor_registers / (kMatrixSimdgroups * kSimdWidth * registers), 1);
   shares.splits = best_share(shares.groups(a), places,
                              std::clamp<std::int64_t>(a.seen_keys() / kMinKeys, 1, places));
   const std::int64_t pass = narrow || shares.together > 4 ? 1 : 2;
@@ -134,7 +134,7 @@ Plan matrix_steps(const AttentionInputs& a) {
           {dtype_struct(a.dtype()), std::to_string(columns), std::to_string(pass),
            std::to_string(shares.together), truth(a.d == columns && a.dv == columns),
            truth(a.has_softcap), truth(a.has_mask), truth(a.has_bias), truth(a.has_range)},
-          kSimdgroups, kSimdgroups * shares.together * (64 * pass + 6), true);
+          kMatrixSimdgroups, kMatrixSimdgroups * shares.together * (64 * pass + 6), true);
   return plan;
 }
 

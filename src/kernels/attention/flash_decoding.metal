@@ -15,7 +15,6 @@
 #include "kernels/attention/columns.metal"
 #include "kernels/attention/split_kv.metal"
 
-enum { kFewSimdgroups = 4 };
 // Keys that a threadgroup takes at a time.
 inline long keys_of_step(int unroll, int lanes) { return kFewSimdgroups * unroll * (32 / lanes); }
 

@@ -19,7 +19,6 @@
 
 #include "kernels/attention/matrix_rows.metal"
 #include "kernels/attention/split_kv.metal"
-enum { kMatrixSimdgroups = 8 };
 
 // d and dv are multiples of 8 and at most kColumns, or equal to it with kWhole; vectors begin at
 // multiples of 16 bytes. kQueries, a power of two up to 8, is how many `shared` has room for:

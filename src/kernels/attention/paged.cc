@@ -21,7 +21,7 @@ Prepared prepare_paged(const Signature& signature, LongRows long_rows, bool by_m
   // No sequence has more rows than there are.
   if (signature.inputs[paged::kQ].shape[0] <= kFewPagedRows) long_rows = LongRows::units;
   const std::int64_t tile = long_rows == LongRows::units   ? 0
-                            : long_rows == LongRows::tiles ? kPagedTile
+                            : long_rows == LongRows::tiles ? std::int64_t{kAttentionTile}
                                                            : prompt_tile(signature);
   const PagedInputs in(signature, tile);
   const auto entries = [&](std::int64_t count) {

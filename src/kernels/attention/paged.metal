@@ -40,9 +40,9 @@ inline int paged_start(device const int* starts, long i, constant PagedAttention
 }
 
 HEARTH_INLINE void paged_entry(device int* to, long i, int a, int b, int c) {
-  to[i * 4] = a;
-  to[i * 4 + 1] = b;
-  to[i * 4 + 2] = c;
+  to[i * kPagedEntry] = a;
+  to[i * kPagedEntry + 1] = b;
+  to[i * kPagedEntry + 2] = c;
 }
 
 // One simdgroup lists units, as sequence, row and position, and tiles, as sequence, first row and
@@ -94,7 +94,7 @@ void paged_plan(device const int* starts, device const int* lengths, device int*
     } else {
       for (int i = 0; i < count; i += most) {
         paged_entry(tiles, tile, int(s), begin + i, length - count + i);
-        tiles[long(tile) * 4 + 3] = metal::min(count - i, most);
+        tiles[long(tile) * kPagedEntry + 3] = metal::min(count - i, most);
         ++tile;
       }
     }
@@ -109,9 +109,12 @@ void paged_plan(device const int* starts, device const int* lengths, device int*
     for (int i = lane; i < head + tail; i += 32) {
       int row = i < head ? i * most : end_of_all + (i - head) * most;
       paged_entry(tiles, tile_count + i, -1, row, 0);
-      tiles[long(tile_count + i) * 4 + 3] = metal::min((i < head ? zero : rows) - row, most);
+      tiles[long(tile_count + i) * kPagedEntry + 3] =
+          metal::min((i < head ? zero : rows) - row, most);
     }
-    for (long i = tile_count + head + tail + lane; i < p.tiles; i += 32) tiles[i * 4 + 3] = 0;
+    for (long i = tile_count + head + tail + lane; i < p.tiles; i += 32) {
+      tiles[i * kPagedEntry + 3] = 0;
+    }
   } else {
     int tail = rows - end_of_all;
     for (int i = lane; i < zero + tail; i += 32) {

@@ -10,8 +10,6 @@
 #include "kernels/formulas/packed/aligned.h"
 #include "kernels/formulas/packed/plain.h"
 
-enum { kCodeSimdgroups = 4, kCodeThreads = 128 };
-
 // 8 columns of a row of floats.
 template <typename D, bool kVectors>
 struct PlainCache {
@@ -92,7 +90,8 @@ void paged_cache_pieces(device const typename Q::memory* q, device const typenam
   const int kSlots = 32 / kLanes, kDealt = kLanes / kQueries, kColumns = 8 * kLanes;
   const int kStep = kCodeSimdgroups * kSlots, kUnroll = kQueries < 4 ? 2 : 1;
   long unit = long(ctx.tg.x);
-  int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
+  device const int* listed = units + unit * kPagedEntry;
+  int sequence = listed[0], row = listed[1], position = listed[2];
   if (sequence < 0) return;
   uint blocks = uint(p.blocks);
   long kv_head = long(ctx.tg.y / blocks), first = long(ctx.tg.y % blocks) * kQueries;

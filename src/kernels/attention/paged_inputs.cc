@@ -54,7 +54,7 @@ PagedInputs::PagedInputs(const Signature& from, std::int64_t tile) : signature(f
   // Each sequence may end in a tile that is not whole, and rows of none before and after them.
   params.tiles = tile > 0 ? ceil_div(q[0], tile) + params.sequences + 2 : 0;
   params.tile_shift = tile > 0 ? std::countr_zero(static_cast<std::uint64_t>(tile)) : 0;
-  params.pieces = std::max<std::int64_t>(ceil_div(most, kPagedPiece), 1);
+  params.pieces = std::max<std::int64_t>(ceil_div<std::int64_t>(most, kPieceKeys), 1);
 }
 
 std::string PagedInputs::loader(const TensorSpec& cache, paged::CacheFormat format, bool wide) {

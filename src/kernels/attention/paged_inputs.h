@@ -15,11 +15,10 @@ namespace hearth::gpu {
 // Elements of 16 bits that one load takes: what columns and strides are whole ones of.
 inline constexpr std::int64_t kMatrixVector = 8;
 
-// Of the texts.
-inline constexpr std::int64_t kPagedEntryBytes = 16;  // of a unit or tile
+// Of a unit or tile.
+inline constexpr std::int64_t kPagedEntryBytes = kPagedEntry * std::int64_t{sizeof(std::int32_t)};
 // Rows of a sequence up to which they are units.
 inline constexpr std::int64_t kFewPagedRows = 4;
-inline constexpr std::int64_t kPagedPiece = 256;  // keys of a unit
 
 // The inputs of a launch and what its kernels know of them.
 struct PagedInputs {

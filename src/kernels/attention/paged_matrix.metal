@@ -17,8 +17,6 @@
 #include "kernels/attention/cache_vectors.metal"
 #include "kernels/attention/matrix_rows.metal"
 
-enum { kPagedSimdgroups = 4 };
-
 // Offsets of the rows of slots; those of none are that of slot 0.
 HEARTH_INLINE long slot_offset(int slot, constant PagedOperand& rows) {
   return long(metal::max(slot, 0)) * rows.row;
@@ -78,7 +76,8 @@ void paged_matrix(device const typename Q::memory* q, device const typename K::m
   // How far weights may be above 1: steps take all that their dtype has.
   const float kAbove = kValueSteps ? 0.0f : 10.0f;
   long unit = long(ctx.tg.x);
-  int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
+  device const int* listed = units + unit * kPagedEntry;
+  int sequence = listed[0], row = listed[1], position = listed[2];
   if (sequence < 0 || p.page_count <= 0) return;
   uint blocks = uint(p.blocks), group = uint(p.group);
   uint kv_head = blocks == 1u ? ctx.tg.y : ctx.tg.y / blocks;

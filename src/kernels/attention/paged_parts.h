@@ -11,8 +11,6 @@ inline constexpr std::int64_t kMostUnitColumns = 128;  // of paged_matrix()
 void add_paged_units(StepPlan& plan, const PagedInputs& in, const StepArgument& units,
                      bool by_matrix);
 
-// Rows of a tile of paged_tiles().
-inline constexpr std::int64_t kPagedTile = 64;
 void add_paged_tiles(StepPlan& plan, const PagedInputs& in, const StepArgument& tiles);
 
 // By tensor cores: kernels/attention/paged_prompts.metal. Rows of a tile, 0 where the device has

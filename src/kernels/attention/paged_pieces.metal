@@ -14,10 +14,6 @@
 #include "kernels/attention/columns.metal"
 #include "kernels/attention/paged.metal"
 
-// Simdgroups add up their sums in halves.
-enum { kPieceKeys = 256, kPieceSimdgroups = 8, kPieceThreads = 256, kPieceSums = 4 };
-enum { kCombineSimdgroups = 8, kCombineColumns = 4 };
-
 template <typename C>
 HEARTH_INLINE C piece_total(C x) {
 #pragma unroll
@@ -50,7 +46,8 @@ void paged_pieces(device const typename Q::memory* q, device const typename K::m
   const int kRows = !kSmall ? 2 : kQueries <= 4 ? 8 : 4;
   const int kHeld = kNarrow ? kQueries : 1;
   long unit = long(ctx.tg.x);
-  int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
+  device const int* listed = units + unit * kPagedEntry;
+  int sequence = listed[0], row = listed[1], position = listed[2];
   if (sequence < 0) return;
   long kv_head = long(ctx.tg.y) / p.blocks, first = long(ctx.tg.y) % p.blocks * kQueries;
   int begin = paged_begin(position, p), end = position + 1;
@@ -240,7 +237,8 @@ void paged_combine(device const typename Q::value* parts, device const typename 
                    threadgroup typename Q::value* sums, Ctx ctx) {
   typedef typename Q::value C;
   long unit = long(ctx.tg.x), head = long(ctx.tg.y);
-  int sequence = units[unit * 4], row = units[unit * 4 + 1], position = units[unit * 4 + 2];
+  device const int* listed = units + unit * kPagedEntry;
+  int sequence = listed[0], row = listed[1], position = listed[2];
   if (row < 0) return;
   int lane = int(ctx.lane), sg = int(ctx.sg);
   long line = (unit * p.heads + head) * p.pieces;

@@ -10,9 +10,7 @@
 namespace hearth::gpu {
 namespace {
 
-// Of the text.
-constexpr std::int64_t kPromptThreads = 128, kPromptStages = 2, kPromptSlots = 4;
-constexpr std::int64_t kSimdgroupRows = 16, kPromptSimdgroups = kPromptThreads / kSimdWidth;
+constexpr std::int64_t kPromptSimdgroups = kPromptThreads / kSimdWidth;
 // Threads that a processor shall have registers for: all that a thread can have.
 constexpr std::int64_t kPromptRoom = 256;
 constexpr std::int64_t kMostPromptColumns = 256;
@@ -29,7 +27,7 @@ struct PromptSizes {
     row_tiles = columns <= 128 ? 2 : 1;
     keys = columns > 64 || !is_copied ? 32 : 64;
   }
-  std::int64_t rows() const { return kPromptSimdgroups * kSimdgroupRows * row_tiles; }
+  std::int64_t rows() const { return kPromptSimdgroups * kPromptRows * row_tiles; }
   std::int64_t row_vectors() const { return ceil_div<std::int64_t>(columns, 64) * 8; }
   std::int64_t query_vectors() const { return rows() * row_vectors(); }
   std::int64_t stage_vectors() const { return kPromptStages * 2 * keys * row_vectors(); }

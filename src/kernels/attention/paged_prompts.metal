@@ -21,8 +21,6 @@
 #include "kernels/attention/paged_matrix.metal"
 #include "kernels/blocks/async_copy.h"
 
-enum { kPromptThreads = 128, kPromptStages = 2, kPromptSlots = 4 };
-
 // Where vector `vector` of a row lies in it.
 HEARTH_INLINE uint vector_place(uint row, uint vector) {
   return vector ^ ((row & 1u) << 2) ^ ((row >> 1) & 3u);
@@ -115,13 +113,13 @@ void paged_prompts(device const typename Q::memory* q, device const typename K::
                    device typename Q::memory* out, constant PagedAttentionParams& p,
                    threadgroup uint4* queries, threadgroup uint4* stages, threadgroup int* slots,
                    Ctx ctx) {
-  const int kRows = 64 * kTiles, kOwnRows = 16 * kTiles;
+  const int kOwnRows = kPromptRows * kTiles, kRows = kPromptThreads / 32 * kOwnRows;
   const int kKeyTiles = kKeys / 8, kColumnTiles = kColumns / 8;
   const uint kRowVectors = kColumns / 8, kPitch = (kColumns + 63) / 64 * 8;
   uint lines = uint(p.kv_heads * p.blocks);
   // The last tiles of a sequence see the most keys: they are begun first.
   long index = p.tiles - 1 - long(ctx.tg.x / lines);
-  device const int* tile = tiles + index * 4;
+  device const int* tile = tiles + index * kPagedEntry;
   int sequence = tile[0], first = tile[1], position = tile[2], count = tile[3];
   if (count == 0) return;
   uint line = ctx.tg.x % lines, shift = uint(p.tile_shift), each = 1u << shift;

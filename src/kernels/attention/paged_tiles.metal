@@ -16,14 +16,14 @@ template <typename D, int kThreads>
 HEARTH_INLINE void take_slots(threadgroup float* slice, device const typename D::memory* from,
                               threadgroup const int* slots, long column, long columns,
                               constant PagedOperand& x, uint thread_index) {
-  const int kStep = kThreads / kTileDepth;
-  int c = int(thread_index) % kTileDepth, row = int(thread_index) / kTileDepth;
+  const int kStep = kThreads / kSliceDepth;
+  int c = int(thread_index) % kSliceDepth, row = int(thread_index) / kSliceDepth;
   bool there = column + c < columns;
   from += (column + c) * x.column;
 #pragma unroll 4
-  for (int u = 0; u < kTileRows / kStep; ++u) {
+  for (int u = 0; u < kAttentionTile / kStep; ++u) {
     int at = row + u * kStep, slot = slots[at];
-    slice[c * kTilePitch + at] = there && slot >= 0 ? D::load(from[long(slot) * x.row]) : 0.0f;
+    slice[c * kSlicePitch + at] = there && slot >= 0 ? D::load(from[long(slot) * x.row]) : 0.0f;
   }
 }
 
@@ -32,14 +32,14 @@ template <typename D, int kThreads>
 HEARTH_INLINE void take_rows(threadgroup float* slice, device const typename D::memory* from,
                              int count, long column, long columns, constant PagedOperand& x,
                              uint thread_index) {
-  const int kStep = kThreads / kTileDepth;
-  int c = int(thread_index) % kTileDepth, row = int(thread_index) / kTileDepth;
+  const int kStep = kThreads / kSliceDepth;
+  int c = int(thread_index) % kSliceDepth, row = int(thread_index) / kSliceDepth;
   bool there = column + c < columns;
   from += (column + c) * x.column;
 #pragma unroll 4
-  for (int u = 0; u < kTileRows / kStep; ++u) {
+  for (int u = 0; u < kAttentionTile / kStep; ++u) {
     int at = row + u * kStep;
-    slice[c * kTilePitch + at] = there && at < count ? D::load(from[at * x.row]) : 0.0f;
+    slice[c * kSlicePitch + at] = there && at < count ? D::load(from[at * x.row]) : 0.0f;
   }
 }
 
@@ -50,9 +50,10 @@ void paged_tiles(device const typename Q::memory* q, device const typename K::me
                  device typename Q::memory* out, constant PagedAttentionParams& p,
                  threadgroup float* slices, threadgroup float* value_slice, threadgroup int* slots,
                  Ctx ctx) {
-  const int kRows = 8, kThreads = 16 * kTileRows / kRows, kParts = kColumns / 64;
-  const int kKeys = kTileValues / kColumns;
-  device const int* tile = tiles + long(ctx.tg.x) * 4;
+  const int kThreads = kPagedTileThreads, kRows = 16 * kAttentionTile / kThreads;
+  const int kParts = kColumns / 64;
+  const int kKeys = kSliceValues / kColumns;
+  device const int* tile = tiles + long(ctx.tg.x) * kPagedEntry;
   int sequence = tile[0], first = tile[1], position = tile[2], count = tile[3];
   if (count == 0) return;
   long head = long(ctx.tg.y) / p.blocks, first_column = long(ctx.tg.y) % p.blocks * kColumns;
@@ -64,7 +65,7 @@ void paged_tiles(device const typename Q::memory* q, device const typename K::me
   device const typename K::memory* key_rows = keys + p.keys.base + kv_head * p.keys.head;
   device const typename K::memory* value_rows = values + p.values.base + kv_head * p.values.head;
   // Weights lie where slices of q and k were: [row][key].
-  threadgroup float* key_slice = slices + kTilePitch * kTileDepth;
+  threadgroup float* key_slice = slices + kSlicePitch * kSliceDepth;
   threadgroup float* weights = slices;
 
   float sum[kRows][4 * kParts], best[kRows], total[kRows];
@@ -77,8 +78,8 @@ void paged_tiles(device const typename Q::memory* q, device const typename K::me
   }
   int begin = paged_begin(position, p);
 #pragma unroll 1
-  for (int key = begin / kTileRows * kTileRows; key < end; key += kTileRows) {
-    if (ctx.tid.x < uint(kTileRows)) {
+  for (int key = begin / kAttentionTile * kAttentionTile; key < end; key += kAttentionTile) {
+    if (ctx.tid.x < uint(kAttentionTile)) {
       int own = key + int(ctx.tid.x);
       slots[ctx.tid.x] = own >= begin && own < end ? paged_slot(pages, sequence, own, p) : -1;
     }
@@ -104,18 +105,18 @@ void paged_tiles(device const typename Q::memory* q, device const typename K::me
       for (int j = 0; j < 4; ++j) score[i][j] = 0.0f;
     }
 #pragma unroll 1
-    for (long column = 0; column < p.d; column += kTileDepth) {
+    for (long column = 0; column < p.d; column += kSliceDepth) {
       take_rows<Q, kThreads>(slices, rows, count, column, p.d, p.q, ctx.tid.x);
       take_slots<K, kThreads>(key_slice, key_rows, slots, column, p.d, p.keys, ctx.tid.x);
       threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll 4
-      for (int c = 0; c < kTileDepth; ++c) {
+      for (int c = 0; c < kSliceDepth; ++c) {
         float left[kRows], right[4];
 #pragma unroll
         for (int i = 0; i < kRows; i += 4) {
-          take_four(left + i, slices + c * kTilePitch + tile_row<kRows>(thread_row, i));
+          take_four(left + i, slices + c * kSlicePitch + tile_row<kRows>(thread_row, i));
         }
-        take_four(right, key_slice + c * kTilePitch + thread_col);
+        take_four(right, key_slice + c * kSlicePitch + thread_col);
 #pragma unroll
         for (int i = 0; i < kRows; ++i) {
 #pragma unroll
@@ -146,13 +147,13 @@ void paged_tiles(device const typename Q::memory* q, device const typename K::me
 #pragma unroll
       for (int j = 0; j < 4; ++j) weight[j] = metal::exp2(score[i][j] - shift);
       total[i] = total[i] * shrink + ((weight[0] + weight[1]) + (weight[2] + weight[3]));
-      *(threadgroup float4*)(weights + row * kTilePitch + thread_col) =
+      *(threadgroup float4*)(weights + row * kSlicePitch + thread_col) =
           float4(weight[0], weight[1], weight[2], weight[3]);
 #pragma unroll
       for (int c = 0; c < 4 * kParts; ++c) sum[i][c] = sum[i][c] * shrink;
     }
 #pragma unroll 1
-    for (int part = 0; part < kTileRows; part += kKeys) {
+    for (int part = 0; part < kAttentionTile; part += kKeys) {
       const int kStep = kThreads / kColumns;
       int column = int(ctx.tid.x) % kColumns, first_key = int(ctx.tid.x) / kColumns;
       bool has_column = first_column + column < p.dv;
@@ -170,7 +171,7 @@ void paged_tiles(device const typename Q::memory* q, device const typename K::me
         float left[kRows][4];
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
-          take_four(left[r], weights + tile_row<kRows>(thread_row, r) * kTilePitch + part + i);
+          take_four(left[r], weights + tile_row<kRows>(thread_row, r) * kSlicePitch + part + i);
         }
 #pragma unroll
         for (int j = 0; j < 4; ++j) {

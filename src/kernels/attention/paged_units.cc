@@ -11,13 +11,9 @@
 namespace hearth::gpu {
 namespace {
 
-// Of the texts.
-constexpr std::int64_t kPieceThreads = 256, kPieceSums = 4, kCodeThreads = 128;
 // Threads that a processor shall have registers for, where rows are loaded in vectors.
 constexpr std::int64_t kPieceRoom = 512;
-// Of paged_matrix(): its threads, those that a processor shall have registers for, and columns.
-constexpr std::int64_t kMatrixThreads = 128, kMatrixRoom = 384;
-constexpr std::int64_t kCombineThreads = 256, kCombineSums = 8 * 128;
+constexpr std::int64_t kMatrixRoom = 384;  // likewise, of paged_matrix()
 // What the pieces of units may take before they are joined: more units than that are made in turns.
 constexpr std::int64_t kMostPartBytes = std::int64_t{128} << 20;
 
@@ -38,7 +34,7 @@ struct PieceSizes {
     const std::int64_t memory = runtime::common_traits().threadgroup_memory;
     const std::int64_t sums = kPieceSums * 8 * lanes;
     while (queries > 1 &&
-           queries * (pitch(in) + kPagedPiece + sums) * size + kPagedPiece * size_of(DType::i32) >
+           queries * (pitch(in) + kPieceKeys + sums) * size + kPieceKeys * size_of(DType::i32) >
                memory) {
       queries /= 2;
     }
@@ -99,7 +95,7 @@ Step unit_step(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers
     call.threadgroup(value, array.name, array.count);
   }
   const std::int64_t shares = shares_of_pieces(in, p, kernel.threads);
-  return call.threadgroup("int", "slots", kPagedPiece)
+  return call.threadgroup("int", "slots", kPieceKeys)
       .step(plan, {u32(p.units), u32(p.kv_heads * p.blocks), u32(shares)}, {u32(kernel.threads)},
             kernel.room, rare);
 }
@@ -108,7 +104,7 @@ Step unit_step(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers
 std::vector<UnitKernel::Array> piece_arrays(const PagedInputs& in, const PieceSizes& sizes,
                                             std::int64_t sums) {
   return {{"query", std::max<std::int64_t>(sizes.queries * PieceSizes::pitch(in), 1)},
-          {"weights", sizes.queries * kPagedPiece},
+          {"weights", sizes.queries * kPieceKeys},
           {"sums", sums * sizes.queries * 8 * sizes.lanes}};
 }
 
@@ -126,7 +122,7 @@ UnitKernel pieces_kernel(const PagedInputs& in, bool wide) {
           .queries = sizes.queries,
           .arrays = piece_arrays(in, sizes, kPieceSums),
           .threads = kPieceThreads,
-          .room = wide ? kPieceRoom : kPieceThreads};
+          .room = wide ? kPieceRoom : std::int64_t{kPieceThreads}};
 }
 
 // Of caches that are read differently.
@@ -148,7 +144,7 @@ UnitKernel codes_kernel(const PagedInputs& in, bool wide) {
           .queries = sizes.queries,
           .arrays = piece_arrays(in, sizes, 1),
           .threads = kCodeThreads,
-          .room = in.dtype() == DType::f64 ? kCodeThreads : kPieceRoom};
+          .room = in.dtype() == DType::f64 ? std::int64_t{kCodeThreads} : kPieceRoom};
 }
 
 // By tensor cores. Addresses fit vectors.
@@ -157,7 +153,6 @@ UnitKernel matrix_kernel(const PagedInputs& in) {
   std::int64_t queries = 1;
   while (queries < std::min<std::int64_t>(p.group, 8)) queries *= 2;
   const std::int64_t columns = std::max(p.d, p.dv) <= 64 ? 64 : kMostUnitColumns;
-  const std::int64_t simdgroups = kMatrixThreads / kSimdWidth;
   return {.file = "attention/paged_matrix.metal",
           .function = "paged_matrix",
           .arguments = {dtype_struct(in.dtype()), dtype_struct(in.matrix_dtype()),
@@ -169,13 +164,14 @@ UnitKernel matrix_kernel(const PagedInputs& in) {
           .key_bytes = PagedInputs::wide_bytes(in.key_format),
           .value_bytes = PagedInputs::wide_bytes(in.value_format),
           .queries = queries,
-          .arrays = {{"shared", simdgroups * queries * (columns + 6)}},
-          .threads = kMatrixThreads,
+          .arrays = {{"shared", kPagedSimdgroups * queries * (columns + 6)}},
+          .threads = kPagedSimdgroups * kSimdWidth,
           .room = kMatrixRoom};
 }
 
 // The units that the list begins with, as many as in.params says.
 void add_units(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers, bool by_matrix) {
+  constexpr std::int64_t kCombineThreads = kCombineSimdgroups * kSimdWidth;
   const PagedAttentionParams& p = in.params;
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
     const bool is_matrix = by_matrix && wide && std::max(p.d, p.dv) <= kMostUnitColumns;
@@ -192,7 +188,7 @@ void add_units(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers
           .read(in.memory(), "sinks", in.arguments[paged::kSinks])
           .write(in.memory(), "out", output_argument(in.signature))
           .constants(p)
-          .threadgroup(in.value(), "sums", kCombineSums)
+          .threadgroup(in.value(), "sums", kCombineThreads * kCombineColumns)
           .step(plan, {u32(p.units), u32(p.heads)}, {u32(kCombineThreads)}, kCombineThreads));
 }
 

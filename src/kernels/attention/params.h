@@ -3,6 +3,34 @@
 
 #include "kernels/blocks/params.h"
 
+// Of attention_tiles() and paged_tiles(): rows and keys of a tile, columns of a slice of q or k,
+// elements from a row of a slice to the next, which begins in another bank, elements of a slice of
+// v.
+enum {
+  kAttentionTile = 64,
+  kSliceDepth = 32,
+  kSlicePitch = kAttentionTile + 4,
+  kSliceValues = 2048
+};
+
+// Simdgroups of a threadgroup of flash_decoding() and flash_decoding_mma(); rows of a simdgroup of
+// attention_small_mma(), and columns.
+enum { kFewSimdgroups = 4, kMatrixSimdgroups = 8 };
+enum { kShortRows = 16, kShortColumns = 64 };
+
+// Of paged attention: ints of a unit or tile that paged_plan() lists, keys of a piece of a unit.
+enum { kPagedEntry = 4, kPieceKeys = 256 };
+// Of paged_pieces(): simdgroups, which add up their sums in halves, and those of a half.
+enum { kPieceSimdgroups = 8, kPieceThreads = 32 * kPieceSimdgroups, kPieceSums = 4 };
+// Of paged_cache_pieces() and paged_matrix().
+enum { kCodeSimdgroups = 4, kCodeThreads = 32 * kCodeSimdgroups, kPagedSimdgroups = 4 };
+// Of paged_combine(): simdgroups, and columns of a lane.
+enum { kCombineSimdgroups = 8, kCombineColumns = 4 };
+enum { kPagedTileThreads = 128 };
+// Of paged_prompts(): threads, rows of a simdgroup's tile, blocks of keys that are there at a time,
+// and those whose slots are.
+enum { kPromptThreads = 128, kPromptRows = 16, kPromptStages = 2, kPromptSlots = 4 };
+
 // Where [item, head, row, column] of an operand lies; strides are 0 where it is broadcast.
 struct AttentionOperand {
   long base, item, head, row, column;

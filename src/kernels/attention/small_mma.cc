@@ -10,8 +10,7 @@
 namespace hearth::gpu {
 namespace {
 
-constexpr std::int64_t kMaxSmallRows = 64, kMaxSmallKeys = 64, kMaxSmallColumns = 64;
-constexpr std::int64_t kRowsOfSimdgroup = 16;
+constexpr std::int64_t kMaxSmallRows = 64, kMaxSmallKeys = 64;
 
 }  // namespace
 
@@ -19,7 +18,7 @@ constexpr std::int64_t kRowsOfSimdgroup = 16;
 bool accepts_small_mma(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   const auto fits = [](std::int64_t columns) {
-    return columns > 0 && columns <= kMaxSmallColumns && columns % 8 == 0;
+    return columns > 0 && columns <= kShortColumns && columns % 8 == 0;
   };
   return (a.dtype() == DType::f16 || a.dtype() == DType::bf16) && !a.has_softcap && !a.has_mask &&
          !a.has_bias && !a.bounded && !a.has_range && !a.has_sinks && a.rows > kFewAttentionRows &&
@@ -32,7 +31,7 @@ Prepared prepare_small_mma(const Signature& signature) {
   const AttentionInputs a(signature, kQ);
   const char* const type = a.memory_type();
   const Size3 threads = {
-      static_cast<std::uint32_t>(ceil_div(a.rows, kRowsOfSimdgroup) * kSimdWidth)};
+      static_cast<std::uint32_t>(ceil_div<std::int64_t>(a.rows, kShortRows) * kSimdWidth)};
   plan->add_step(
       KernelCall("attention/small_mma.metal", "attention_small_mma", {dtype_struct(a.dtype())})
           .read(type, "q", a.arguments[kQ])
@@ -42,7 +41,7 @@ Prepared prepare_small_mma(const Signature& signature) {
           .write(type, "out", output_argument(signature))
           .constants(a.params)
           .step(*plan, {static_cast<std::uint32_t>(a.batch * a.heads)}, threads,
-                kMaxSmallRows / kRowsOfSimdgroup * kSimdWidth));
+                kMaxSmallRows / kShortRows * kSimdWidth));
   return prepared_steps(std::move(plan));
 }
 

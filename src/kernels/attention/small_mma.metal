@@ -15,8 +15,6 @@
 
 #include "kernels/attention/flash_decoding_mma.metal"
 
-enum { kShortRows = 16, kShortColumns = 64 };
-
 // The largest score of one row, over the lanes that hold it, and what older weights shrink by.
 inline float shrink_to(thread float& best, float top) {
   top = metal::max(top, simd_shuffle_xor(top, ushort(1)));

@@ -36,25 +36,23 @@ bool accepts_composed(const Signature& signature) {
 }
 
 std::shared_ptr<StepPlan> attention_tile_steps(const Signature& signature) {
-  // Of kernels/attention/tiles.metal.
-  constexpr std::int64_t kTile = 64, kDepth = 32, kPitch = kTile + 4, kValues = 2048;
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return plan;
   const AttentionInputs a(signature, kQ);
   const std::int64_t columns = a.dv <= 64 ? 64 : a.dv <= 128 ? 128 : 256;
   const std::int64_t rows = rows_of_thread(columns);
-  const auto threads = static_cast<std::uint32_t>(16 * kTile / rows);
+  const auto threads = static_cast<std::uint32_t>(16 * kAttentionTile / rows);
   const std::vector<std::string> arguments = {
       dtype_struct(a.dtype()), std::to_string(columns), std::to_string(rows), truth(a.has_softcap),
       truth(a.has_mask),       truth(a.has_bias),       truth(a.has_range)};
-  const Size3 groups = {static_cast<std::uint32_t>(ceil_div(a.rows, kTile)),
+  const Size3 groups = {static_cast<std::uint32_t>(ceil_div<std::int64_t>(a.rows, kAttentionTile)),
                         static_cast<std::uint32_t>(a.heads), static_cast<std::uint32_t>(a.batch)};
   KernelCall call = a.call("attention/tiles.metal", "attention_tiles", arguments, 1);
   plan->add_step(a.add_sinks(call)
                      .write(a.memory_type(), "out", output_argument(signature))
                      .constants(a.params)
-                     .threadgroup("float", "slices", 2 * kDepth * kPitch)
-                     .threadgroup("float", "value_slice", kValues)
+                     .threadgroup("float", "slices", 2 * kSliceDepth * kSlicePitch)
+                     .threadgroup("float", "value_slice", kSliceValues)
                      .threadgroup("uint", "seen", threads / 32)
                      .work(a.work())
                      .step(*plan, groups, {threads}, threads));

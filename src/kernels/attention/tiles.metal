@@ -13,16 +13,10 @@
 
 #include "kernels/attention/scores.metal"
 
-constexpr constant int kTileRows = 64;   // and keys
-constexpr constant int kTileDepth = 32;  // columns of a slice of q or k
-constexpr constant int kTileGap = 4;     // elements between rows: neighbours are in other banks
-constexpr constant int kTilePitch = kTileRows + kTileGap;
-constexpr constant int kTileValues = 2048;  // elements of a slice of v
-
 // The rows of a thread: blocks of four, 64 / (kRows / 4) apart.
 template <int kRows>
 HEARTH_INLINE int tile_row(int thread_row, int i) {
-  return (i / 4) * (kTileRows * 4 / kRows) + thread_row * 4 + i % 4;
+  return (i / 4) * (kAttentionTile * 4 / kRows) + thread_row * 4 + i % 4;
 }
 
 HEARTH_INLINE void take_four(thread float* to, threadgroup const float* from) {
@@ -39,13 +33,13 @@ template <typename D, int kThreads>
 HEARTH_INLINE void take_slice(threadgroup float* slice, device const typename D::memory* from,
                               int count, long column, long columns, constant AttentionOperand& x,
                               uint thread_index) {
-  const int kStep = kThreads / kTileDepth;
-  int c = int(thread_index) % kTileDepth, row = int(thread_index) / kTileDepth;
+  const int kStep = kThreads / kSliceDepth;
+  int c = int(thread_index) % kSliceDepth, row = int(thread_index) / kSliceDepth;
   bool there = column + c < columns;
   from += row * x.row + (column + c) * x.column;
-  slice += c * kTilePitch + row;
+  slice += c * kSlicePitch + row;
 #pragma unroll 4
-  for (int u = 0; u < kTileRows / kStep; ++u) {
+  for (int u = 0; u < kAttentionTile / kStep; ++u) {
     slice[u * kStep] = there && row + u * kStep < count ? D::load(*from) : 0.0f;
     from += kStep * x.row;
   }
@@ -59,25 +53,25 @@ void attention_tiles(device const typename D::memory* q, device const typename D
                      device const typename D::memory* sinks, device typename D::memory* out,
                      constant AttentionParams& p, threadgroup float* slices,
                      threadgroup float* value_slice, threadgroup uint* seen, Ctx ctx) {
-  const int kThreads = 16 * kTileRows / kRows, kParts = kColumns / 64;
-  const int kKeys = kTileValues / kColumns;
+  const int kThreads = 16 * kAttentionTile / kRows, kParts = kColumns / 64;
+  const int kKeys = kSliceValues / kColumns;
   long item = long(ctx.tg.z), head = long(ctx.tg.y), kv_head = head / (p.heads / p.kv_heads);
-  long first = long(ctx.tg.x) * kTileRows;
+  long first = long(ctx.tg.x) * kAttentionTile;
   int thread_row = int(ctx.tid.x) / 16, thread_col = int(ctx.tid.x) % 16 * 4;
   ItemKeys<kRange> there(lengths, starts, item, dynamics, p);
   long length = there.length;
-  long last = first + kTileRows < p.rows ? first + kTileRows : p.rows;
+  long last = first + kAttentionTile < p.rows ? first + kAttentionTile : p.rows;
   long end = visible_keys(last - 1, length, p);
   ScoreScale<float> scale(p);
   device const typename D::memory* rows = q + place_of(p.q, item, head, first);
   device const typename D::memory* keys = k + place_of(p.k, item, kv_head, 0);
   device const typename D::memory* values = v + place_of(p.v, item, kv_head, 0);
   // Weights lie where slices of q and k were: [row][key].
-  threadgroup float* key_slice = slices + kTilePitch * kTileDepth;
+  threadgroup float* key_slice = slices + kSlicePitch * kSliceDepth;
   threadgroup float* weights = slices;
   // Keys that all rows see, where all 64 rows exist.
   long all_from = there.hidden(last - 1, p), all_to = visible_keys(first, length, p);
-  bool is_whole = last - first == kTileRows;
+  bool is_whole = last - first == kAttentionTile;
 
   float sum[kRows][4 * kParts], best[kRows], total[kRows];
 #pragma unroll
@@ -87,18 +81,18 @@ void attention_tiles(device const typename D::memory* q, device const typename D
 #pragma unroll
     for (int c = 0; c < 4 * kParts; ++c) sum[i][c] = 0.0f;
   }
-  for (long key = there.hidden(first, p); key < end; key += kTileRows) {
+  for (long key = there.hidden(first, p); key < end; key += kAttentionTile) {
     // Bit 4 i + j: row i sees key j.
     uint sees = kRows == 8 ? ~0u : 0xffffu;
-    if (kMask || !is_whole || key < all_from || key + kTileRows > all_to) {
+    if (kMask || !is_whole || key < all_from || key + kAttentionTile > all_to) {
       sees = 0u;
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
         long row = first + tile_row<kRows>(thread_row, i);
         if (row >= p.rows) continue;
-        int begin = int(metal::clamp(there.hidden(row, p) - key, long(0), long(kTileRows)));
+        int begin = int(metal::clamp(there.hidden(row, p) - key, long(0), long(kAttentionTile)));
         int end_of =
-            int(metal::clamp(visible_keys(row, length, p) - key, long(0), long(kTileRows)));
+            int(metal::clamp(visible_keys(row, length, p) - key, long(0), long(kAttentionTile)));
         device const uchar* masked = mask;
         if (kMask) masked += place_of(p.mask, item, head, row) + (key + thread_col) * p.mask.column;
 #pragma unroll
@@ -125,20 +119,20 @@ void attention_tiles(device const typename D::memory* q, device const typename D
 #pragma unroll
       for (int j = 0; j < 4; ++j) score[i][j] = 0.0f;
     }
-    int existing = int(metal::min(length - key, long(kTileRows)));
-    for (long column = 0; column < p.d; column += kTileDepth) {
+    int existing = int(metal::min(length - key, long(kAttentionTile)));
+    for (long column = 0; column < p.d; column += kSliceDepth) {
       take_slice<D, kThreads>(slices, rows, int(last - first), column, p.d, p.q, ctx.tid.x);
       take_slice<D, kThreads>(key_slice, keys + key * p.k.row, existing, column, p.d, p.k,
                               ctx.tid.x);
       threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll 4
-      for (int c = 0; c < kTileDepth; ++c) {
+      for (int c = 0; c < kSliceDepth; ++c) {
         float left[kRows], right[4];
 #pragma unroll
         for (int i = 0; i < kRows; i += 4) {
-          take_four(left + i, slices + c * kTilePitch + tile_row<kRows>(thread_row, i));
+          take_four(left + i, slices + c * kSlicePitch + tile_row<kRows>(thread_row, i));
         }
-        take_four(right, key_slice + c * kTilePitch + thread_col);
+        take_four(right, key_slice + c * kSlicePitch + thread_col);
 #pragma unroll
         for (int i = 0; i < kRows; ++i) {
 #pragma unroll
@@ -172,12 +166,12 @@ void attention_tiles(device const typename D::memory* q, device const typename D
 #pragma unroll
       for (int j = 0; j < 4; ++j) weight[j] = metal::exp2(score[i][j] - shift);
       total[i] = total[i] * shrink + ((weight[0] + weight[1]) + (weight[2] + weight[3]));
-      *(threadgroup float4*)(weights + row * kTilePitch + thread_col) =
+      *(threadgroup float4*)(weights + row * kSlicePitch + thread_col) =
           float4(weight[0], weight[1], weight[2], weight[3]);
 #pragma unroll
       for (int c = 0; c < 4 * kParts; ++c) sum[i][c] = sum[i][c] * shrink;
     }
-    for (int part = 0; part < kTileRows; part += kKeys) {
+    for (int part = 0; part < kAttentionTile; part += kKeys) {
       const int kStep = kThreads / kColumns;
       int column = int(ctx.tid.x) % kColumns, first_key = int(ctx.tid.x) / kColumns;
       device const typename D::memory* from =
@@ -195,7 +189,7 @@ void attention_tiles(device const typename D::memory* q, device const typename D
         float left[kRows][4];
 #pragma unroll
         for (int r = 0; r < kRows; ++r) {
-          take_four(left[r], weights + tile_row<kRows>(thread_row, r) * kTilePitch + part + i);
+          take_four(left[r], weights + tile_row<kRows>(thread_row, r) * kSlicePitch + part + i);
         }
 #pragma unroll
         for (int j = 0; j < 4; ++j) {

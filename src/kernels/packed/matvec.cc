@@ -1,7 +1,6 @@
 // Products of packed weights with a few rows: kernels/packed/matvec.metal.
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <stdexcept>
 
 #include "codegen/dialect_types.h"
@@ -9,6 +8,7 @@
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/packed/format_struct.h"
+#include "kernels/packed/operands.h"
 #include "kernels/packed/packed.h"
 #include "ops/packed/blocks.h"
 
@@ -146,23 +146,16 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
   const MatvecShape shape(signature);
-  const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
-  const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
-  const bool has_bias = signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
-  const StridedOperand from = strided_operand(x, 0), bytes = strided_operand(weight, 1);
-  const auto [lines, steps] = merged_lines(x);
-  const std::string rank = std::to_string(lines.rank());
+  const PackedOperands in(signature);
+  const TensorSpec& x = signature.inputs[0];
+  const std::string rank = std::to_string(in.lines.shape.rank());
   const std::string dtype = dtype_struct(x.dtype);
-  const char* const type = dialect_type(x.dtype);
-  const Axes<kRuntimeRank> axes{from.base, &lines, &steps};
-  const bool has_vectors = from.base * size_of(x.dtype) % kPacketBytes == 0;
+  const Axes<kRuntimeRank> axes{in.x.base, &in.lines.shape, &in.lines.strides};
+  const bool has_vectors = in.x.base * size_of(x.dtype) % kPacketBytes == 0;
 
   CodedRows coded;
   if (!shape.codes_here) coded = add_coded_rows(*plan, x, shape.format);
 
-  const std::int64_t row_bytes = weight.shape.back();
-  const std::int64_t stride = shape.outputs == 1 ? row_bytes : weight.strides[0];
-  const std::int64_t step = std::gcd(std::gcd(size_of(shape.format), stride), kPacketBytes);
   const std::int64_t threads = shape.simdgroups * kSimdWidth;
   const runtime::DeviceTraits& device = *signature.device;
   const std::int64_t resident =
@@ -172,22 +165,21 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const runtime::Command::Shares shares{u32(ceil_div(shape.outputs, shape.simdgroups)),
                                         u32(std::max<std::int64_t>(resident, 1))};
   const std::int64_t most_threads = shape.codes_here ? std::max(threads, kRowThreads) : threads;
-  const PackedMatvecParams<kRuntimeRank> params{
-      .rows = shape.rows,
-      .outputs = shape.outputs,
-      .units = shape.units,
-      .base = bytes.base,
-      .stride = stride,
-      .end = bytes.base + std::max<std::int64_t>(0, (shape.outputs - 1) * stride) + row_bytes,
-      .x = axes};
+  const PackedMatvecParams<kRuntimeRank> params{.rows = in.rows,
+                                                .outputs = in.outputs,
+                                                .units = in.units,
+                                                .base = in.base,
+                                                .stride = in.stride,
+                                                .end = in.end,
+                                                .x = axes};
   std::int64_t together = 1;  // rows that a kernel is made for
   while (together < std::min(shape.rows, kMostRowsTogether)) together *= 2;
   const std::int64_t layers = ceil_div(shape.rows, together);
   plan->add_step(true, [&](bool whole, bool rare) {
     std::vector<std::string> arguments = {format_struct(shape.format), dtype};
     if (!shape.codes_here) arguments.push_back(std::to_string(together));
-    for (std::string each : {std::string(truth(has_bias)), std::string(truth(added >= 0)),
-                             std::string(truth(whole)), std::to_string(whole ? step : 1)}) {
+    for (std::string each : {std::string(truth(in.has_bias)), std::string(truth(in.has_added)),
+                             std::string(truth(whole)), std::to_string(whole ? in.step : 1)}) {
       arguments.push_back(std::move(each));
     }
     const bool vectors = shape.codes_here && whole && has_vectors;
@@ -196,15 +188,12 @@ Prepared prepare_packed_matvec(const Signature& signature) {
     KernelCall call("packed/matvec.metal",
                     shape.codes_here ? "packed_matvec_row" : "packed_matvec_rows", arguments);
     if (shape.codes_here) {
-      call.read(type, "x", vectors ? aligned(from.argument, kPacketBytes) : from.argument);
+      call.read(in.type, "x", vectors ? aligned(in.x.argument, kPacketBytes) : in.x.argument);
     } else {
       call.read("uint4", "codes", coded.codes).read("uint2", "scales", coded.scales);
     }
-    call.read("uchar", "weight", whole ? aligned(bytes.argument, kPacketBytes) : bytes.argument)
-        .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)
-        .read(type, "added", added >= 0 ? input_argument(signature, added) : from.argument)
-        .write(type, "y", output_argument(signature))
-        .constants(params);
+    in.add_to(call, whole);
+    call.constants(params);
     if (shape.codes_here) {
       const std::int64_t places = unit_places(shape.units);
       call.threadgroup("uint4", "codes", 2 * places).threadgroup("uint2", "scales", places);

@@ -1,13 +1,13 @@
 // Products of packed weights with few rows by tensor cores: kernels/packed/tiles.metal.
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <string>
 
 #include "codegen/dialect_types.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/packed/format_struct.h"
+#include "kernels/packed/operands.h"
 #include "kernels/packed/packed.h"
 #include "ops/packed/blocks.h"
 
@@ -71,47 +71,37 @@ namespace {
 Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
   auto plan = std::make_shared<StepPlan>();
   if (element_count(signature.output.shape) == 0) return prepared_steps(std::move(plan));
-  const TensorSpec &x = signature.inputs[0], &weight = signature.inputs[1];
-  const DType format = ParamReader(signature.statics).dtype();
-  const std::int64_t rows = rows_of_x(signature), outputs = weight.shape[0];
-  const std::int64_t units = x.shape.back() / kUnit;
+  const PackedOperands in(signature);
+  const DType format = in.format;
+  const std::int64_t rows = in.rows, outputs = in.outputs, units = in.units;
   const std::int64_t tiles = ceil_div(std::min(rows, kMostTileRows), std::int64_t{kTileColumns});
   const std::int64_t layers = ceil_div(rows, kMostTileRows);
   const std::int64_t columns = tiles * kTileColumns;
-  const int added = signature.epilogue.empty() ? -1 : signature.epilogue[0].input;
-  const bool has_bias = signature.inputs.size() > 2 && added != 2 && !signature.inputs[2].absent;
-  const StridedOperand from = strided_operand(x, 0), bytes = strided_operand(weight, 1);
-  const auto [lines, steps] = merged_lines(x);
-  const std::string dtype = dtype_struct(x.dtype);
-  const char* const type = dialect_type(x.dtype);
+  const std::string dtype = dtype_struct(signature.inputs[0].dtype);
 
   const StepArgument codes = workspace(*plan, layers * ceil_div(units, 2) * 2 * columns * kUnit);
   const StepArgument scales = workspace(*plan, layers * units * columns * kTileScaleBytes);
   plan->add_step(
       KernelCall("packed/codes.metal", "code_columns",
-                 {dtype, std::to_string(code_order(format)), std::to_string(lines.rank())})
-          .read(type, "x", from.argument)
+                 {dtype, std::to_string(code_order(format)), std::to_string(in.lines.shape.rank())})
+          .read(in.type, "x", in.x.argument)
           .write("uint", "codes", codes)
           .write("uint2", "scales", scales)
           .constants(CodeRowsParams<kRuntimeRank>{
-              .rows = rows, .units = units, .x = {from.base, &lines, &steps}})
+              .rows = rows, .units = units, .x = {in.x.base, &in.lines.shape, &in.lines.strides}})
           .step(*plan, {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(layers)},
                 {kThreads}, kThreads));
 
   const runtime::DeviceTraits& device = *signature.device;
   const std::int64_t groups = ceil_div(outputs, std::int64_t{kTileRows});
-  const std::int64_t row_bytes = weight.shape.back();
-  const std::int64_t stride = outputs == 1 ? row_bytes : weight.strides[0];
-  const std::int64_t step = std::gcd(std::gcd(size_of(format), stride), kPacketBytes);
-  const PackedTileParams params{
-      .rows = rows,
-      .outputs = outputs,
-      .units = units,
-      .base = bytes.base,
-      .stride = stride,
-      .end = bytes.base + std::max<std::int64_t>(0, (outputs - 1) * stride) + row_bytes};
+  const PackedTileParams params{.rows = rows,
+                                .outputs = outputs,
+                                .units = units,
+                                .base = in.base,
+                                .stride = in.stride,
+                                .end = in.end};
   plan->add_step(true, [&](bool whole, bool rare) {
-    const std::int64_t alignment = whole ? step : 1;
+    const std::int64_t alignment = whole ? in.step : 1;
     const std::int64_t each = tile_vectors(format, tiles, whole, alignment);
     const std::int64_t most =
         any_rows ? tile_vectors(format, kMostTileRows / kTileColumns, whole, alignment) : each;
@@ -123,16 +113,12 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
       simdgroups /= 2;
     }
     const std::int64_t threads = simdgroups * kSimdWidth;
-    return KernelCall("packed/tiles.metal", "packed_tiles",
-                      {format_struct(format), dtype, std::to_string(tiles), truth(has_bias),
-                       truth(added >= 0), truth(whole), std::to_string(alignment)})
-        .read("uint4", "codes", codes)
-        .read("uint4", "scales", scales)
-        .read("uchar", "weight", whole ? aligned(bytes.argument, kPacketBytes) : bytes.argument)
-        .read(type, "bias", has_bias ? input_argument(signature, 2) : from.argument)
-        .read(type, "added", added >= 0 ? input_argument(signature, added) : from.argument)
-        .write(type, "y", output_argument(signature))
-        .constants(params)
+    KernelCall call("packed/tiles.metal", "packed_tiles",
+                    {format_struct(format), dtype, std::to_string(tiles), truth(in.has_bias),
+                     truth(in.has_added), truth(whole), std::to_string(alignment)});
+    call.read("uint4", "codes", codes).read("uint4", "scales", scales);
+    in.add_to(call, whole);
+    return call.constants(params)
         .threadgroup("uint4", "staged", each * simdgroups + book)
         .work(product_work(1, rows, outputs, units * kUnit))
         .step(*plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(layers)},

@@ -51,6 +51,7 @@ Family deepseek2_family() {
   return {.architecture = "deepseek2",
           .model_types = kDeepseekTypes,
           .rope = RopePairs::neighbours,
+          .mixer = Mixer::latent,
           .adjust = adjust_deepseek,
           .fixed = kDeepseekFixed,
           .adjust_folder = add_deepseek_keys};

@@ -66,7 +66,8 @@ Family gemma4_family() {
           .is_normalised = true,
           .has_both = true,
           .tensors = kGemma4Tensors,
-          .adjust_folder = add_gemma4_keys};
+          .adjust_folder = add_gemma4_keys,
+          .keeps_merges = true};
 }
 
 }  // namespace hearth::models

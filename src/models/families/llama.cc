@@ -32,7 +32,8 @@ Family llama_family() {
           .rope = RopePairs::neighbours,
           .is_permuted = true,
           .is_normalised = true,
-          .tensors = kLlamaTensors};
+          .tensors = kLlamaTensors,
+          .few_values = FewValues::where_shared};
 }
 
 }  // namespace hearth::models

@@ -13,7 +13,10 @@ constexpr FolderType kQwen2Types[] = {{"qwen2", kQwen2Defaults}};
 }  // namespace
 
 Family qwen2_family() {
-  return {.architecture = "qwen2", .model_types = kQwen2Types, .adjust_folder = add_later_windows};
+  return {.architecture = "qwen2",
+          .model_types = kQwen2Types,
+          .adjust_folder = add_later_windows,
+          .few_values = FewValues::always};
 }
 
 }  // namespace hearth::models

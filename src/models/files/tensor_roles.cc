@@ -16,6 +16,8 @@ constexpr NamedRole kOfModel[] = {
     {"output", TensorRole::output},
     {"position_embd", TensorRole::table},
     {"token_types", TensorRole::table},
+    {"per_layer_token_embd", TensorRole::layer_embedding},
+    {"per_layer_model_proj", TensorRole::layer_projection},
 };
 // By the last part of their names.
 constexpr NamedRole kOfLayers[] = {

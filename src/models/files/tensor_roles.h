@@ -16,6 +16,9 @@ enum class TensorRole : std::uint8_t {
   // Of the model.
   token_embedding,
   output,
+  // Rows that tokens have for layers' own inputs, and the projection of their embeddings to such.
+  layer_embedding,
+  layer_projection,
   // Rows that are looked up; norms; kernels of convolutions; what experts are chosen by.
   table,
   norm,

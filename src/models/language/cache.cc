@@ -61,20 +61,10 @@ void copy_page_of(Cache& cache, bool of_windows, std::int64_t from, std::int64_t
 }
 
 void require_fit(const LayerConfig& layer, CacheType of_keys, CacheType of_values) {
-  if (layer.mixer != Mixer::attention) return;
-  const auto refuse = [](const std::string& why) {
-    throw Error(ErrorCode::unsupported, "cache: " + why);
-  };
-  if (layer.attention.latent) {
-    if (of_keys.is_coded()) {
-      refuse("latent rows are not coded; got " + name(of_keys) + ", expected a float type");
-    }
-    return;
-  }
-  const std::string keys = why_unfit(of_keys, layer.attention.key_dim);
-  if (!keys.empty()) refuse(keys);
-  const std::string values = why_unfit(of_values, layer.attention.value_dim);
-  if (!values.empty()) refuse(values);
+  const MixerDef& mixer = definition_of(layer.mixer);
+  if (mixer.why_unfit == nullptr) return;
+  const std::string why = mixer.why_unfit(layer, of_keys, of_values);
+  if (!why.empty()) throw Error(ErrorCode::unsupported, "cache: " + why);
 }
 
 // The shape in memory of rows that are stored as `type`, and the dtype of that.

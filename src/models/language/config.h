@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +45,7 @@ struct RopeConfig {
   bool has_factors = true;  // the model's tensors of divisors, where it has them, hold here
 };
 
-// Multi-head latent attention: keys and values expand from one latent row.
+// Multi-head latent attention: keys and values of the layers' heads expand from one latent row.
 struct LatentConfig {
   std::int64_t query_rank = 0;  // 0: queries come from x at once
   std::int64_t rank = 0;        // of the latent row
@@ -68,7 +67,6 @@ struct AttentionConfig {
   // before norms and positions.
   bool norms_values = false;
   std::int64_t shared_layer = -1;  // an earlier one, whose keys and values these are; -1: none
-  std::optional<LatentConfig> latent = std::nullopt;
 };
 
 // The gated delta rule behind a causal convolution.
@@ -114,7 +112,7 @@ enum class Mixer : std::uint8_t {
 
 struct LayerConfig {
   Mixer mixer = Mixer::attention;
-  AttentionConfig attention;  // of Mixer::attention
+  AttentionConfig attention;  // of mixers with heads that attend
   std::int64_t hidden = 0;    // of the feed-forward; 0: none
   ExpertsConfig experts;      // beside the feed-forward where the layer has both
 };
@@ -160,8 +158,9 @@ struct LanguageConfig {
   double logit_softcap = 0;  // 0: none
   bool is_causal = true;
   TextVectorConfig vectors;
-  DeltaConfig delta;  // of the layers that have that mixer
-  ScanConfig scan;    // likewise
+  DeltaConfig delta;    // of the layers that have that mixer
+  LatentConfig latent;  // likewise
+  ScanConfig scan;      // likewise
   std::vector<LayerConfig> layers;
 };
 

@@ -69,6 +69,10 @@ struct FixedValue {
   std::variant<bool, double, std::string_view> value;
 };
 
+// Of which models of 80 layers values are small beside the rest, so that mixes of dtypes
+// (quantize/mixes.h) give them more bits: where heads share them, or whatever heads do.
+enum class FewValues : std::uint8_t { never, where_shared, always };
+
 struct Family {
   std::string_view architecture;                 // general.architecture of GGUF files
   std::span<const FolderType> model_types = {};  // of config.json
@@ -113,6 +117,12 @@ struct Family {
                         GgufMetadata& metadata) = nullptr;
   // Files hold the weights of the output even where they are those of the embedding.
   bool repeats_output = false;
+
+  // ---- Files that are written
+  FewValues few_values = FewValues::never;
+  // Tokenizers of pairs of code points keep their merges (GGUF's kind "gemma4"); else the ranks of
+  // merges are scores (its kind "llama").
+  bool keeps_merges = false;
 };
 
 // All of src/models/families/x.cc, each of which defines `Family x_family()`. Found when the build

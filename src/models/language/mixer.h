@@ -64,6 +64,8 @@ struct MixerDef {
   void (*lay_out)(GgufContents& contents, const LanguageConfig& config,
                   const Family& family) = nullptr;
   MixerMemory (*memory)(const LanguageConfig& config, const LayerConfig& layer);
+  // Why keys and values cannot be stored as these; empty: they can. Null: there are none.
+  std::string (*why_unfit)(const LayerConfig& layer, CacheType keys, CacheType values) = nullptr;
   // Of the arrays that live at once, of one row.
   std::int64_t (*widest_columns)(const LanguageConfig& config, const LayerConfig& layer);
   std::shared_ptr<const MixerBlock> (*make)(const MixerParts& parts);

@@ -93,13 +93,10 @@ void read_heads(const Keys& keys, std::int64_t dim, std::int64_t layer,
     attention.value_dim = keys.size("attention.value_length_swa", attention.value_dim);
   }
   if (keys.find("attention.kv_lora_rank") != nullptr) {
-    // In files of newer writers heads are those of the latent row, and the sizes of expanded ones
-    // have keys of their own.
+    // In files of newer writers heads are those of the latent row (mixers/latent.cc), and the sizes
+    // of expanded ones have keys of their own.
     attention.key_dim = keys.size("attention.key_length_mla", attention.key_dim);
     attention.value_dim = keys.size("attention.value_length_mla", attention.value_dim);
-    attention.latent = LatentConfig{.query_rank = keys.size("attention.q_lora_rank", 0),
-                                    .rank = keys.size("attention.kv_lora_rank"),
-                                    .rope_dims = keys.size("rope.dimension_count")};
   }
   keys.require_some("attention.key_length", attention.key_dim);
   keys.require_some("attention.value_length", attention.value_dim);

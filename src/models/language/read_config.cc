@@ -82,10 +82,6 @@ void require_sizes(const LanguageConfig& config) {
     require_size("columns of keys", attention.key_dim, 0);
     require_size("columns of values", attention.value_dim, 0);
     require_size("columns that turn", attention.rope.dims, 0);
-    if (attention.latent) {
-      require_size("columns of latent rows", attention.latent->rank, 0);
-      require_size("columns of keys that turn", attention.latent->rope_dims, 0);
-    }
     const MixerDef& mixer = definition_of(layer.mixer);
     if (mixer.require_sizes != nullptr) mixer.require_sizes(config);
   }
@@ -136,7 +132,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
     LayerConfig& layer = config.layers.emplace_back();
     layer.mixer = mixer_of(keys, family, i);
     // Models without attention have no heads.
-    if (layer.mixer == Mixer::attention || keys.find("attention.head_count") != nullptr) {
+    if (!definition_of(layer.mixer).has_states || keys.find("attention.head_count") != nullptr) {
       layer.attention = read_attention(keys, family, kind, config, i);
     }
     layer.hidden = keys.size_of("feed_forward_length", i, 0);

@@ -11,7 +11,7 @@ namespace hearth::models {
 
 // Whether the layer's keys and values, which may be another layer's, are those of a window.
 constexpr bool keeps_window(const LayerConfig& layer) {
-  return layer.mixer == Mixer::attention && !layer.attention.latent && layer.attention.window > 0;
+  return layer.mixer == Mixer::attention && layer.attention.window > 0;
 }
 
 // What all layers with windows keep: as many keys as the widest window has; 0: no layer has one.

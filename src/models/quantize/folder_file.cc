@@ -6,6 +6,7 @@
 #include "io/text_file.h"
 #include "models/files/model_folder.h"
 #include "models/files/tensor_roles.h"
+#include "models/language/family.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/sentence_modules.h"
@@ -45,9 +46,10 @@ GgufContents file_of_folder(const std::string& path) {
   if (folder.tokenizer.empty()) {
     contents.metadata.set("tokenizer.ggml.model", "none");
   } else {
-    const TokenizerTexts texts{text_of(folder.tokenizer), text_of(folder.tokenizer_config),
+    const Family& family = family_by_name(contents.metadata.as_text("general.architecture"));
+    const TokenizerTexts texts{text_of(folder.tokenizer),     text_of(folder.tokenizer_config),
                                text_of(folder.chat_template), text_of(folder.tool_template),
-                               end_tokens_of_folder(path)};
+                               end_tokens_of_folder(path),    family.keeps_merges};
     add_tokenizer(contents.metadata, texts, vocabulary_of(contents.arrays), folder.tokenizer);
   }
   add_generation_config_of(folder, contents.metadata);

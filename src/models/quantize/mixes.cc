@@ -198,7 +198,7 @@ DType dtype_by_rules(Mix mix, DType base, const MixedMatrix& matrix, const Mixed
 
 TensorRole role_in_mixes(std::string_view name, bool has_output) {
   const Role role = role_of(name);
-  if (role == Role::token_embedding || name == "per_layer_token_embd.weight") {
+  if (role == Role::token_embedding || role == Role::layer_embedding) {
     return has_output ? Role::token_embedding : Role::output;
   }
   return role == Role::query_key_value || role == Role::key_value ? Role::value : role;

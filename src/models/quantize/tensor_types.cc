@@ -6,6 +6,7 @@
 #include <map>
 
 #include "hearth/error.h"
+#include "models/language/family.h"
 
 namespace hearth::models {
 namespace {
@@ -71,7 +72,7 @@ bool is_matrix(std::string_view name, const Shape& shape) {
   if (shape.rank() < 2 || !name.ends_with(".weight")) return false;
   const TensorRole role = role_of(name);
   return role != TensorRole::norm && role != TensorRole::router && role != TensorRole::table &&
-         role != TensorRole::convolution && name != "per_layer_model_proj.weight";
+         role != TensorRole::convolution && role != TensorRole::layer_projection;
 }
 
 namespace {
@@ -160,6 +161,9 @@ DType dtype_of_matrix(const QuantizeType& type, const TypedTensor& tensor,
   return in % block_of(dtype) == 0 ? dtype : tensor.dtype;
 }
 
+// Of the models that llama.cpp calls 70B.
+constexpr std::int64_t kLayersOfFewValues = 80;
+
 // A number of the model's family, of the first layer where each has its own; `otherwise` where the
 // file does not say.
 std::int64_t number_of(const GgufMetadata& metadata, const std::string& name,
@@ -185,9 +189,11 @@ MixedModel mixed_model(const GgufMetadata& metadata, const std::vector<TypedTens
   const std::int64_t heads = number_of(metadata, "attention.head_count", 1);
   const std::int64_t shared = number_of(metadata, "attention.head_count_kv", heads);
   model.heads_together = shared > 0 ? heads / shared : 0;
-  const std::string family = metadata.as_text("general.architecture", "");
-  model.has_few_values =
-      model.layers == 80 && ((family == "llama" && heads != shared) || family == "qwen2");
+  const Family* family = find_family(metadata.as_text("general.architecture", ""));
+  if (family != nullptr && model.layers == kLayersOfFewValues) {
+    model.has_few_values = family->few_values == FewValues::always ||
+                           (family->few_values == FewValues::where_shared && heads != shared);
+  }
   return model;
 }
 

@@ -122,38 +122,39 @@ bool cuts_alike(const std::vector<PreTokenizerStep>& a, const std::vector<PreTok
   });
 }
 
-struct Family {
+// How texts are split, which several names may stand for.
+struct Splitting {
   std::array<const char*, 6> patterns;  // each splits the pieces of the one before; null: no more
   bool by_bytes = true, whole_first = false, adds_bos = false;
 };
 
-constexpr Family kGpt2 = {{kGpt2Pattern}};
-constexpr Family kDigitsGpt2 = {{R"(\p{N})", kGpt2Pattern}};
-constexpr Family kLlama3 = {{kLlama3Pattern}, true, true, true};
-constexpr Family kLlama3Merging = {{kLlama3Pattern}};
-constexpr Family kLlama3Whole = {{kLlama3Pattern}, true, true, false};
-constexpr Family kQwen2 = {{kQwen2Pattern}};
-constexpr Family kQwen35 = {{kQwen35Pattern}};
-constexpr Family kGpt4o = {{kGpt4oPattern}};
-constexpr Family kTekken = {{kTekkenPattern}, true, true, true};
-constexpr Family kDeepseekV3 = {{R"(\p{N}{1,3})", kIdeographsAndKana, kDeepseekPattern}};
-constexpr Family kDeepseekLlm = {
+constexpr Splitting kGpt2 = {{kGpt2Pattern}};
+constexpr Splitting kDigitsGpt2 = {{R"(\p{N})", kGpt2Pattern}};
+constexpr Splitting kLlama3 = {{kLlama3Pattern}, true, true, true};
+constexpr Splitting kLlama3Merging = {{kLlama3Pattern}};
+constexpr Splitting kLlama3Whole = {{kLlama3Pattern}, true, true, false};
+constexpr Splitting kQwen2 = {{kQwen2Pattern}};
+constexpr Splitting kQwen35 = {{kQwen35Pattern}};
+constexpr Splitting kGpt4o = {{kGpt4oPattern}};
+constexpr Splitting kTekken = {{kTekkenPattern}, true, true, true};
+constexpr Splitting kDeepseekV3 = {{R"(\p{N}{1,3})", kIdeographsAndKana, kDeepseekPattern}};
+constexpr Splitting kDeepseekLlm = {
     {R"([\r\n])", kDeepseekLetters, kDeepseekMarks, R"(\s+$)", kDeepseekAsian, R"(\p{N}+)"}};
-constexpr Family kDeepseekCoder = {
+constexpr Splitting kDeepseekCoder = {
     {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kDeepseekAsian, R"(\p{N})"}};
-constexpr Family kFalcon = {{R"([\p{P}\$\+<=>\^~\|`]+)", kGpt2Pattern, "[0-9][0-9][0-9]"}};
-constexpr Family kDefault = {
+constexpr Splitting kFalcon = {{R"([\p{P}\$\+<=>\^~\|`]+)", kGpt2Pattern, "[0-9][0-9][0-9]"}};
+constexpr Splitting kDefault = {
     {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Pattern, R"(\p{N}+)", "[0-9][0-9][0-9]"}};
-constexpr Family kBloom = {{kBloomPattern}};
-constexpr Family kViking = {{kBloomPattern, R"(\p{N})"}};
-constexpr Family kGemma4 = {{R"([^\n]+|[\n]+)"}, false, false, true};
+constexpr Splitting kBloom = {{kBloomPattern}};
+constexpr Splitting kViking = {{kBloomPattern, R"(\p{N})"}};
+constexpr Splitting kGemma4 = {{R"([^\n]+|[\n]+)"}, false, false, true};
 
-struct NamedFamily {
+struct NamedSplitting {
   std::string_view name;
-  const Family* family;
+  const Splitting* splitting;
 };
 
-constexpr NamedFamily kNamed[] = {
+constexpr NamedSplitting kNamed[] = {
     {"gpt-2", &kGpt2},
     {"gpt2", &kGpt2},
     {"phi-2", &kGpt2},
@@ -234,24 +235,24 @@ void add_bert_pre_tokenizer(std::vector<PreTokenizerStep>& steps) {
 std::string_view name_of_pre_tokenizer(const std::vector<PreTokenizerStep>& steps,
                                        bool whole_first) {
   const std::vector<std::string> texts = texts_of_kinds();
-  const Family* seen = nullptr;
-  for (const NamedFamily& each : kNamed) {
-    if (each.family == seen || !each.family->by_bytes) continue;
-    seen = each.family;
-    if (each.family->whole_first != whole_first) continue;
+  const Splitting* seen = nullptr;
+  for (const NamedSplitting& each : kNamed) {
+    if (each.splitting == seen || !each.splitting->by_bytes) continue;
+    seen = each.splitting;
+    if (each.splitting->whole_first != whole_first) continue;
     if (cuts_alike(steps, named_pre_tokenizer(each.name, "").steps, texts)) return each.name;
   }
   return {};
 }
 
 NamedPreTokenizer named_pre_tokenizer(std::string_view name, const std::string& source) {
-  for (const NamedFamily& each : kNamed) {
+  for (const NamedSplitting& each : kNamed) {
     if (each.name != name) continue;
     NamedPreTokenizer out;
-    out.by_bytes = each.family->by_bytes;
-    out.whole_first = each.family->whole_first;
-    out.adds_bos = each.family->adds_bos;
-    for (const char* pattern : each.family->patterns) {
+    out.by_bytes = each.splitting->by_bytes;
+    out.whole_first = each.splitting->whole_first;
+    out.adds_bos = each.splitting->adds_bos;
+    for (const char* pattern : each.splitting->patterns) {
       if (pattern == nullptr) break;
       out.steps.push_back(SplitStep{std::make_shared<const Pattern>(pattern, source)});
     }

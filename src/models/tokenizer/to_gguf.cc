@@ -38,11 +38,12 @@ constexpr std::string_view kProbes[] = {
 class GgufTokenizerWriter {
  public:
   GgufTokenizerWriter(GgufMetadata& metadata, const JsonValue& document, const Tokenizer& tokenizer,
-                      const std::string& source)
+                      bool keeps_merges, const std::string& source)
       : metadata_(metadata),
         file_(document, source),
         model_(file_.object("model")),
-        tokenizer_(tokenizer) {}
+        tokenizer_(tokenizer),
+        keeps_merges_(keeps_merges) {}
 
   // True: readers merge where the folder takes whole pieces, so merges have to lead to all tokens.
   bool needs_merges() const { return needs_merges_; }
@@ -132,7 +133,6 @@ class GgufTokenizerWriter {
     std::vector<PreTokenizerStep> steps;
     bool by_bytes = false;
     add_pre_tokenizer(file_.find("pre_tokenizer"), file_.name(), steps, by_bytes);
-    const std::string architecture = metadata_.as_text("general.architecture", "");
     if (by_bytes) {
       require_no_normalizer();
       const bool whole_first = model_.flag("ignore_merges", false);
@@ -147,7 +147,7 @@ class GgufTokenizerWriter {
       set("model", "gpt2");
       set("pre", std::string(name));
       set("merges", merges());
-    } else if (architecture == "gemma4") {
+    } else if (keeps_merges_) {
       set("model", "gemma4");
       set("merges", merges());
       set("add_space_prefix", false);
@@ -215,6 +215,7 @@ class GgufTokenizerWriter {
   GgufMetadata& metadata_;
   JsonFields file_, model_;
   const Tokenizer& tokenizer_;
+  const bool keeps_merges_;
   bool is_word_pieces_ = false;
   bool needs_merges_ = false;
   std::vector<float> scores_;
@@ -288,7 +289,7 @@ void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int
                    const std::string& source) {
   const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config, texts.ends);
   const std::optional<JsonValue> document = parse_json(texts.tokenizer);
-  tokens::GgufTokenizerWriter writer(metadata, *document, given, source);
+  tokens::GgufTokenizerWriter writer(metadata, *document, given, texts.keeps_merges, source);
   writer.write(rows);
   const Tokenizer written = tokenizer_from_gguf(metadata, source);
   tokens::require_same(given, written, source);

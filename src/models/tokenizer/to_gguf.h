@@ -16,12 +16,13 @@ struct TokenizerTexts {
   std::string chat_template;            // chat_template.jinja
   std::string tool_template = {};       // what is beside that for tools
   std::vector<std::int64_t> ends = {};  // of end_tokens_of()
+  bool keeps_merges = false;            // Family::keeps_merges
 };
 
 // Adds "tokenizer.ggml.*" and "tokenizer.chat_template*": kinds gpt2 (BPE over bytes, by a
-// pre-tokenizer that GGUF has a name for), bert (WordPiece), and of BPE over code points gemma4 for
-// files of that architecture, else llama, whose scores are the ranks of merges. Tokens are filled
-// up to `rows` with unused ones. Throws as tokenizer_from_json() does; Error{unsupported} for
+// pre-tokenizer that GGUF has a name for), bert (WordPiece), and of BPE over code points gemma4
+// where merges are kept, else llama, whose scores are the ranks of merges. Tokens are filled up to
+// `rows` with unused ones. Throws as tokenizer_from_json() does; Error{unsupported} for
 // tokenizers that GGUF cannot say: what is added is read back, and has to encode a set of texts as
 // the folder's does.
 void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int64_t rows,

@@ -234,7 +234,7 @@ Bench run_bench(const BenchOptions& options) {
   } else {
     bench_gpu(bench);
   }
-  bench_families(bench);
+  bench_all_functions(bench);
   show_progress("");
   if (bench.rows().empty() && bench.names().empty() && bench.profile().empty()) {
     throw Error(ErrorCode::invalid_argument,

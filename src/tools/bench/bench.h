@@ -160,7 +160,7 @@ void bench_sort(Bench& bench);
 void bench_training(Bench& bench);
 
 // The rows of every device.
-void bench_families(Bench& bench);
+void bench_all_functions(Bench& bench);
 
 // The rows of a GPU.
 void bench_gpu(Bench& bench);

@@ -5,6 +5,7 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/files/tensor_roles.h"
+#include "models/language/family.h"
 
 namespace hearth::tools {
 namespace {
@@ -29,6 +30,7 @@ constexpr ModelShape kModelShapes[] = {
      .head_dim = 256,
      .hidden = 2048,
      .vocabulary = 262144,
+     .has_head_norms = true,
      .window = 512,
      .rope_base = 1e6},
     {.name = "gemma-1b",
@@ -40,6 +42,7 @@ constexpr ModelShape kModelShapes[] = {
      .head_dim = 256,
      .hidden = 6912,
      .vocabulary = 262144,
+     .has_head_norms = true,
      .window = 512,
      .rope_base = 1e6},
     {.name = "qwen-0.6b",
@@ -51,6 +54,7 @@ constexpr ModelShape kModelShapes[] = {
      .head_dim = 128,
      .hidden = 3072,
      .vocabulary = 151936,
+     .has_head_norms = true,
      .rope_base = 1e6},
     {.name = "llama-1b",  // TinyLlama's
      .architecture = "llama",
@@ -93,6 +97,7 @@ constexpr ModelShape kModelShapes[] = {
      .hidden = 768,
      .vocabulary = 151936,
      .has_output = true,
+     .has_head_norms = true,
      .experts = 128,
      .experts_used = 8,
      .rope_base = 1e6},
@@ -109,7 +114,10 @@ constexpr ModelShape kModelShapes[] = {
      .rope_base = 500000},
 };
 
-bool has_head_norms(const ModelShape& shape) { return shape.architecture != "llama"; }
+// Whether blocks have norms behind them, too.
+bool has_post_norms(const ModelShape& shape) {
+  return models::family_by_name(shape.architecture).places == models::NormPlaces::both;
+}
 
 std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
@@ -181,12 +189,12 @@ std::vector<ShapeTensor> shape_tensors(const ModelShape& shape) {
     add("attn_k", {keys, shape.dim});
     add("attn_v", {keys, shape.dim});
     add("attn_output", {shape.dim, queries});
-    if (has_head_norms(shape)) {
+    if (shape.has_head_norms) {
       add("attn_q_norm", {shape.head_dim});
       add("attn_k_norm", {shape.head_dim});
     }
     add("ffn_norm", {shape.dim});
-    if (shape.architecture == "gemma3") {
+    if (has_post_norms(shape)) {
       add("post_attention_norm", {shape.dim});
       add("post_ffw_norm", {shape.dim});
     }

@@ -22,8 +22,9 @@ struct ModelShape {
   std::int64_t head_dim = 0;
   std::int64_t hidden = 0;  // of the feed-forward, or of one expert
   std::int64_t vocabulary = 0;
-  bool has_output = false;  // else the token embedding serves as the output's weight
-  std::int64_t window = 0;  // of keys, in those layers that have one
+  bool has_output = false;      // else the token embedding serves as the output's weight
+  bool has_head_norms = false;  // of queries and keys
+  std::int64_t window = 0;      // of keys, in those layers that have one
   std::int64_t experts = 0;
   std::int64_t experts_used = 0;
   double rope_base = 10000;

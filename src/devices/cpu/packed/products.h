@@ -21,6 +21,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/packed/formats.h"
 #include "hearth/dtype.h"
 
 namespace hearth::cpu {
@@ -30,45 +31,17 @@ inline constexpr int kPanelWeights = 16;    // weights of a panel
 inline constexpr int kMostLines = 4;        // rows at once without a panel
 inline constexpr int kMostBundleRows = 12;  // rows at once with one
 
-// 0 of what is no format, or one that is missing here.
+// Elements that have a step of their own; 0 of what is no format.
 constexpr int packed_group(DType format) {
   switch (format) {
-    case DType::q1_0:
-    case DType::q2_0:
-    case DType::q4_0:
-    case DType::q4_1:
-    case DType::q5_0:
-    case DType::q5_1:
-    case DType::q8_0:
-    case DType::q8_1:
-    case DType::q4_k:
-    case DType::q5_k:
-    case DType::q8_k:
-    case DType::iq4_nl:
-    case DType::iq4_xs:
-    case DType::iq1_s:
-    case DType::iq2_xxs:
-    case DType::iq3_xxs:
-    case DType::iq3_s:
-    case DType::mxfp4:
-    case DType::tq1_0:
-    case DType::tq2_0:
-      return 32;
-    case DType::q2_k:
-    case DType::q3_k:
-    case DType::q6_k:
-    case DType::iq1_m:
-    case DType::iq2_xs:
-    case DType::iq2_s:
-    case DType::nvfp4:
-      return 16;
+#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
+  case DType::dtype:                                                         \
+    return on_host::packed_formats::name::step_elements;
+#include "core/packed/block_formats.def"
     default:
       return 0;
   }
 }
-#define BLOCK_FORMAT(dtype, name, number, elements, bytes, encoder, largest) \
-  static_assert(packed_group(DType::dtype) > 0, "how many elements have a step of their own");
-#include "core/packed/block_formats.def"
 
 // The groups of a row in their classes.
 struct PackedGroups {

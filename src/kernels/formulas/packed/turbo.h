@@ -29,10 +29,10 @@ struct BlockRow {
 
 // Codebooks plus 128: the fixed points of Lloyd and Max for a normal variable, in units of which
 // the nearest integers leave the error of a row what it is.
-constant uchar kTurboCodes2[4] = {1, 90, 166, 255};
-constant uchar kTurboCodes3[8] = {14, 57, 88, 115, 141, 168, 199, 242};
-constant uchar kTurboCodes4[16] = {24,  49,  66,  80,  92,  103, 113, 123,
-                                   133, 143, 153, 164, 176, 190, 207, 232};
+constexpr constant uchar kTurboCodes2[4] = {1, 90, 166, 255};
+constexpr constant uchar kTurboCodes3[8] = {14, 57, 88, 115, 141, 168, 199, 242};
+constexpr constant uchar kTurboCodes4[16] = {24,  49,  66,  80,  92,  103, 113, 123,
+                                             133, 143, 153, 164, 176, 190, 207, 232};
 
 struct TurboRow {
   enum { head = 4, zero = 128 };

@@ -11,7 +11,6 @@
 #include "models/files/row_order.h"
 #include "models/files/tensor_roles.h"
 #include "models/language/family.h"
-#include "models/language/folder/latent_keys.h"
 #include "models/language/mixer.h"
 #include "models/language/read_config.h"
 
@@ -126,7 +125,6 @@ void lay_out_as_file(GgufContents& contents) {
   }
   if (family.repeats_output) repeat_output(contents.arrays);
   if (!config.is_causal) say_both_ways(contents, config);
-  lay_out_latent(contents, config);
   const MixerDef& mixer = definition_of(family.mixer);
   if (mixer.lay_out != nullptr) mixer.lay_out(contents, config, family);
   narrow_numbers(contents.metadata);

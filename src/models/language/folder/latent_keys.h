@@ -1,9 +1,10 @@
-// Multi-head latent attention in folders and in GGUF files.
+// Multi-head latent attention in folders.
 #pragma once
 
+#include <string_view>
+
 #include "core/json.h"
-#include "hearth/io.h"
-#include "models/language/config.h"
+#include "hearth/gguf.h"
 
 namespace hearth::models {
 
@@ -11,9 +12,5 @@ namespace hearth::models {
 // Error{invalid_argument} for sizes that are none.
 void add_latent_keys(const JsonObject& config, std::string_view architecture,
                      GgufMetadata& metadata);
-
-// Files hold keys and values apart, keys by what they expand from, and heads are those of the
-// latent row. Nothing where `config` has no such layers.
-void lay_out_latent(GgufContents& contents, const LanguageConfig& config);
 
 }  // namespace hearth::models

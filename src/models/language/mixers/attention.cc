@@ -1,7 +1,6 @@
-// Attention to keys and values in the caches: of heads, or of latent rows.
+// Attention to keys and values in the caches.
 #include "models/language/blocks/attention.h"
 
-#include "models/language/blocks/latent_attention.h"
 #include "models/language/mixer.h"
 
 namespace hearth::models {
@@ -10,7 +9,6 @@ namespace {
 MixerMemory attention_memory(const LanguageConfig&, const LayerConfig& layer) {
   const AttentionConfig& attention = layer.attention;
   if (attention.shared_layer >= 0) return {};
-  if (attention.latent) return {.keys = {1, attention.latent->rank + attention.latent->rope_dims}};
   return {.keys = {attention.kv_heads, attention.key_dim},
           .values = {attention.kv_heads, attention.value_dim}};
 }
@@ -20,19 +18,21 @@ std::int64_t attention_columns(const LanguageConfig&, const LayerConfig& layer) 
   return (attention.heads + attention.kv_heads) * (attention.key_dim + attention.value_dim);
 }
 
+std::string why_heads_are_unfit(const LayerConfig& layer, CacheType keys, CacheType values) {
+  const std::string why = why_unfit(keys, layer.attention.key_dim);
+  return why.empty() ? why_unfit(values, layer.attention.value_dim) : why;
+}
+
 std::shared_ptr<const MixerBlock> make_attention(const MixerParts& parts) {
-  const AttentionConfig& attention = parts.layer.attention;
-  if (attention.latent) {
-    return std::make_shared<LatentAttention>(parts.model, attention, parts.weights, parts.prefix,
-                                             parts.divisors, parts.device);
-  }
-  return std::make_shared<Attention>(parts.model, attention, parts.weights, parts.prefix,
-                                     parts.divisors, parts.device);
+  return std::make_shared<Attention>(parts.model, parts.layer.attention, parts.weights,
+                                     parts.prefix, parts.divisors, parts.device);
 }
 
 }  // namespace
 
-constinit const MixerDef attention_mixer = {
-    .memory = attention_memory, .widest_columns = attention_columns, .make = make_attention};
+constinit const MixerDef attention_mixer = {.memory = attention_memory,
+                                            .why_unfit = why_heads_are_unfit,
+                                            .widest_columns = attention_columns,
+                                            .make = make_attention};
 
 }  // namespace hearth::models

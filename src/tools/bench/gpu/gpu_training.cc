@@ -5,7 +5,7 @@
 
 #include "hearth/grad.h"
 #include "hearth/random.h"
-#include "models/gpt2.h"
+#include "tools/bench/gpu/gpt2.h"
 #include "tools/bench/gpu/gpu.h"
 #include "tools/bench/resnet.h"
 #include "tools/bench/training.h"
@@ -30,21 +30,21 @@ class Gpt2Training {
     optimizer_.step(model_, backward(loss_), 3e-4);
   }
   double read_loss() const { return loss_.item(); }
-  static double tokens() { return static_cast<double>(kBatch * models::Gpt2Config().context); }
+  static double tokens() { return static_cast<double>(kBatch * Gpt2Config().context); }
 
  private:
-  static models::Gpt2 make(Device device) {
+  static Gpt2 make(Device device) {
     Generator generator{1, 0};
-    return {models::Gpt2Config(), DType::bf16, device, &generator};
+    return {Gpt2Config(), DType::bf16, device, &generator};
   }
   static Array draw(std::uint64_t seed, Device device) {
     Generator generator{seed, 0};
-    const models::Gpt2Config config;
+    const Gpt2Config config;
     return random_integers({kBatch, config.context}, 0, config.vocabulary, DType::i32, device,
                            &generator);
   }
 
-  models::Gpt2 model_;
+  Gpt2 model_;
   optim::AdamW optimizer_;
   Array tokens_;
   Array targets_;
@@ -56,7 +56,7 @@ class Gpt2Update {
  public:
   explicit Gpt2Update(Device device) : device_(device) {
     Generator generator{1, 0};
-    model_ = models::Gpt2(models::Gpt2Config(), DType::bf16, device, &generator);
+    model_ = Gpt2(Gpt2Config(), DType::bf16, device, &generator);
     for (const Parameter& parameter : parameters(model_)) {
       const Array gradient =
           random_normal(parameter.array->shape(), 0, 1e-3, DType::f32, device, &generator);
@@ -71,7 +71,7 @@ class Gpt2Update {
 
  private:
   Device device_;
-  models::Gpt2 model_;
+  Gpt2 model_;
   optim::AdamW optimizer_{{.epsilon = 1e-8, .weight_decay = 0.01}};
   Gradients gradients_;
 };

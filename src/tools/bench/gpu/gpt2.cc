@@ -1,11 +1,11 @@
-#include "models/gpt2.h"
+#include "tools/bench/gpu/gpt2.h"
 
 #include <cmath>
 
 #include "core/require.h"
 #include "models/files/layer_limit.h"
 
-namespace hearth::models {
+namespace hearth::tools {
 namespace {
 
 void check(const Gpt2Config& config) {
@@ -17,8 +17,8 @@ void check(const Gpt2Config& config) {
   size("dim out of range", config.dim);
   size("context out of range", config.context);
   size("heads out of range", config.heads);
-  require(config.layers >= 1 && config.layers <= kMostLayers, "gpt2", "layers out of range",
-          config.layers, "1 to " + std::to_string(kMostLayers));
+  require(config.layers >= 1 && config.layers <= models::kMostLayers, "gpt2", "layers out of range",
+          config.layers, "1 to " + std::to_string(models::kMostLayers));
   require(config.dim % config.heads == 0, "gpt2", "heads do not divide dim", config.heads,
           "a divisor");
 }
@@ -113,4 +113,4 @@ Array Gpt2::loss(const Array& tokens, const Array& targets) const {
   return cross_entropy(logits(hidden(tokens)), targets);
 }
 
-}  // namespace hearth::models
+}  // namespace hearth::tools

@@ -1,4 +1,4 @@
-#include "models/gpt2.h"
+#include "tools/bench/gpu/gpt2.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "hearth/ops.h"
 #include "hearth/optim.h"
 
-namespace hearth::models {
+namespace hearth::tools {
 namespace {
 
 Gpt2Config small() {
@@ -79,4 +79,4 @@ TEST(Gpt2, RefusesWhatMakesNoModel) {
 }
 
 }  // namespace
-}  // namespace hearth::models
+}  // namespace hearth::tools

@@ -1,14 +1,14 @@
 // Elementwise functions, rows and reductions, scans and sorts, movement, indexing, random numbers.
 #include "hearth/ops.h"
 #include "hearth/random.h"
-#include "tools/bench/families/families.h"
+#include "tools/bench/functions/functions.h"
 
 namespace hearth::tools {
 namespace {
 
 // Two matrices.
-FamilyFunction binary(std::string name, std::function<Array(const Array&, const Array&)> function) {
-  return {std::move(name), [function = std::move(function)](const FamilyInputs& in) {
+BenchFunction binary(std::string name, std::function<Array(const Array&, const Array&)> function) {
+  return {std::move(name), [function = std::move(function)](const BenchInputs& in) {
             return [x = in.normal(in.matrix()), y = in.normal(in.matrix()), function] {
               return function(x, y);
             };
@@ -16,9 +16,9 @@ FamilyFunction binary(std::string name, std::function<Array(const Array&, const 
 }
 
 // A matrix of `shape`, and as many indices as `counted` has, below its extent along `axis`.
-FamilyFunction indexed(std::string name, Shape (FamilyInputs::*shape)() const, std::int64_t axis,
-                       bool one_a_row, std::function<Array(const Array&, const Array&)> function) {
-  return {std::move(name), [=, function = std::move(function)](const FamilyInputs& in) {
+BenchFunction indexed(std::string name, Shape (BenchInputs::*shape)() const, std::int64_t axis,
+                      bool one_a_row, std::function<Array(const Array&, const Array&)> function) {
+  return {std::move(name), [=, function = std::move(function)](const BenchInputs& in) {
             const Shape all = (in.*shape)();
             const std::int64_t extent = all[static_cast<std::size_t>(axis)];
             return
@@ -27,18 +27,18 @@ FamilyFunction indexed(std::string name, Shape (FamilyInputs::*shape)() const, s
           }};
 }
 
-void add_elementwise(std::vector<FamilyFunction>& out) {
-  out.push_back(unary_function("elementwise/exp", &FamilyInputs::matrix,
+void add_elementwise(std::vector<BenchFunction>& out) {
+  out.push_back(unary_function("elementwise/exp", &BenchInputs::matrix,
                                [](const Array& x) { return exp(x); }));
-  out.push_back(unary_function("elementwise/tanh", &FamilyInputs::matrix,
+  out.push_back(unary_function("elementwise/tanh", &BenchInputs::matrix,
                                [](const Array& x) { return tanh(x); }));
-  out.push_back(unary_function("elementwise/erf", &FamilyInputs::matrix,
+  out.push_back(unary_function("elementwise/erf", &BenchInputs::matrix,
                                [](const Array& x) { return erf(x); }));
-  out.push_back(unary_function("elementwise/gelu", &FamilyInputs::matrix,
+  out.push_back(unary_function("elementwise/gelu", &BenchInputs::matrix,
                                [](const Array& x) { return gelu(x); }));
-  out.push_back(unary_function("elementwise/clamp", &FamilyInputs::matrix,
+  out.push_back(unary_function("elementwise/clamp", &BenchInputs::matrix,
                                [](const Array& x) { return clamp(x, Array(-0.5), Array(0.5)); }));
-  out.push_back(unary_function("elementwise/cast", &FamilyInputs::matrix, [](const Array& x) {
+  out.push_back(unary_function("elementwise/cast", &BenchInputs::matrix, [](const Array& x) {
     return cast(x, x.dtype() == DType::f32 ? DType::bf16 : DType::f32);
   }));
   out.push_back(binary("elementwise/add", [](auto& x, auto& y) { return x + y; }));
@@ -47,16 +47,16 @@ void add_elementwise(std::vector<FamilyFunction>& out) {
   out.push_back(binary("elementwise/greater", [](auto& x, auto& y) { return greater(x, y); }));
   out.push_back(binary("elementwise/where",
                        [](auto& x, auto& y) { return where(greater(x, Array(0.0)), x, y); }));
-  out.push_back({"elementwise/add_row", [](const FamilyInputs& in) {
+  out.push_back({"elementwise/add_row", [](const BenchInputs& in) {
                    return [x = in.normal(in.matrix()), row = in.normal({in.matrix()[1]})] {
                      return x + row;
                    };
                  }});
 }
 
-void add_rows(std::vector<FamilyFunction>& out) {
+void add_rows(std::vector<BenchFunction>& out) {
   const auto row = [&](const char* name, Array (*function)(const Array& x)) {
-    out.push_back(unary_function(name, &FamilyInputs::matrix, function));
+    out.push_back(unary_function(name, &BenchInputs::matrix, function));
   };
   row("reduce/sum", [](const Array& x) { return sum(x); });
   row("reduce/sum_axis0", [](const Array& x) { return sum(x, {0}); });
@@ -90,17 +90,17 @@ void add_rows(std::vector<FamilyFunction>& out) {
       [](const Array& x) { return random_uniform(x.shape(), 0, 1, x.dtype(), x.device()); });
   out.push_back(binary("movement/cat_axis0", [](auto& x, auto& y) { return cat({x, y}, 0); }));
   out.push_back(binary("movement/cat_axis1", [](auto& x, auto& y) { return cat({x, y}, 1); }));
-  out.push_back(unary_function("movement/pad_reflect", &FamilyInputs::images, [](const Array& x) {
+  out.push_back(unary_function("movement/pad_reflect", &BenchInputs::images, [](const Array& x) {
     return pad(x, {0, 0, 3, 3}, {0, 0, 3, 3}, PadMode::reflect);
   }));
-  out.push_back(unary_function("movement/permute", &FamilyInputs::heads, [](const Array& x) {
+  out.push_back(unary_function("movement/permute", &BenchInputs::heads, [](const Array& x) {
     return contiguous(permute(x, {0, 2, 1, 3}));
   }));
 }
 
-void add_order(std::vector<FamilyFunction>& out) {
+void add_order(std::vector<BenchFunction>& out) {
   const auto row = [&](const char* name, Array (*function)(const Array& x)) {
-    out.push_back(unary_function(name, &FamilyInputs::lines, function));
+    out.push_back(unary_function(name, &BenchInputs::lines, function));
   };
   row("sort/sort_axis1", [](const Array& x) { return sort(x, 1); });
   row("sort/sort_axis0", [](const Array& x) { return sort(x, 0); });
@@ -110,12 +110,12 @@ void add_order(std::vector<FamilyFunction>& out) {
   row("sort/median_axis1", [](const Array& x) { return median(x, 1); });
 }
 
-void add_indexing(std::vector<FamilyFunction>& out) {
+void add_indexing(std::vector<BenchFunction>& out) {
   const auto rows = [&](const char* name, std::int64_t axis, auto function) {
-    out.push_back(indexed(name, &FamilyInputs::matrix, axis, true, function));
+    out.push_back(indexed(name, &BenchInputs::matrix, axis, true, function));
   };
   const auto elements = [&](const char* name, std::int64_t axis, auto function) {
-    out.push_back(indexed(name, &FamilyInputs::lines, axis, false, function));
+    out.push_back(indexed(name, &BenchInputs::lines, axis, false, function));
   };
   rows("indexing/select_axis0", 0, [](auto& x, auto& i) { return select(x, i, 0); });
   rows("indexing/select_axis1", 1, [](auto& x, auto& i) { return select(x, i, 1); });
@@ -127,7 +127,7 @@ void add_indexing(std::vector<FamilyFunction>& out) {
   elements("indexing/scatter_add_axis1", 1,
            [](auto& x, auto& i) { return scatter_add(x, i, x, 1); });
   const auto row = [&](const char* name, Array (*function)(const Array& x)) {
-    out.push_back(unary_function(name, &FamilyInputs::lines, function));
+    out.push_back(unary_function(name, &BenchInputs::lines, function));
   };
   row("indexing/mask_select",
       [](const Array& x) { return mask_select(x, greater(x, Array(0.5))); });
@@ -137,8 +137,8 @@ void add_indexing(std::vector<FamilyFunction>& out) {
 
 }  // namespace
 
-std::vector<FamilyFunction> array_functions() {
-  std::vector<FamilyFunction> out;
+std::vector<BenchFunction> array_functions() {
+  std::vector<BenchFunction> out;
   add_elementwise(out);
   add_rows(out);
   add_order(out);

@@ -13,12 +13,12 @@
 namespace hearth::tools {
 
 // A function's call, with its arguments.
-using FamilyCall = std::function<Array()>;
+using BenchCall = std::function<Array()>;
 
 // Makes arguments, evaluated, of a row's dtype and of a size that the device takes some time for.
-class FamilyInputs {
+class BenchInputs {
  public:
-  FamilyInputs(Device device, DType dtype, bool is_large);
+  BenchInputs(Device device, DType dtype, bool is_large);
 
   Device device() const noexcept { return device_; }
   DType dtype() const noexcept { return dtype_; }
@@ -39,26 +39,26 @@ class FamilyInputs {
   bool is_gpu_, is_large_;
 };
 
-struct FamilyFunction {
+struct BenchFunction {
   std::string name;  // family/function
-  std::function<FamilyCall(const FamilyInputs&)> prepare;
+  std::function<BenchCall(const BenchInputs&)> prepare;
   bool f32_only = false;
   bool has_peer = true;  // whether PyTorch has such a function
 };
 
 // A function of one array of the shape that `shape` gives.
-FamilyFunction unary_function(std::string name, Shape (FamilyInputs::*shape)() const,
-                              std::function<Array(const Array&)> function);
+BenchFunction unary_function(std::string name, Shape (BenchInputs::*shape)() const,
+                             std::function<Array(const Array&)> function);
 // Its gradient, with the forward pass.
-FamilyFunction gradient_function(std::string name, Shape (FamilyInputs::*shape)() const,
-                                 std::function<Array(const Array&)> function);
+BenchFunction gradient_function(std::string name, Shape (BenchInputs::*shape)() const,
+                                std::function<Array(const Array&)> function);
 
 // The functions, by kind.
-std::vector<FamilyFunction> array_functions();   // of elements, rows, order and places
-std::vector<FamilyFunction> layer_functions();   // of layers of networks, and losses
-std::vector<FamilyFunction> matrix_functions();  // of linear algebra, signals and statistics
-std::vector<FamilyFunction> quantized_functions();
+std::vector<BenchFunction> array_functions();   // of elements, rows, order and places
+std::vector<BenchFunction> layer_functions();   // of layers of networks, and losses
+std::vector<BenchFunction> matrix_functions();  // of linear algebra, signals and statistics
+std::vector<BenchFunction> quantized_functions();
 // All of them.
-std::vector<FamilyFunction> family_functions();
+std::vector<BenchFunction> all_functions();
 
 }  // namespace hearth::tools

@@ -1,6 +1,7 @@
 // GPT-2 (Radford et al. 2019): LayerNorm before each block, learned positions, biases everywhere,
 // one projection for queries, keys and values, GELU by tanh, input and output table tied. Names and
-// the [in, out] layout of projections are those of Hugging Face's GPT2LMHeadModel.
+// the [in, out] layout of projections are those of Hugging Face's GPT2LMHeadModel: what rows about
+// training are compared by (bench/torch_training.py).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 #include "hearth/nn.h"
 
-namespace hearth::models {
+namespace hearth::tools {
 
 struct Gpt2Config {
   std::int64_t vocabulary = 50257;
@@ -111,4 +112,4 @@ struct Gpt2 {
   nn::LayerNorm ln_f;
 };
 
-}  // namespace hearth::models
+}  // namespace hearth::tools

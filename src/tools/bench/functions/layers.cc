@@ -1,7 +1,7 @@
 // Products, convolutions, pools, images, what is found in them, norms of channels, attention,
 // losses, and gradients.
 #include "hearth/ops.h"
-#include "tools/bench/families/families.h"
+#include "tools/bench/functions/functions.h"
 
 namespace hearth::tools {
 namespace {
@@ -9,33 +9,33 @@ namespace {
 constexpr std::int64_t kLossClasses = 1000;
 constexpr std::int64_t kCtcTime = 128, kCtcClasses = 64, kCtcLabels = 32;
 
-Array image_points(const FamilyInputs& in) {
+Array image_points(const BenchInputs& in) {
   return tanh(in.normal({in.images()[0], in.images()[2], in.images()[3], 2})).eval();
 }
 
-void add_products(std::vector<FamilyFunction>& out) {
-  out.push_back({"product/matmul", [](const FamilyInputs& in) {
+void add_products(std::vector<BenchFunction>& out) {
+  out.push_back({"product/matmul", [](const BenchInputs& in) {
                    return [x = in.normal(in.matrix()), y = in.normal(in.matrix())] {
                      return matmul(x, y);
                    };
                  }});
-  out.push_back({"product/linear_bias", [](const FamilyInputs& in) {
+  out.push_back({"product/linear_bias", [](const BenchInputs& in) {
                    return [x = in.normal(in.lines()), w = in.normal({1024, 1024}),
                            b = in.normal({1024})] { return linear(x, transpose(w), b); };
                  }});
-  out.push_back({"product/einsum", [](const FamilyInputs& in) {
+  out.push_back({"product/einsum", [](const BenchInputs& in) {
                    return [q = in.normal(in.heads()), k = in.normal(in.heads())] {
                      return einsum("bhqd,bhkd->bhqk", std::vector<Array>{q, k});
                    };
                  }});
-  out.push_back({"product/cdist", [](const FamilyInputs& in) {
+  out.push_back({"product/cdist", [](const BenchInputs& in) {
                    return [x = in.normal({1024, 1024}), y = in.normal({in.order(), 1024})] {
                      return cdist(x, y);
                    };
                  }});
 }
 
-void add_convolutions(std::vector<FamilyFunction>& out) {
+void add_convolutions(std::vector<BenchFunction>& out) {
   struct Problem {
     const char* name;
     std::int64_t kernel, groups;  // 0: one a channel
@@ -45,7 +45,7 @@ void add_convolutions(std::vector<FamilyFunction>& out) {
        {Problem{"conv/3x3", 3, 1, {.padding = {1}}},
         Problem{"conv/3x3_stride2", 3, 1, {.stride = {2}, .padding = {1}}},
         Problem{"conv/1x1", 1, 1, {}}, Problem{"conv/depthwise", 3, 0, {.padding = {1}}}}) {
-    out.push_back({p.name, [p](const FamilyInputs& in) {
+    out.push_back({p.name, [p](const BenchInputs& in) {
                      ConvOptions options = p.options;
                      const std::int64_t channels = in.channels();
                      options.groups = p.groups == 0 ? channels : p.groups;
@@ -55,7 +55,7 @@ void add_convolutions(std::vector<FamilyFunction>& out) {
                      };
                    }});
   }
-  out.push_back({"conv/transpose_4x4_stride2", [](const FamilyInputs& in) {
+  out.push_back({"conv/transpose_4x4_stride2", [](const BenchInputs& in) {
                    ConvTransposeOptions options;
                    options.stride = {2};
                    options.padding = {1};
@@ -63,7 +63,7 @@ void add_convolutions(std::vector<FamilyFunction>& out) {
                            w = in.normal({in.channels(), in.channels(), 4, 4}),
                            options] { return conv_transpose(x, w, Array(), options); };
                  }});
-  out.push_back({"conv/1d_3", [](const FamilyInputs& in) {
+  out.push_back({"conv/1d_3", [](const BenchInputs& in) {
                    return [x = in.normal({in.images()[0], in.channels(), 56 * 56}),
                            w = in.normal({in.channels(), in.channels(), 3})] {
                      return conv(x, w, Array(), {.padding = {1}});
@@ -71,7 +71,7 @@ void add_convolutions(std::vector<FamilyFunction>& out) {
                  }});
   out.push_back({.name = "conv/deform_3x3",
                  .prepare =
-                     [](const FamilyInputs& in) {
+                     [](const BenchInputs& in) {
                        const Shape x = in.images();
                        return [x = in.normal(x), offset = in.normal({x[0], 18, x[2], x[3]}),
                                w = in.normal({x[1], x[1], 3, 3})] {
@@ -81,9 +81,9 @@ void add_convolutions(std::vector<FamilyFunction>& out) {
                  .has_peer = false});
 }
 
-void add_images(std::vector<FamilyFunction>& out) {
+void add_images(std::vector<BenchFunction>& out) {
   const auto row = [&](const char* name, Array (*function)(const Array& x)) {
-    out.push_back(unary_function(name, &FamilyInputs::images, function));
+    out.push_back(unary_function(name, &BenchInputs::images, function));
   };
   row("pool/max_3x3_stride2",
       [](const Array& x) { return max_pool(x, {3}, {.stride = {2}, .padding = {1}}); });
@@ -95,7 +95,7 @@ void add_images(std::vector<FamilyFunction>& out) {
   row("image/bicubic_2x",
       [](const Array& x) { return interpolate(x, {112, 112}, InterpolateMode::cubic, false); });
   row("image/unfold_3x3", [](const Array& x) { return unfold4d(x, {3, 3}, {.padding = {1}}); });
-  out.push_back({"image/grid_sample", [](const FamilyInputs& in) {
+  out.push_back({"image/grid_sample", [](const BenchInputs& in) {
                    return [x = in.normal(in.images()), points = image_points(in)] {
                      return grid_sample_2d(x, points);
                    };
@@ -106,15 +106,15 @@ void add_images(std::vector<FamilyFunction>& out) {
 }
 
 // n boxes whose corners lie within some widths of each other: many overlap.
-Array boxes_of(const FamilyInputs& in, std::int64_t n) {
+Array boxes_of(const BenchInputs& in, std::int64_t n) {
   const Array corner = mul(in.normal({n, 2}), 8.0), size = add(abs(in.normal({n, 2})), 1.0);
   return cat({corner, add(corner, mul(size, 4.0))}, 1).eval();
 }
 
-void add_vision(std::vector<FamilyFunction>& out) {
+void add_vision(std::vector<BenchFunction>& out) {
   out.push_back({.name = "vision/nms",
                  .prepare =
-                     [](const FamilyInputs& in) {
+                     [](const BenchInputs& in) {
                        const std::int64_t n = 8 * in.order();
                        return [boxes = boxes_of(in, n), scores = in.normal({n})] {
                          return nms(boxes, scores);
@@ -124,7 +124,7 @@ void add_vision(std::vector<FamilyFunction>& out) {
                  .has_peer = false});
   out.push_back({.name = "vision/connected_components",
                  .prepare =
-                     [](const FamilyInputs& in) {
+                     [](const BenchInputs& in) {
                        const Array image = greater(in.normal(in.matrix()), 0.0).eval();
                        return [image] { return connected_components(image); };
                      },
@@ -132,15 +132,15 @@ void add_vision(std::vector<FamilyFunction>& out) {
                  .has_peer = false});
 }
 
-void add_attention(std::vector<FamilyFunction>& out) {
+void add_attention(std::vector<BenchFunction>& out) {
   for (const bool causal : {false, true}) {
-    out.push_back(
-        {causal ? "attention/causal" : "attention/full", [causal](const FamilyInputs& in) {
-           return [q = in.normal(in.heads()), k = in.normal(in.heads()), v = in.normal(in.heads()),
-                   causal] { return attention(q, k, v, {.causal = causal}); };
-         }});
+    out.push_back({causal ? "attention/causal" : "attention/full", [causal](const BenchInputs& in) {
+                     return [q = in.normal(in.heads()), k = in.normal(in.heads()),
+                             v = in.normal(in.heads()),
+                             causal] { return attention(q, k, v, {.causal = causal}); };
+                   }});
   }
-  out.push_back({"attention/masked", [](const FamilyInputs& in) {
+  out.push_back({"attention/masked", [](const BenchInputs& in) {
                    const std::int64_t length = in.heads()[2];
                    const Array mask = greater(in.normal({length, length}), Array(1.0)).eval();
                    return [q = in.normal(in.heads()), k = in.normal(in.heads()),
@@ -149,14 +149,14 @@ void add_attention(std::vector<FamilyFunction>& out) {
                  }});
 }
 
-void add_losses(std::vector<FamilyFunction>& out) {
-  out.push_back({"loss/cross_entropy", [](const FamilyInputs& in) {
+void add_losses(std::vector<BenchFunction>& out) {
+  out.push_back({"loss/cross_entropy", [](const BenchInputs& in) {
                    const std::int64_t rows = in.matrix()[0];
                    return [x = in.normal({rows, kLossClasses}),
                            t = in.indices({rows}, kLossClasses)] { return cross_entropy(x, t); };
                  }});
   const auto pair = [&](const char* name, Array (*function)(const Array& x, const Array& t)) {
-    out.push_back({name, [function](const FamilyInputs& in) {
+    out.push_back({name, [function](const BenchInputs& in) {
                      return [x = in.normal(in.matrix()), t = sigmoid(in.normal(in.matrix())).eval(),
                              function] { return function(x, t); };
                    }});
@@ -166,7 +166,7 @@ void add_losses(std::vector<FamilyFunction>& out) {
        [](const Array& x, const Array& t) { return binary_cross_entropy_with_logits(x, t); });
   out.push_back(
       {"loss/ctc",
-       [](const FamilyInputs& in) {
+       [](const BenchInputs& in) {
          const std::int64_t batch = in.matrix()[0] / 32;
          const Array unset = zeros({batch}, DType::i64, in.device());
          return [x = log_softmax(in.normal({kCtcTime, batch, kCtcClasses})).eval(),
@@ -179,34 +179,34 @@ void add_losses(std::vector<FamilyFunction>& out) {
   pair("loss/kl_div", [](const Array& x, const Array& t) { return kl_div(x, t); });
 }
 
-void add_gradients(std::vector<FamilyFunction>& out) {
+void add_gradients(std::vector<BenchFunction>& out) {
   using Function = Array (*)(const Array& x);
-  const auto row = [&](const char* name, Shape (FamilyInputs::*shape)() const, Function function) {
+  const auto row = [&](const char* name, Shape (BenchInputs::*shape)() const, Function function) {
     out.push_back(gradient_function(name, shape, function));
   };
-  row("gradient/gelu", &FamilyInputs::matrix, [](const Array& x) { return gelu(x); });
-  row("gradient/softmax", &FamilyInputs::matrix, [](const Array& x) { return softmax(x, 1); });
-  row("gradient/layer_norm", &FamilyInputs::matrix, [](const Array& x) { return layer_norm(x); });
-  row("gradient/cumsum", &FamilyInputs::matrix, [](const Array& x) { return cumsum(x, 1); });
-  row("gradient/matmul", &FamilyInputs::matrix, [](const Array& x) { return matmul(x, x); });
-  row("gradient/max_pool_3x3_stride2", &FamilyInputs::images,
+  row("gradient/gelu", &BenchInputs::matrix, [](const Array& x) { return gelu(x); });
+  row("gradient/softmax", &BenchInputs::matrix, [](const Array& x) { return softmax(x, 1); });
+  row("gradient/layer_norm", &BenchInputs::matrix, [](const Array& x) { return layer_norm(x); });
+  row("gradient/cumsum", &BenchInputs::matrix, [](const Array& x) { return cumsum(x, 1); });
+  row("gradient/matmul", &BenchInputs::matrix, [](const Array& x) { return matmul(x, x); });
+  row("gradient/max_pool_3x3_stride2", &BenchInputs::images,
       [](const Array& x) { return max_pool(x, {3}, {.stride = {2}, .padding = {1}}); });
-  row("gradient/avg_pool_2x2", &FamilyInputs::images,
+  row("gradient/avg_pool_2x2", &BenchInputs::images,
       [](const Array& x) { return avg_pool(x, {2}); });
-  row("gradient/bilinear_2x", &FamilyInputs::images,
+  row("gradient/bilinear_2x", &BenchInputs::images,
       [](const Array& x) { return interpolate(x, {112, 112}, InterpolateMode::linear, false); });
-  row("gradient/batch_norm", &FamilyInputs::images,
+  row("gradient/batch_norm", &BenchInputs::images,
       [](const Array& x) { return std::get<0>(batch_norm_train(x)); });
-  row("gradient/group_norm_8", &FamilyInputs::images,
+  row("gradient/group_norm_8", &BenchInputs::images,
       [](const Array& x) { return group_norm(x, 8); });
-  row("gradient/attention_causal", &FamilyInputs::heads,
+  row("gradient/attention_causal", &BenchInputs::heads,
       [](const Array& x) { return attention(x, x, x, {.causal = true}); });
 }
 
 }  // namespace
 
-std::vector<FamilyFunction> layer_functions() {
-  std::vector<FamilyFunction> out;
+std::vector<BenchFunction> layer_functions() {
+  std::vector<BenchFunction> out;
   add_products(out);
   add_convolutions(out);
   add_images(out);
