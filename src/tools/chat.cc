@@ -89,8 +89,8 @@ models::ChatFormat format_of(const models::LoadedModel& loaded) {
     return models::ChatFormat(loaded);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    throw Error(error.code(), error.what() + std::string("; --chat-template FILE gives it one, and "
-                                                         "`hearth generate` goes on with texts"));
+    throw Error(error.code(), error.what() + ("; " + std::string(kTemplateRemedy)) +
+                                  ", and `hearth generate` goes on with texts");
   }
 }
 

@@ -98,6 +98,13 @@ void require_memory(const models::LanguageModel& model, const models::SchedulerO
                   std::to_string(options.parallel));
 }
 
+// Says that chats will be refused, which nobody would see before the first one.
+void note_chats(const serve::LoadedService& service) {
+  if (!service.card().writes || service.has_chat()) return;
+  write_note("serve: the model has no chat template, so that chats are refused; " +
+             std::string(kTemplateRemedy) + "\n");
+}
+
 std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, JsonObject told) {
   LoadedWriter writer = load_writer(arguments.writer);
   models::SchedulerOptions options = arguments.scheduler;
@@ -120,6 +127,7 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
     return models::least_cache_bytes(config, compute, options, tokens) >> 20;
   });
   warn_of_context("serve", context, trained);
+  note_chats(*service);
   return service;
 }
 

@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "hearth/error.h"
 #include "hearth/io.h"
+#include "models/loading/load_model.h"
+#include "tools/serve/loaded_service.h"
 #include "tools/signs_model.h"
 #include "tools/tool_folder.h"
 
@@ -35,6 +38,22 @@ class CommandOptions : public ToolFolder {
     const Outcome outcome = run(arguments, input);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     return outcome.out;
+  }
+  bool has_http() const {
+    return run({"serve", path("none.gguf"), "--port", "0"}).err.find("cpp-httplib") ==
+           std::string::npos;
+  }
+  // What a server says until it is ready, and then told to end.
+  Outcome served(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "serve");
+    arguments.insert(arguments.end(), {"--port", "0"});
+    const pid_t server = start(arguments, path("stdout"));
+    while (contents(path("stdout")).find("is ready") == std::string::npos) {
+      if (waitpid(server, nullptr, WNOHANG) != 0) return {.err = contents(path("stderr"))};
+      usleep(10'000);
+    }
+    kill(server, SIGTERM);
+    return finish(server);
   }
 };
 
@@ -223,6 +242,38 @@ TEST_F(CommandOptions, ChatNamesWhatAModelWithoutATemplateNeeds) {
             "\n");
 }
 
+TEST_F(CommandOptions, ServeNamesWhatAModelWithoutATemplateNeeds) {
+  write_signs_model(path("plain.gguf"), "qwen3", "");
+  serve::LoadedService service(models::load_language_model(path("plain.gguf")), "plain", {});
+  try {
+    service.chat();
+    ADD_FAILURE() << "a chat without a template";
+  } catch (const Error& error) {
+    expect_says(error.what(), "chat: the model has no chat template; got neither one nor ");
+    expect_says(error.what(), "; --chat-template FILE gives it one where the server is started");
+  }
+  if (!has_http()) GTEST_SKIP() << "built without HTTP";
+  const std::string note =
+      "serve: the model has no chat template, so that chats are refused; --chat-template FILE gives "
+      "it one\n";
+  EXPECT_EQ(served({path("plain.gguf")}).err, note);
+  EXPECT_EQ(served({path("plain.gguf"), "--chat-template", kSignsTemplate}).err, "");
+  EXPECT_EQ(served({path("m.gguf")}).err, "");
+}
+
+TEST_F(CommandOptions, ServeTellsWhatAnEncoderIsFor) {
+  write_signs_model(path("encoder.gguf"), "bert", "",
+                    {{"tokenizer.ggml.cls_token_id", std::uint32_t{1}},
+                     {"tokenizer.ggml.seperator_token_id", std::uint32_t{2}}});
+  serve::LoadedService service(models::load_language_model(path("encoder.gguf")), "e", {});
+  try {
+    service.chat();
+    ADD_FAILURE() << "a chat with an encoder";
+  } catch (const Error& error) {
+    expect_says(error.what(), "serve: a chat with an encoder; got ");
+  }
+}
+
 TEST_F(CommandOptions, AnAnswerThatTheContextCutsOffIsSaid) {
   const std::vector<std::string> arguments = {"chat", path("m.gguf"), "-c",    "32", "--temp",
                                               "0",    "--logit-bias", "2=-100"};
@@ -277,9 +328,9 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
             "chat: 8192 tokens of context, of the model's 100000: --context has more\n");
   EXPECT_EQ(run({"chat", path("long.gguf"), "-c", "9000", "-n", "2", "--temp", "0"}, "").err, "");
 
+  if (!has_http()) GTEST_SKIP() << "built without HTTP";
   const Outcome refused =
       run({"serve", path("long.gguf"), "--port", "0", "--memory", "1", "-c", "90000"});
-  if (refused.err.find("cpp-httplib") != std::string::npos) GTEST_SKIP() << "built without HTTP";
   expect_refused(refused);
   EXPECT_TRUE(std::regex_search(
       refused.err, std::regex("serve: --context too long; got 90000, expected at most [0-9]+: "
@@ -288,19 +339,12 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
   write_signs_model(path("states.gguf"), "mamba2", kSignsTemplate);
   expect_refused_with({"serve", path("states.gguf"), "--port", "0", "--memory", "1", "-np", "256"},
                       "serve: --memory too small; got 1 MiB, expected at least ");
-  const pid_t server =
-      start({"serve", path("long.gguf"), "--port", "0", "--memory", "1"}, path("stdout"));
-  while (contents(path("stdout")).find("is ready") == std::string::npos) {
-    ASSERT_EQ(waitpid(server, nullptr, WNOHANG), 0) << contents(path("stderr"));
-    usleep(10'000);
-  }
-  kill(server, SIGTERM);
-  const Outcome served = finish(server);
-  EXPECT_EQ(served.status, 0);
+  const Outcome brief = served({path("long.gguf"), "--memory", "1"});
+  EXPECT_EQ(brief.status, 0);
   EXPECT_TRUE(std::regex_search(
-      served.err, std::regex("^serve: [0-9]+ tokens of context, of the model's 100000: --memory 1 "
+      brief.err, std::regex("^serve: [0-9]+ tokens of context, of the model's 100000: --memory 1 "
                              "MiB holds no more; --memory [0-9]+ holds a whole text\n$")))
-      << served.err;
+      << brief.err;
 }
 
 TEST_F(CommandOptions, AContextBeyondTheModelsIsWarnedOf) {

@@ -22,8 +22,8 @@ std::string source_of(const LoadedModel& loaded) {
   if (!loaded.chat_template.empty()) return loaded.chat_template;
   if (loaded.tokenizer.find("<|im_start|>") < 0 || loaded.tokenizer.find("<|im_end|>") < 0) {
     throw Error(ErrorCode::unsupported,
-                "chat: a model that says nothing of how to talk to it; got neither a chat template "
-                "nor the tokens of ChatML, expected one of them");
+                "chat: the model has no chat template; got neither one nor the tokens of ChatML, "
+                "expected either of them");
   }
   return kChatMl;
 }
