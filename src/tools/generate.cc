@@ -67,7 +67,8 @@ void run_generate(const GenerateArguments& arguments) {
       .kept_tokens = arguments.keep < 0 ? kAllTokens : arguments.keep,
       .drafts = arguments.writer.drafts.count(),
       .draft_model = writer.draft_model.get()};
-  const std::string prompt = read_prompt(arguments.prompt, arguments.text.sampling.escapes);
+  const std::string prompt =
+      read_prompt_or_pipe("generate", arguments.prompt, arguments.text.sampling.escapes);
   PromptBefore out(arguments.hides_prompt ? std::string() : prompt);
   const models::GenerationResult made =
       models::generate_text(loaded, prompt, generate, [&](std::string_view text) {
@@ -90,7 +91,8 @@ void add_generate(CommandLine& line) {
   add_model_option(command, arguments->writer.model.path,
                    "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
       .required();
-  add_prompt_options(command, arguments->prompt, "What the text starts with");
+  add_prompt_options(command, arguments->prompt,
+                     "What the text starts with [what is piped in, else nothing]");
   command.flag("--no-display-prompt", arguments->hides_prompt, "Print only what is new");
   add_text_options(command, arguments->text,
                    "Tokens to write; beyond the context from its last half on");

@@ -98,6 +98,43 @@ TEST_F(CommandOptions, PromptsComeFromFilesAndStandardInput) {
   expect_refused_with(with({"-f", path("none")}), "none");
 }
 
+TEST_F(CommandOptions, WhatIsPipedIntoGenerateIsThePrompt) {
+  const std::string model = path("m.gguf"), prompt = sign(5) + sign(9);
+  const std::vector<std::string> bare = {"generate", model, "-n", "4", "--temp", "0"};
+  auto given = bare, empty = bare;
+  given.insert(given.end(), {"-p", prompt});
+  empty.insert(empty.end(), {"-p", ""});
+  const std::string text = written(given), none = written(empty);
+  ASSERT_NE(text, none);
+  EXPECT_EQ(written(bare, prompt + "\n"), text);  // a file
+  EXPECT_EQ(written(bare, ""), none);
+  EXPECT_EQ(written(empty, prompt), none);
+  EXPECT_EQ(written(given, sign(20)), text);
+  EXPECT_EQ(finish(start(bare, path("stdout"), "/dev/null")).out, none);
+
+  const auto piped = [&](const std::string& said, bool stays_open) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
+    EXPECT_EQ(write(ends[1], said.data(), said.size()), static_cast<ssize_t>(said.size()));
+    const pid_t child = start(bare, path("stdout"), "/dev/fd/" + std::to_string(ends[0]));
+    if (!stays_open) close(ends[1]);
+    const Outcome outcome = finish(child);
+    if (stays_open) close(ends[1]);
+    close(ends[0]);
+    return outcome;
+  };
+  EXPECT_EQ(piped(prompt + "\n", false).out, text);
+  const Outcome closed = piped("", false);
+  EXPECT_EQ(closed.out, none);
+  EXPECT_EQ(closed.err, "");
+  const Outcome silent = piped("", true);
+  EXPECT_EQ(silent.out, none);
+  EXPECT_EQ(silent.err,
+            "generate: nothing came from standard input within 2 s, so that there is no prompt: "
+            "--prompt - waits for one, --prompt \"\" does not\n");
+}
+
 TEST_F(CommandOptions, ASeedIsSaidAndDrawsTheSameAgain) {
   const std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p",
                                               sign(5),    "-n",           "12"};
