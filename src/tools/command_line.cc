@@ -210,6 +210,11 @@ Option& Option::refuse_word(const std::string& word, const std::string& expected
   return *this;
 }
 
+Option& Option::check(const std::function<std::string(const std::string&)>& fault) {
+  option_->check(fault, "");
+  return *this;
+}
+
 Option& Option::value_name(const std::string& name) {
   option_->type_name(name);
   return *this;

@@ -8,6 +8,7 @@
 #include "tools/info/memory_plan.h"
 #include "tools/info/model_file.h"
 #include "tools/lm/context_note.h"
+#include "tools/lm/model_name.h"
 #include "tools/lm/model_options.h"
 #include "tools/output.h"
 
@@ -29,6 +30,7 @@ void add_info(CommandLine& line) {
   command
       .option("-m,--model,file", arguments->file,
               "Of a split model any of its files, or its folder")
+      .check(model_name_fault)
       .value_name("FILE")
       .required();
   command.flag("--tensors", arguments->options.tensors, "List the tensors");

@@ -15,6 +15,7 @@
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
 #include "tools/dtype_option.h"
+#include "tools/lm/model_name.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/option_file.h"
 #include "tools/output.h"
@@ -83,6 +84,7 @@ void add_quantize(CommandLine& line) {
   command
       .option("in", arguments->in,
               "A GGUF file, of a split model any, or a folder of Hugging Face or `hearth train`")
+      .check(model_name_fault)
       .required();
   command.option("out", arguments->out, "The file to write").required();
   command

@@ -13,6 +13,7 @@
 #include "models/tokenizer/tokenizer.h"
 #include "tools/commands.h"
 #include "tools/lm/escapes.h"
+#include "tools/lm/model_name.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -106,6 +107,7 @@ void add_tokenize(CommandLine& line) {
   const auto arguments = std::make_shared<TokenizeArguments>();
   Command command = line.add_command("tokenize", "Turn texts into tokens, or tokens into texts");
   command.option("-m,--model,file", arguments->file, "A GGUF file, a tokenizer.json or its folder")
+      .check(model_name_fault)
       .value_name("FILE")
       .required();
   const Option text =

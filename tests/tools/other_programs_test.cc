@@ -9,6 +9,7 @@
 
 #include "tools/command_hints.h"
 #include "tools/lm/escapes.h"
+#include "tools/lm/model_name.h"
 #include "tools/option_hints.h"
 #include "tools/short_names.h"
 #include "tools/signs_model.h"
@@ -55,6 +56,32 @@ TEST(CommandHints, KnowWholeNames) {
   }
   for (const char* unknown : {"", " ", "ru", "run ", "pull push", "chats"}) {
     EXPECT_EQ(command_hint(unknown), nullptr) << unknown;
+  }
+}
+
+TEST(ModelNames, AreToldFromPaths) {
+  const struct {
+    const char* name;
+    const char* part;
+  } names[] = {
+      {"Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B --local-dir Qwen3-0.6B` does, and Qwen3-0.6B is"},
+      {"https://huggingface.co/Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B --local-dir"},
+      {"ggml-org/gemma-3-270m-GGUF",
+       "`hf download ggml-org/gemma-3-270m-GGUF --include '*Q4_K_M*' --local-dir gemma-3-270m-GGUF`"},
+      {"hf.co/owner/name:Q8_0", "`hf download owner/name --include '*Q8_0*' --local-dir name`"},
+      {"gemma3", "`hf download OWNER/NAME --local-dir NAME`"},
+      {"llama3.2:1b", "https://huggingface.co/models"},
+  };
+  for (const auto& [name, part] : names) {
+    const std::string fault = model_name_fault(name);
+    EXPECT_EQ(fault.rfind("no such file or folder; got \"" + std::string(name) + "\", expected ", 0),
+              0u)
+        << fault;
+    EXPECT_NE(fault.find(part), std::string::npos) << fault;
+  }
+  for (const char* path : {"", ".", "/none", "./gemma3", "../gemma3", "gemma3/", "gemma3.gguf",
+                           "models/a/b", "Once upon a time", "tokenizer.json", "/tmp"}) {
+    EXPECT_EQ(model_name_fault(path), "") << path;
   }
 }
 
@@ -196,6 +223,24 @@ TEST_F(OtherPrograms, OptionsThatAreNotThereSayWhatIs) {
     std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p", "x"};
     arguments.insert(arguments.end(), each.words.begin(), each.words.end());
     expect_refused_with(arguments, each.hint);
+  }
+}
+
+TEST_F(OtherPrograms, NamesOfModelsSayWhatFetchesThem) {
+  const std::string name = "Qwen/Qwen3-0.6B", fetch = "`hf download Qwen/Qwen3-0.6B --local-dir";
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"chat", name},
+           {"serve", "-m", name},
+           {"embed", name},
+           {"info", name},
+           {"tokenize", name},
+           {"quantize", name, path("out.gguf")},
+           {"bench-model", name},
+           {"perplexity", name, "-f", path("m.gguf")},
+           {"finetune", name, "-f", path("m.gguf")},
+           {"generate", path("m.gguf"), "-md", name}}) {
+    expect_refused_with(arguments, "no such file or folder; got \"" + name);
+    expect_refused_with(arguments, fetch);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/counted.h"
 #include "tools/lm/load_with_progress.h"
+#include "tools/lm/model_name.h"
 #include "tools/lm/option_file.h"
 #include "tools/output.h"
 
@@ -11,6 +12,7 @@ void add_draft_options(Command& command, DraftArguments& arguments) {
   command
       .option("-md,--draft-model,--model-draft", arguments.model,
               "A smaller model of the same tokens that guesses ahead; the text stays the same")
+      .check(model_name_fault)
       .value_name("FILE");
   command
       .option(

@@ -11,6 +11,7 @@
 #include "models/adapters/stored_adapter.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/dtype_option.h"
+#include "tools/lm/model_name.h"
 #include "tools/lm/option_file.h"
 #include "tools/place_options.h"
 
@@ -33,7 +34,9 @@ AdapterFile adapter_of(const std::string& value) {
 }  // namespace
 
 Option add_model_option(Command& command, std::string& path, const std::string& summary) {
-  return command.option("-m,--model,model", path, summary).value_name("FILE");
+  return command.option("-m,--model,model", path, summary)
+      .check(model_name_fault)
+      .value_name("FILE");
 }
 
 void add_adapter_option(Command& command, std::vector<std::string>& values) {
