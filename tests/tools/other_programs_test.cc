@@ -49,7 +49,7 @@ TEST(OptionHints, KnowWholeNames) {
 
 TEST(CommandHints, KnowWholeNames) {
   for (const auto& [command, part] :
-       {std::pair{"run", "hearth chat"}, {"pull", "curl -LO"}, {"convert", "--type keep"}}) {
+       {std::pair{"run", "hearth chat"}, {"pull", "curl -LO"}, {"convert", "--type keep"}, {"ps", "a process with one model"}}) {
     const char* const hint = command_hint(command);
     ASSERT_NE(hint, nullptr) << command;
     EXPECT_NE(std::string(hint).find(part), std::string::npos) << hint;
@@ -143,6 +143,27 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"--lora-modules", "serve", "--lora"},
       {"--allowed-origins", "serve", "--cors"},
       {"--speculative-config", "serve", "--draft-model"},
+      {"--uvicorn-log-level", "serve", "no log"},
+      {"--max-logprobs", "serve", "top_logprobs"},
+      {"--min-tokens", "serve", "ignore_eos"},
+      {"--min-tokens", "generate", "--logit-bias"},
+      {"--reasoning-format", "serve", "reasoning_content"},
+      {"--reasoning-format", "chat", "dimmed"},
+      {"--system", "serve", "role system"},
+      {"--system", "generate", "`hearth chat`"},
+      {"--show-timings", "serve", "`timings`"},
+      {"--show-timings", "generate", "bench-model"},
+      {"--verbose", "serve", "/metrics"},
+      {"-v", "generate", "no log"},
+      {"--file", "embed", "< FILE"},
+      // Ollama's.
+      {"--num-ctx", "generate", "--context"},
+      {"--keepalive", "chat", "stays loaded"},
+      {"--format", "generate", "--json-schema"},
+      {"--format", "serve", "response_format"},
+      {"--stream", "generate", "while it is written"},
+      {"--stream", "serve", "requests say these"},
+      {"--echo", "generate", "--no-display-prompt"},
   };
   for (const auto& each : cases) {
     const char* const hint = option_hint(each.option, each.command);
@@ -208,15 +229,15 @@ TEST_F(OtherPrograms, OptionsThatAreNotThereSayWhatIs) {
       {{"-ngl", "99"}, "got -ngl, expected --device cuda"},
       {{"--n-gpu-layers", "99"}, "expected --device cuda"},
       {{"-hf", "owner/name"}, "huggingface.co"},
-      {{"-fa"}, "expected none: attention"},
+      {{"-fa"}, "expected the command without it: attention"},
       {{"--mlock"}, "files are read where they lie"},
       {{"-cnv"}, "`hearth chat` talks"},
       {{"-i"}, "`hearth chat` talks"},
       {{"--jinja"}, "always run"},
       {{"-ub", "512"}, "--prefill of `hearth serve`"},
-      {{"-cb"}, "expected none: texts that run together"},
+      {{"-cb"}, "expected the command without it: texts that run together"},
       {{"--rope-scaling", "yarn"}, "as the model's files say"},
-      {{"--color"}, "expected none"},
+      {{"--color"}, "expected the command without it"},
       {{"-np", "2"}, "--parallel of `hearth serve`"},
   };
   for (const auto& each : cases) {
