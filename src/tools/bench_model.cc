@@ -130,15 +130,17 @@ std::string report_text(const ModelBenchReport& report, const std::string& outpu
 void check_arguments(const BenchModelArguments& arguments, const ModelBenchSweep& sweep) {
   if (arguments.model.path.empty() == arguments.shape.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "bench-model: what to measure; got " +
-                    std::string(arguments.model.path.empty() ? "neither" : "both") +
-                    ", expected --model or --shape");
+                arguments.shape.empty()
+                    ? "bench-model: nothing to measure; got neither --model nor --shape, expected "
+                      "one of them"
+                    : "bench-model: two models to measure; got both --model and --shape, expected "
+                      "one of them");
   }
   const bool writes = std::ranges::any_of(sweep.tokens, [](std::int64_t n) { return n > 0; });
   if (arguments.drafts.count() > 0 && (arguments.model.path.empty() || !writes)) {
     throw Error(
         ErrorCode::invalid_argument,
-        "bench-model: drafts of nothing; got no --model or --tokens 0, expected a model with "
+        "bench-model: nothing to guess ahead; got no --model or --tokens 0, expected a model with "
         "a tokenizer and tokens to write");
   }
 }

@@ -83,10 +83,11 @@ void add_quantize(CommandLine& line) {
       line.add_command("quantize", "Write a model as a GGUF file with smaller weights");
   command
       .option("in", arguments->in,
-              "A GGUF file, of a split model any, or a folder of Hugging Face or `hearth train`")
+              "A GGUF file, any part of a split one, or a folder of Hugging Face or `hearth train`")
+      .value_name("FILE")
       .check(model_name_fault)
       .required();
-  command.option("out", arguments->out, "The file to write").required();
+  command.option("out", arguments->out, "The GGUF file to write").value_name("FILE").required();
   command
       .option("--type,type", arguments->type,
               "Of matrices, some of which have more bits or fewer, as llama.cpp's type of this "

@@ -156,10 +156,21 @@ TEST_F(CommandOptions, ASeedIsSaidAndDrawsTheSameAgain) {
 TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   const std::string model = path("m.gguf");
   expect_refused_with({"generate", model, "-m", model, "-p", "x"},
-                      "--model: given too often; got 2 values, expected one");
+                      "--model is given more than once; got 2 values, expected one");
   EXPECT_EQ(written({}), written({"--help"}));
   expect_refused_with({"generate", path("."), "-p", "x"}, "expected one with config.json");
-  expect_refused_with({"generate", model, "hi"}, "an argument too many; got hi");
+  expect_refused_with({"generate", model, "hi"},
+                      "unexpected argument; got hi, expected --prompt in front of a text");
+  expect_refused_with({"info", model, "hi"}, "unexpected argument; got hi, expected options only");
+  expect_refused_with({"generate", model, "--frobnicate"}, "expected an option of this command");
+  expect_refused_with({"generate"},
+                      "model is missing; got no model, expected a FILE or --model FILE");
+  expect_refused_with({"quantize", model}, "out is missing; got no out, expected a FILE");
+  expect_refused_with({"generate", model, "-p"},
+                      "--prompt has no value; got --prompt alone, expected --prompt TEXT");
+  expect_refused_with({"--frobnicate"},
+                      "no such option; got --frobnicate, expected a subcommand in front of it");
+  expect_refused_with({"bench-model"}, "nothing to measure; got neither --model nor --shape");
   expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
   for (const char* joined : {"-nope", "-no-cnv", "-hf", "-sys"}) {
     expect_refused_with({"generate", model, joined, "9"},
