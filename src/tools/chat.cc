@@ -195,7 +195,7 @@ class SpokenMessages {
           break;
         case Asked::unknown:
           write_note("chat: " + place + ": no such command; got " + command_of(message->text) +
-                     ", expected one of those that /help lists\n");
+                     ", expected one that /help lists\n");
           ++unanswered_;
           break;
         case Asked::nothing:
@@ -264,7 +264,7 @@ void run_chat(const ChatArguments& arguments) {
   if (lines.unanswered() > 0 && !is_asking) {
     throw Error(ErrorCode::invalid_argument, "chat: lines without an answer; got " +
                                                  std::to_string(lines.unanswered()) +
-                                                 ", expected none");
+                                                 ", expected an answer to each");
   }
 }
 

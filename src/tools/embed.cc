@@ -84,8 +84,8 @@ void run_embed(const EmbedArguments& arguments) {
   if (failed == 0) return;
   throw Error(ErrorCode::invalid_argument,
               "embed: texts without a vector, whose line is null; got " + std::to_string(failed) +
-                  " of " + std::to_string(texts.size()) + ", expected none; the first is " +
-                  first_error);
+                  " of " + std::to_string(texts.size()) +
+                  ", expected a vector for each; the first is " + first_error);
 }
 
 }  // namespace

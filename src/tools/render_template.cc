@@ -76,7 +76,7 @@ TemplateJob read_template_job(const std::string& path) {
   const auto* object = json ? std::get_if<JsonObject>(&*json) : nullptr;
   if (object == nullptr) {
     throw Error(ErrorCode::invalid_argument,
-                "render-template: an input is no JSON object; got " + hearth::quoted(path));
+                "render-template: the input is not a JSON object; got " + hearth::quoted(path));
   }
   try {
     return template_job(*object);

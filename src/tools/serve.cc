@@ -52,8 +52,9 @@ std::vector<std::string> keys_of(const ServeArguments& arguments) {
       at = end + 1;
     }
     if (keys.empty()) {
-      throw Error(ErrorCode::invalid_argument, "serve: a file of keys without any; got " +
-                                                   arguments.key_file + ", expected a key a line");
+      throw Error(ErrorCode::invalid_argument, "serve: the file of keys is empty; got " +
+                                                   arguments.key_file +
+                                                   ", expected one key a line");
     }
   }
   if (std::find(keys.begin(), keys.end(), "") != keys.end()) {

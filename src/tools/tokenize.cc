@@ -38,7 +38,7 @@ std::vector<std::int32_t> ids_of(std::string_view text) {
     const auto [next, status] = std::from_chars(at, end, id);
     if (status != std::errc() || next == at) {
       throw Error(ErrorCode::invalid_argument,
-                  "tokenize: no list of ids; got " +
+                  "tokenize: not a list of ids; got " +
                       hearth::quoted(std::string_view(at, static_cast<std::size_t>(end - at)), 20));
     }
     ids.push_back(id);
@@ -75,7 +75,7 @@ std::string text_of_line(const std::string& line, bool decode) {
   const auto value = parse_json(line);
   const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
   if (text == nullptr) {
-    throw Error(ErrorCode::invalid_argument, "tokenize: a line that is no text in JSON; got " +
+    throw Error(ErrorCode::invalid_argument, "tokenize: the line is no text in JSON; got " +
                                                  hearth::quoted(line, 40) +
                                                  ", expected one such as \"two\\nlines\"");
   }
@@ -129,7 +129,7 @@ void add_tokenize(CommandLine& line) {
     std::string input = arguments->escapes.read(arguments->text);
     if (text.given() && !arguments->text_file.empty()) {
       throw Error(ErrorCode::invalid_argument,
-                  "tokenize: two texts; got --text and --text-file, expected one of both");
+                  "tokenize: two texts; got --text and --text-file, expected one of them");
     }
     if (!text.given()) {
       input = arguments->text_file.empty() ? io::read_input_text(kMaxInput)

@@ -184,7 +184,8 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{
            {"generate", "-p", "x"}, {"chat"}, {"perplexity", "--file", model}, {"embed"}}) {
     arguments.insert(arguments.end(), {"--model", path("adapter.gguf")});
-    expect_refused_with(arguments, "an adapter and no model; got \"" + path("adapter.gguf"));
+    expect_refused_with(arguments,
+                        "this is an adapter, not a model; got \"" + path("adapter.gguf"));
     expect_refused_with(arguments, ": --model FILE --lora " + path("adapter.gguf"));
   }
 }
@@ -213,7 +214,7 @@ TEST_F(CommandOptions, TokenizeTakesFilesAsTheyAre) {
   EXPECT_EQ(run({"tokenize", model, "-f", file}).out, given.out);
   EXPECT_NE(run({"tokenize", model, "--text", "ab"}).out, given.out);
   expect_refused_with({"tokenize", model, "-f", file, "--text", "x"},
-                      "two texts; got --text and --text-file, expected one of both");
+                      "two texts; got --text and --text-file, expected one of them");
   expect_refused_with({"tokenize", model, "-f", path("none")}, "none");
 }
 
@@ -226,9 +227,9 @@ TEST_F(CommandOptions, TokenizeNamesTheLineThatIsWrong) {
     expect_refused(outcome);
     expect_says(outcome.err, part);
   };
-  expect_wrong({}, "\"ab\"\n\"\"\nab\n", "line 3: tokenize: a line that is no text in JSON; got ");
-  expect_wrong({}, "\"ab\"\n\n", "line 2: tokenize: a line that is no text in JSON; got ");
-  expect_wrong({"--decode"}, "1 2\n3 x\n", "line 2: tokenize: no list of ids; got ");
+  expect_wrong({}, "\"ab\"\n\"\"\nab\n", "line 3: tokenize: the line is no text in JSON; got ");
+  expect_wrong({}, "\"ab\"\n\n", "line 2: tokenize: the line is no text in JSON; got ");
+  expect_wrong({"--decode"}, "1 2\n3 x\n", "line 2: tokenize: not a list of ids; got ");
   expect_wrong({"--decode"}, "1\n999999999\n", "line 2: ");
 }
 
@@ -302,7 +303,8 @@ TEST_F(CommandOptions, ServeNamesWhatAModelWithoutATemplateNeeds) {
   }
   if (!has_http()) GTEST_SKIP() << "built without HTTP";
   const std::string note =
-      "serve: the model has no chat template, so that chats are refused; --chat-template FILE gives "
+      "serve: the model has no chat template, so that chats are refused; --chat-template FILE "
+      "gives "
       "it one\n";
   EXPECT_EQ(served({path("plain.gguf")}).err, note);
   EXPECT_EQ(served({path("plain.gguf"), "--chat-template", kSignsTemplate}).err, "");
@@ -352,7 +354,8 @@ TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
   const Outcome unknown = run(arguments, "/rest now\n");
   EXPECT_EQ(unknown.out, "");
   EXPECT_EQ(unknown.status, 2);
-  expect_says(unknown.err, "chat: line 1: no such command; got /rest, expected one of those");
+  expect_says(unknown.err,
+              "chat: line 1: no such command; got /rest, expected one that /help lists");
   EXPECT_EQ(run(arguments, "/" + sign(5) + "/" + sign(6) + "\n").err.find("command"),
             std::string::npos);
 }
@@ -391,7 +394,7 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
   EXPECT_EQ(brief.status, 0);
   EXPECT_TRUE(std::regex_search(
       brief.err, std::regex("^serve: [0-9]+ tokens of context, of the model's 100000: --memory 1 "
-                             "MiB holds no more; --memory [0-9]+ holds a whole text\n$")))
+                            "MiB holds no more; --memory [0-9]+ holds a whole text\n$")))
       << brief.err;
 }
 

@@ -48,8 +48,10 @@ TEST(OptionHints, KnowWholeNames) {
 }
 
 TEST(CommandHints, KnowWholeNames) {
-  for (const auto& [command, part] :
-       {std::pair{"run", "hearth chat"}, {"pull", "curl -LO"}, {"convert", "--type keep"}, {"ps", "a process with one model"}}) {
+  for (const auto& [command, part] : {std::pair{"run", "hearth chat"},
+                                      {"pull", "curl -LO"},
+                                      {"convert", "--type keep"},
+                                      {"ps", "a process with one model"}}) {
     const char* const hint = command_hint(command);
     ASSERT_NE(hint, nullptr) << command;
     EXPECT_NE(std::string(hint).find(part), std::string::npos) << hint;
@@ -64,18 +66,20 @@ TEST(ModelNames, AreToldFromPaths) {
     const char* name;
     const char* part;
   } names[] = {
-      {"Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B --local-dir Qwen3-0.6B` does, and Qwen3-0.6B is"},
+      {"Qwen/Qwen3-0.6B",
+       "`hf download Qwen/Qwen3-0.6B --local-dir Qwen3-0.6B` does, and Qwen3-0.6B is"},
       {"https://huggingface.co/Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B --local-dir"},
       {"ggml-org/gemma-3-270m-GGUF",
-       "`hf download ggml-org/gemma-3-270m-GGUF --include '*Q4_K_M*' --local-dir gemma-3-270m-GGUF`"},
+       "`hf download ggml-org/gemma-3-270m-GGUF --include '*Q4_K_M*' --local-dir "
+       "gemma-3-270m-GGUF`"},
       {"hf.co/owner/name:Q8_0", "`hf download owner/name --include '*Q8_0*' --local-dir name`"},
       {"gemma3", "`hf download OWNER/NAME --local-dir NAME`"},
       {"llama3.2:1b", "https://huggingface.co/models"},
   };
   for (const auto& [name, part] : names) {
     const std::string fault = model_name_fault(name);
-    EXPECT_EQ(fault.rfind("no such file or folder; got \"" + std::string(name) + "\", expected ", 0),
-              0u)
+    EXPECT_EQ(
+        fault.rfind("no such file or folder; got \"" + std::string(name) + "\", expected ", 0), 0u)
         << fault;
     EXPECT_NE(fault.find(part), std::string::npos) << fault;
   }
@@ -249,17 +253,17 @@ TEST_F(OtherPrograms, OptionsThatAreNotThereSayWhatIs) {
 
 TEST_F(OtherPrograms, NamesOfModelsSayWhatFetchesThem) {
   const std::string name = "Qwen/Qwen3-0.6B", fetch = "`hf download Qwen/Qwen3-0.6B --local-dir";
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"chat", name},
-           {"serve", "-m", name},
-           {"embed", name},
-           {"info", name},
-           {"tokenize", name},
-           {"quantize", name, path("out.gguf")},
-           {"bench-model", name},
-           {"perplexity", name, "-f", path("m.gguf")},
-           {"finetune", name, "-f", path("m.gguf")},
-           {"generate", path("m.gguf"), "-md", name}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"chat", name},
+                                             {"serve", "-m", name},
+                                             {"embed", name},
+                                             {"info", name},
+                                             {"tokenize", name},
+                                             {"quantize", name, path("out.gguf")},
+                                             {"bench-model", name},
+                                             {"perplexity", name, "-f", path("m.gguf")},
+                                             {"finetune", name, "-f", path("m.gguf")},
+                                             {"generate", path("m.gguf"), "-md", name}}) {
     expect_refused_with(arguments, "no such file or folder; got \"" + name);
     expect_refused_with(arguments, fetch);
   }
@@ -319,7 +323,7 @@ TEST_F(OtherPrograms, ATemplateMayBeATextWithArguments) {
   for (const char* bad : {"{", "[]", "x"}) {
     for (const char* command : {"chat", "serve"}) {
       expect_refused_with({command, path("m.gguf"), "--chat-template-kwargs", bad},
-                          "--chat-template-kwargs: no object of JSON; got ");
+                          "--chat-template-kwargs: not a JSON object; got ");
     }
   }
   expect_refused_with({"chat", path("m.gguf"), "--chat-template", "chatml"},

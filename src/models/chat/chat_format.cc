@@ -118,9 +118,9 @@ RenderedPrompt ChatFormat::written_out(std::span<const ChatMessage> messages,
   const Written& chosen = written(has_tools);
   if (has_tools && !chosen.knows_tools) {
     throw Error(ErrorCode::invalid_argument,
-                "chat: tools of a model whose chat template does not know any; got " +
+                "chat: the model's chat template knows no tools; got " +
                     std::to_string(std::get<JsonArray>(options.tools).size()) +
-                    ", expected none, or another template");
+                    ", expected no tools, or another template");
   }
   RenderedPrompt prompt = rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
   if (options.continue_final_message) {

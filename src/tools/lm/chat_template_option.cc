@@ -43,7 +43,7 @@ JsonObject template_arguments_of(const std::string& value) {
   auto* object = document ? std::get_if<JsonObject>(&*document) : nullptr;
   if (object != nullptr) return std::move(*object);
   throw Error(ErrorCode::invalid_argument,
-              "--chat-template-kwargs: no object of JSON; got " + hearth::quoted(value, 40) +
+              "--chat-template-kwargs: not a JSON object; got " + hearth::quoted(value, 40) +
                   ", expected one such as {\"enable_thinking\": false}");
 }
 

@@ -87,7 +87,7 @@ bool is_written_out(const std::string& value, bool is_schema) {
 bool wants_grammar(const SamplingArguments& arguments) {
   if (!arguments.grammar.empty() && !arguments.json_schema.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "--grammar: two grammars; got --json-schema too, expected one of both");
+                "--grammar: two grammars; got --json-schema too, expected one of them");
   }
   return !arguments.grammar.empty() || !arguments.json_schema.empty();
 }
@@ -135,7 +135,7 @@ AskedSampling asked_sampling(const SamplingArguments& arguments,
   models::SamplingOptions& options = asked.options;
   if (!arguments.steps.empty() && !arguments.step_letters.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "--samplers: two orders; got --sampling-seq too, expected one of both");
+                "--samplers: two orders; got --sampling-seq too, expected one of them");
   }
   if (!arguments.steps.empty()) options.steps = models::sampling_steps_from(arguments.steps);
   if (!arguments.step_letters.empty()) options.steps = steps_of_letters(arguments.step_letters);

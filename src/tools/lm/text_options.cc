@@ -52,7 +52,7 @@ void add_prompt_options(Command& command, PromptArguments& arguments, const std:
 std::string read_prompt(const PromptArguments& arguments, const EscapeOption& escapes) {
   if (!arguments.text.empty() && !arguments.file.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "--prompt: two prompts; got --prompt-file too, expected one of both");
+                "--prompt: two prompts; got --prompt-file too, expected one of them");
   }
   if (arguments.file.empty() && arguments.text != "-") return escapes.read(arguments.text);
   const bool is_file = !arguments.file.empty();
