@@ -84,7 +84,7 @@ models::ModelContents contents_of(const BenchModelArguments& arguments, std::int
 }
 
 // What the file says of its type, in llama-bench's words; without that, and of a shape, the dtype
-// of most parameters.
+// of most parameters in capitals.
 std::string bench_type(const BenchModelArguments& arguments, const GgufContents& contents) {
   if (!arguments.model.path.empty()) {
     const std::string_view said =
@@ -94,7 +94,9 @@ std::string bench_type(const BenchModelArguments& arguments, const GgufContents&
   std::map<DType, std::int64_t> elements;
   for (const NamedArray& each : contents.arrays) elements[each.array.dtype()] += each.array.size();
   const auto most = std::ranges::max_element(elements, {}, [](auto& each) { return each.second; });
-  return most == elements.end() ? "" : std::string(hearth::name(most->first));
+  std::string type(most == elements.end() ? "" : hearth::name(most->first));
+  for (char& c : type) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return type;
 }
 
 BenchedModel model_to_bench(const BenchModelArguments& arguments, std::int64_t rows, Device device,
@@ -115,7 +117,7 @@ BenchedModel model_to_bench(const BenchModelArguments& arguments, std::int64_t r
   }
   const std::string type = bench_type(arguments, files.contents);
   made.type = files.contents.metadata.as_text("general.architecture", "") + " " +
-              parameters_text(made.parameters) + (type.empty() ? "" : " " + type);
+              parameters_name(made.parameters) + (type.empty() ? "" : " " + type);
   made.tokenizer = files.tokenizer;
   made.model =
       models::make_language_model(files, {.device = device, .compute = compute, .context = rows});
