@@ -240,13 +240,14 @@ void run_bench_model(const BenchModelArguments& arguments) {
 void add_bench_model(CommandLine& line) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   auto arguments = std::make_shared<BenchModelArguments>();
-  Command command = line.add_command("bench-model", "Measure tokens a second of a language model");
+  Command command = line.add_command(
+      "bench-model", "Measure how many tokens a second a language model reads and writes");
   add_model_option(command, arguments->model.path, "GGUF file or folder");
   command.option("--shape", arguments->shape, "Random weights of a well-known model's sizes")
       .one_of(model_shape_names());
   command
       .option("--type", arguments->type,
-              "Of the weights of --shape: one dtype for all, or a mix of `hearth quantize`")
+              "Type of the weights of --shape: one dtype for all, or a mix of `hearth quantize`")
       .one_of(models::quantize_type_names())
       .other_words(dtype_words())
       .lower_case()
@@ -257,37 +258,37 @@ void add_bench_model(CommandLine& line) {
                             const std::string& summary) {
     command.option(flags, lists, summary).value_name("N,...");
   };
-  add_list("-p,--prompt,--n-prompt", arguments->prompts,
-           "Tokens of prompts; 0: measure none; lists of all these numbers are such as 512,1024 or "
-           "128-1024*2 [512]");
+  add_list(
+      "-p,--prompt,--n-prompt", arguments->prompts,
+      "Tokens of a prompt; 0: measure none; N,... is a list such as 512,1024 or 128-1024*2 [512]");
   add_list("-n,--tokens,--n-gen", arguments->tokens, "Tokens to write; 0: measure none [128]");
   command
       .option("-pg,--prompt-tokens", arguments->pairs,
-              "Tokens of a prompt and to write behind it, measured together; may be given again "
-              "[none]")
+              "Tokens of a prompt and tokens to write behind it, measured together; may be given "
+              "several times [none]")
       .value_name("N,N");
-  add_list("-d,--depth,--n-depth", arguments->depths, "Tokens that are there before [0]");
+  add_list("-d,--depth,--n-depth", arguments->depths, "Tokens that are in the caches before [0]");
   add_list("-np,--parallel,--sequences", arguments->parallel, "Texts that are written at once [1]");
   add_list("-b,--prefill,--piece,--batch-size", arguments->prefills,
-           "Tokens of a prompt in a step [512]");
+           "Tokens of a prompt that are read in one step [512]");
   command
       .option("-r,--repeat,--repetitions", arguments->repeat,
-              "Measurements of each, after one that does not count")
+              "Times that each row is measured, after one that does not count")
       .range(1, kMost)
       .show_default();
   add_draft_options(command, arguments->drafts);
   add_cache_options(command, arguments->model.caches,
-                    "What keys and values are kept as [the dtype]");
+                    "Type of the cached keys and values [as --dtype]");
   add_dtype_option(command, arguments->model.dtype);
   add_device_option(command, arguments->model.device);
-  add_list("-t,--threads", arguments->threads, "Of the CPU [one a core]");
+  add_list("-t,--threads", arguments->threads, "CPU threads [one per core]");
   add_numerics_option(command, arguments->model);
-  command.option("-o,--output", arguments->output, "The form of what is printed")
+  command.option("-o,--output", arguments->output, "Format of what is printed")
       .one_of({"md", "json", "csv"})
       .show_default();
-  command.flag("--json", arguments->has_json, "As --output json");
+  command.flag("--json", arguments->has_json, "The same as --output json");
   command.flag("--profile", arguments->shows_profile,
-               "Show what kernels take instead, all runs together");
+               "Show the time of each kernel over all runs instead");
   command.action([arguments] { run_bench_model(*arguments); });
 }
 

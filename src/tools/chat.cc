@@ -279,17 +279,17 @@ void add_chat(CommandLine& line) {
   sampling.top_p = 0.95;
   sampling.min_p = 0.05;
   Command command = line.add_command(
-      "chat", "Talk with a language model, a line at a time; /help lists what else it does");
+      "chat", "Talk with a language model, line by line; /help lists what else it does");
   add_model_option(command, arguments->writer.model.path,
-                   "GGUF file or folder of Hugging Face or MLX")
+                   "GGUF file, or folder as Hugging Face or MLX has it")
       .required();
   command.option("-sys,--system,--system-prompt", arguments->system,
-                 "What the model is told before all else");
+                 "System message: what the model is told before all else");
   add_prompt_options(command, arguments->first, "The first message, before those that are typed");
   command.flag("-st,--single-turn", arguments->is_single_turn, "End after the first answer");
-  add_text_options(command, arguments->text, "Tokens of an answer at most");
+  add_text_options(command, arguments->text, "Most tokens of an answer");
   add_context_option(command, arguments->writer.model.context,
-                     "Tokens of the conversation at most [the model's, 8192 at most]");
+                     "Most tokens of the conversation [the model's context, but at most 8192]");
   add_writer_options(command, arguments->writer, true);
   command.action([arguments] { name_dtype_option([&] { run_chat(*arguments); }); });
 }

@@ -89,20 +89,22 @@ void add_generate(CommandLine& line) {
   arguments->text.tokens = 400;
   Command command = line.add_command("generate", "Write text with a language model");
   add_model_option(command, arguments->writer.model.path,
-                   "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
+                   "GGUF file, or folder as Hugging Face, MLX or `hearth train` has it")
       .required();
   add_prompt_options(command, arguments->prompt,
                      "What the text starts with [what is piped in, else nothing]");
-  command.flag("--no-display-prompt", arguments->hides_prompt, "Print only what is new");
-  add_text_options(command, arguments->text,
-                   "Tokens to write; beyond the context from its last half on");
+  command.flag("--no-display-prompt", arguments->hides_prompt,
+               "Print only the new text, without the prompt");
+  add_text_options(
+      command, arguments->text,
+      "Tokens to write; where they fill the context, writing goes on from its last half");
   command
       .option("--keep", arguments->keep,
-              "Tokens of the prompt that stay before that last half, besides the one that texts "
-              "begin with; -1: all")
+              "Tokens of the prompt that stay when writing goes on from the context's last half; "
+              "-1: all [0]")
       .range(-1, kAllTokens);
   add_context_option(command, arguments->writer.model.context,
-                     "Tokens that the model sees at most [its own]");
+                     "Most tokens that the model sees at once [as many as it was made for]");
   add_writer_options(command, arguments->writer, false);
   command.action([arguments] { name_dtype_option([&] { run_generate(*arguments); }); });
 }

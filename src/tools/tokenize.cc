@@ -111,19 +111,20 @@ void add_tokenize(CommandLine& line) {
       .value_name("FILE")
       .required();
   const Option text =
-      command.option("-p,--text,--prompt", arguments->text, "The text; without it, what stdin has");
+      command.option("-p,--text,--prompt", arguments->text, "The text [standard input]");
   add_escape_option(command, arguments->escapes);
   command
       .option("-f,--text-file,--prompt-file", arguments->text_file,
-              "A file that has the text, all of it, as stdin")
+              "A file with the text, which is taken whole")
       .value_name("FILE");
-  command.flag("--decode", arguments->decode, "The text is ids of tokens");
+  command.flag("--decode", arguments->decode,
+               "The text is ids of tokens: print what they stand for");
   command.flag("--json", arguments->as_json, "Print JSON, with the tokens' texts");
   command.flag("--lines", arguments->lines,
-               "Each line is one text, written as JSON, or one list of ids");
+               "Take each line alone: a text written as a JSON string, or a list of ids");
   command.flag("--plain", arguments->plain, "Add no tokens for the beginning and the end");
   command.flag("--special", arguments->parse_special,
-               "Take texts of control tokens for these tokens, or show them");
+               "Read texts such as <s> as control tokens; with --decode, show control tokens");
   command.action([arguments, text] {
     const models::Tokenizer tokenizer = models::read_tokenizer(arguments->file);
     std::string input = arguments->escapes.read(arguments->text);

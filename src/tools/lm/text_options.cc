@@ -23,11 +23,11 @@ std::string without_last_break(std::string text) {
 void add_text_options(Command& command, TextArguments& arguments, const std::string& tokens) {
   command
       .option("-n,--tokens,--n-predict,--max-tokens", arguments.tokens,
-              tokens + "; -1: until it ends")
+              tokens + "; -1: until the model ends it")
       .range(-1, kMostTokens)
       .show_default();
   command.option("-r,--stop,--reverse-prompt", arguments.stops,
-                 "The text ends before this; may be given again");
+                 "A text before which writing ends; may be given several times");
   add_escape_option(command, arguments.sampling.escapes);
   add_sampling_options(command, arguments.sampling);
 }
@@ -44,7 +44,7 @@ void add_prompt_options(Command& command, PromptArguments& arguments, const std:
   const Option text =
       command.option("-p,--prompt", arguments.text, summary + "; -: standard input");
   const Option file =
-      command.option("-f,--prompt-file,--file", arguments.file, "A file that has it")
+      command.option("-f,--prompt-file,--file", arguments.file, "A file with that text")
           .value_name("FILE");
   arguments.is_given = [text, file] { return text.given() || file.given(); };
 }
