@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "hearth/error.h"
 #include "models/language/require_causal.h"
 #include "models/serving/text_generation.h"
 #include "tools/commands.h"
@@ -31,6 +32,15 @@ constexpr std::int64_t kAllTokens = std::numeric_limits<std::int64_t>::max();
 void note_seed(const AskedSampling& sampling) {
   const std::string note = seed_text(sampling);
   if (!note.empty()) write_note("generate: " + note + "\n");
+}
+
+// Without a prompt texts begin with the token that the model has for that, if it has one.
+void require_beginning(const models::LoadedModel& loaded, const std::string& prompt) {
+  if (!prompt.empty() || !loaded.tokenizer.encode_prompt(prompt).empty()) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      "generate: nothing to begin with; got no prompt for a model without a token that texts "
+      "begin with, expected --prompt TEXT");
 }
 
 // The prompt goes before the first text that is written, so that nothing is where options are
@@ -69,6 +79,7 @@ void run_generate(const GenerateArguments& arguments) {
       .draft_model = writer.draft_model.get()};
   const std::string prompt =
       read_prompt_or_pipe("generate", arguments.prompt, arguments.text.sampling.escapes);
+  require_beginning(loaded, prompt);
   PromptBefore out(arguments.hides_prompt ? std::string() : prompt);
   const models::GenerationResult made =
       models::generate_text(loaded, prompt, generate, [&](std::string_view text) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <string>
@@ -47,9 +48,10 @@ class CommandOptions : public ToolFolder {
   Outcome served(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), "serve");
     arguments.insert(arguments.end(), {"--port", "0"});
+    std::filesystem::remove(path("stdout"));  // of an earlier server
     const pid_t server = start(arguments, path("stdout"));
     while (contents(path("stdout")).find("is ready") == std::string::npos) {
-      if (waitpid(server, nullptr, WNOHANG) != 0) return {.err = contents(path("stderr"))};
+      if (waitpid(server, nullptr, WNOHANG) != 0) return {-1, "", contents(path("stderr"))};
       usleep(10'000);
     }
     kill(server, SIGTERM);
@@ -133,6 +135,14 @@ TEST_F(CommandOptions, WhatIsPipedIntoGenerateIsThePrompt) {
   EXPECT_EQ(silent.err,
             "generate: nothing came from standard input within 2 s, so that there is no prompt: "
             "--prompt - waits for one, --prompt \"\" does not\n");
+}
+
+TEST_F(CommandOptions, ATextNeedsSomethingToBeginWith) {
+  write_signs_model(path("bare.gguf"), "qwen3", "",
+                    {{"tokenizer.ggml.bos_token_id", std::int32_t{-1}}});
+  expect_refused_with({"generate", path("bare.gguf"), "-p", "", "-n", "2"},
+                      "generate: nothing to begin with; got no prompt ");
+  EXPECT_EQ(run({"generate", path("bare.gguf"), "-p", sign(5), "-n", "2", "-s", "1"}).status, 0);
 }
 
 TEST_F(CommandOptions, ASeedIsSaidAndDrawsTheSameAgain) {
