@@ -31,7 +31,7 @@ void require_c_string(const std::string& text, const char* what, const std::stri
   throw Error(ErrorCode::unsupported, std::string("hearth_archive_load: a byte of zero, at which C "
                                                   "ends texts; got one in ") +
                                           what + " " + quoted(name) + " of " + quoted(path) +
-                                          ", expected none");
+                                          ", expected texts without");
 }
 
 void require_c_strings(const SafetensorsContents& contents, const char* path) {

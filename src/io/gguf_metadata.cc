@@ -167,9 +167,8 @@ const GgufValue* GgufMetadata::find(std::string_view key) const noexcept {
 
 const GgufValue& GgufMetadata::at(std::string_view key) const {
   if (const GgufValue* value = find(key)) return *value;
-  throw Error(ErrorCode::invalid_argument,
-              "gguf: a key is missing in the metadata; got none called " + hearth::quoted(key) +
-                  ", expected one");
+  throw Error(ErrorCode::invalid_argument, "gguf: a key is missing in the metadata; got no " +
+                                               hearth::quoted(key) + ", expected it there");
 }
 
 void GgufMetadata::set(std::string key, GgufValue value) {

@@ -56,7 +56,7 @@ std::shared_ptr<models::grammar::Constraint> TextModel::Loaded::constraint(
   if (gbnf.empty() && json_schema.empty()) return nullptr;
   if (!gbnf.empty() && !json_schema.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "text model: two grammars; got a grammar and a JSON schema, expected one of both");
+                "text model: two grammars; got a grammar and a JSON schema, expected one of them");
   }
   return gbnf.empty() ? constraints_.from_schema_text(json_schema) : constraints_.from_gbnf(gbnf);
 }

@@ -70,9 +70,10 @@ class Lbfgs::Problem {
       if (each.array->dtype() == DType::f64) compute_ = DType::f64;
     }
     if (places_.empty()) {
-      throw Error(ErrorCode::invalid_argument,
-                  "lbfgs: no parameters; got " + std::to_string(parameters.size()) +
-                      " arrays, none of which require_grad() made, expected one");
+      throw Error(
+          ErrorCode::invalid_argument,
+          "lbfgs: no parameters; got " + std::to_string(parameters.size()) +
+              " arrays, none of which require_grad() made, expected at least one that it made");
     }
     begin_ = joined([](const Array& parameter) { return parameter.detach(); });
   }

@@ -84,7 +84,7 @@ models::ModelContents contents_of(const BenchModelArguments& arguments, std::int
 }
 
 // What the file says of its type, in llama-bench's words; without that, and of a shape, the dtype
-// of most parameters.
+// of most parameters in capitals.
 std::string bench_type(const BenchModelArguments& arguments, const GgufContents& contents) {
   if (!arguments.model.path.empty()) {
     const std::string_view said =
@@ -94,7 +94,9 @@ std::string bench_type(const BenchModelArguments& arguments, const GgufContents&
   std::map<DType, std::int64_t> elements;
   for (const NamedArray& each : contents.arrays) elements[each.array.dtype()] += each.array.size();
   const auto most = std::ranges::max_element(elements, {}, [](auto& each) { return each.second; });
-  return most == elements.end() ? "" : std::string(hearth::name(most->first));
+  std::string type(most == elements.end() ? "" : hearth::name(most->first));
+  for (char& c : type) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return type;
 }
 
 BenchedModel model_to_bench(const BenchModelArguments& arguments, std::int64_t rows, Device device,
@@ -115,7 +117,7 @@ BenchedModel model_to_bench(const BenchModelArguments& arguments, std::int64_t r
   }
   const std::string type = bench_type(arguments, files.contents);
   made.type = files.contents.metadata.as_text("general.architecture", "") + " " +
-              parameters_text(made.parameters) + (type.empty() ? "" : " " + type);
+              parameters_name(made.parameters) + (type.empty() ? "" : " " + type);
   made.tokenizer = files.tokenizer;
   made.model =
       models::make_language_model(files, {.device = device, .compute = compute, .context = rows});
@@ -130,15 +132,17 @@ std::string report_text(const ModelBenchReport& report, const std::string& outpu
 void check_arguments(const BenchModelArguments& arguments, const ModelBenchSweep& sweep) {
   if (arguments.model.path.empty() == arguments.shape.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "bench-model: what to measure; got " +
-                    std::string(arguments.model.path.empty() ? "neither" : "both") +
-                    ", expected --model or --shape");
+                arguments.shape.empty()
+                    ? "bench-model: nothing to measure; got neither --model nor --shape, expected "
+                      "one of them"
+                    : "bench-model: two models to measure; got both --model and --shape, expected "
+                      "one of them");
   }
   const bool writes = std::ranges::any_of(sweep.tokens, [](std::int64_t n) { return n > 0; });
   if (arguments.drafts.count() > 0 && (arguments.model.path.empty() || !writes)) {
     throw Error(
         ErrorCode::invalid_argument,
-        "bench-model: drafts of nothing; got no --model or --tokens 0, expected a model with "
+        "bench-model: nothing to guess ahead; got no --model or --tokens 0, expected a model with "
         "a tokenizer and tokens to write");
   }
 }
@@ -236,13 +240,14 @@ void run_bench_model(const BenchModelArguments& arguments) {
 void add_bench_model(CommandLine& line) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   auto arguments = std::make_shared<BenchModelArguments>();
-  Command command = line.add_command("bench-model", "Measure tokens a second of a language model");
+  Command command = line.add_command(
+      "bench-model", "Measure how many tokens a second a language model reads and writes");
   add_model_option(command, arguments->model.path, "GGUF file or folder");
   command.option("--shape", arguments->shape, "Random weights of a well-known model's sizes")
       .one_of(model_shape_names());
   command
       .option("--type", arguments->type,
-              "Of the weights of --shape: one dtype for all, or a mix of `hearth quantize`")
+              "Type of the weights of --shape: one dtype for all, or a mix of `hearth quantize`")
       .one_of(models::quantize_type_names())
       .other_words(dtype_words())
       .lower_case()
@@ -253,37 +258,37 @@ void add_bench_model(CommandLine& line) {
                             const std::string& summary) {
     command.option(flags, lists, summary).value_name("N,...");
   };
-  add_list("-p,--prompt,--n-prompt", arguments->prompts,
-           "Tokens of prompts; 0: measure none; lists of all these numbers are such as 512,1024 or "
-           "128-1024*2 [512]");
+  add_list(
+      "-p,--prompt,--n-prompt", arguments->prompts,
+      "Tokens of a prompt; 0: measure none; N,... is a list such as 512,1024 or 128-1024*2 [512]");
   add_list("-n,--tokens,--n-gen", arguments->tokens, "Tokens to write; 0: measure none [128]");
   command
       .option("-pg,--prompt-tokens", arguments->pairs,
-              "Tokens of a prompt and to write behind it, measured together; may be given again "
-              "[none]")
+              "Tokens of a prompt and tokens to write behind it, measured together; may be given "
+              "several times [none]")
       .value_name("N,N");
-  add_list("-d,--depth,--n-depth", arguments->depths, "Tokens that are there before [0]");
+  add_list("-d,--depth,--n-depth", arguments->depths, "Tokens that are in the caches before [0]");
   add_list("-np,--parallel,--sequences", arguments->parallel, "Texts that are written at once [1]");
   add_list("-b,--prefill,--piece,--batch-size", arguments->prefills,
-           "Tokens of a prompt in a step [512]");
+           "Tokens of a prompt that are read in one step [512]");
   command
       .option("-r,--repeat,--repetitions", arguments->repeat,
-              "Measurements of each, after one that does not count")
+              "Times that each row is measured, after one that does not count")
       .range(1, kMost)
       .show_default();
   add_draft_options(command, arguments->drafts);
   add_cache_options(command, arguments->model.caches,
-                    "What keys and values are kept as [the dtype]");
+                    "Type of the cached keys and values [as --dtype]");
   add_dtype_option(command, arguments->model.dtype);
   add_device_option(command, arguments->model.device);
-  add_list("-t,--threads", arguments->threads, "Of the CPU [one a core]");
+  add_list("-t,--threads", arguments->threads, "CPU threads [one per core]");
   add_numerics_option(command, arguments->model);
-  command.option("-o,--output", arguments->output, "The form of what is printed")
+  command.option("-o,--output", arguments->output, "Format of what is printed")
       .one_of({"md", "json", "csv"})
       .show_default();
-  command.flag("--json", arguments->has_json, "As --output json");
+  command.flag("--json", arguments->has_json, "The same as --output json");
   command.flag("--profile", arguments->shows_profile,
-               "Show what kernels take instead, all runs together");
+               "Show the time of each kernel over all runs instead");
   command.action([arguments] { run_bench_model(*arguments); });
 }
 

@@ -89,8 +89,8 @@ models::ChatFormat format_of(const models::LoadedModel& loaded) {
     return models::ChatFormat(loaded);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    throw Error(error.code(), error.what() + std::string("; --chat-template FILE gives it one, and "
-                                                         "`hearth generate` goes on with texts"));
+    throw Error(error.code(), error.what() + ("; " + std::string(kTemplateRemedy)) +
+                                  ", and `hearth generate` goes on with texts");
   }
 }
 
@@ -195,7 +195,7 @@ class SpokenMessages {
           break;
         case Asked::unknown:
           write_note("chat: " + place + ": no such command; got " + command_of(message->text) +
-                     ", expected one of those that /help lists\n");
+                     ", expected one that /help lists\n");
           ++unanswered_;
           break;
         case Asked::nothing:
@@ -264,7 +264,7 @@ void run_chat(const ChatArguments& arguments) {
   if (lines.unanswered() > 0 && !is_asking) {
     throw Error(ErrorCode::invalid_argument, "chat: lines without an answer; got " +
                                                  std::to_string(lines.unanswered()) +
-                                                 ", expected none");
+                                                 ", expected an answer to each");
   }
 }
 
@@ -279,17 +279,17 @@ void add_chat(CommandLine& line) {
   sampling.top_p = 0.95;
   sampling.min_p = 0.05;
   Command command = line.add_command(
-      "chat", "Talk with a language model, a line at a time; /help lists what else it does");
+      "chat", "Talk with a language model, line by line; /help lists what else it does");
   add_model_option(command, arguments->writer.model.path,
-                   "GGUF file or folder of Hugging Face or MLX")
+                   "GGUF file, or folder as Hugging Face or MLX has it")
       .required();
   command.option("-sys,--system,--system-prompt", arguments->system,
-                 "What the model is told before all else");
+                 "System message: what the model is told before all else");
   add_prompt_options(command, arguments->first, "The first message, before those that are typed");
   command.flag("-st,--single-turn", arguments->is_single_turn, "End after the first answer");
-  add_text_options(command, arguments->text, "Tokens of an answer at most");
+  add_text_options(command, arguments->text, "Most tokens of an answer");
   add_context_option(command, arguments->writer.model.context,
-                     "Tokens of the conversation at most [the model's, 8192 at most]");
+                     "Most tokens of the conversation [the model's context, but at most 8192]");
   add_writer_options(command, arguments->writer, true);
   command.action([arguments] { name_dtype_option([&] { run_chat(*arguments); }); });
 }

@@ -123,13 +123,18 @@ void run(const Arguments& arguments) {
 
 void add_check_kernel(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command command = line.add_command("check-kernel", "Find races and bad accesses of GPU kernels");
-  command.option("file", arguments->file.path, "A text of Metal's own, or of the dialect")
+  Command command =
+      line.add_command("check-kernel", "Find data races and accesses out of bounds in GPU kernels");
+  command
+      .option("file", arguments->file.path,
+              "The kernel's source, in Metal's language or in Hearth's dialect of it")
       .required()
       .value_name("FILE");
-  command.option("--kernel", arguments->kernels, "Only these entry points, or functions")
+  command
+      .option("--kernel", arguments->kernels,
+              "Check only the entry point or function of this name; may be given several times")
       .value_name("NAME");
-  command.flag("--list", arguments->list, "Name the kernels and their functions, check nothing");
+  command.flag("--list", arguments->list, "List the kernels and their functions, check nothing");
   command.option("--grid", arguments->grid, "Threads of the whole grid")
       .value_name("X,Y,Z")
       .show_default();
@@ -138,14 +143,17 @@ void add_check_kernel(CommandLine& line) {
       .show_default();
   command
       .option("--value", arguments->values,
-              "Of a parameter: x=f32[1024], y=f16[64]:zeros, n=u32:1024, p=u32:4,f32:0.5, w=@FILE")
+              "Value of a parameter: x=f32[1024], y=f16[64]:zeros, n=u32:1024, p=u32:4,f32:0.5, "
+              "w=@FILE")
       .value_name("NAME=DESCRIPTION");
   command.option("--constant", arguments->file.constants, "A function constant")
       .value_name("NAME=VALUE");
   command.option("--threadgroup", arguments->file.threadgroup, "Size of a threadgroup parameter")
       .value_name("INDEX=BYTES");
   command.option("--define", arguments->file.defines, "A macro").value_name("NAME=VALUE");
-  command.option("--include", arguments->file.folders, "Where included files lie")
+  command
+      .option("--include", arguments->file.folders,
+              "Folder of included files; may be given several times")
       .value_name("FOLDER");
   command
       .option(
@@ -154,7 +162,7 @@ void add_check_kernel(CommandLine& line) {
       .value_name("TEXT");
   command
       .option("--timeout", arguments->timeout,
-              "Ends compiling, and a kernel on its grid, after this")
+              "Give up compiling, or running a kernel, after this many seconds")
       .value_name("SECONDS")
       .range(1e-3, 86400.0)
       .show_default();

@@ -16,8 +16,11 @@ struct CommandHint {
 
 constexpr CommandHint kCommandHints[] = {
     {" run llama-run llama-cli cli mlx_lm.chat ", "`hearth chat FILE`, or generate for one text"},
-    {" pull push download list ls rm ps stop show create cp ",
-     "files, which you keep where you like: `curl -LO "
+    {" ps stop ",
+     "a command of `hearth help`: each `hearth serve` is a process with one model, which Ctrl-C "
+     "ends"},
+    {" pull push download list ls rm show create cp ",
+     "files of your own, since Hearth keeps none: `curl -LO "
      "https://huggingface.co/OWNER/NAME/resolve/main/FILE.gguf` fetches one, `hearth info FILE` "
      "says what is in it"},
     {" convert convert_hf_to_gguf convert_hf_to_gguf.py mlx_lm.convert ",

@@ -105,24 +105,58 @@ std::string no_such_option(const std::string& got, const CLI::App& command) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::string meant = closest(got, names);
-  return begin + (meant.empty() ? "one of those there are" : "perhaps " + meant);
+  return begin + (meant.empty() ? "an option of this command" : "perhaps " + meant);
 }
 
 std::string list_hint(const std::string& command) {
   return " (" + command + " --help lists what there is)";
 }
 
+// What the option is called in sentences: "--file", or "model" of an argument.
+std::string plain_name(const CLI::Option& option) {
+  return option.get_positional() ? option.get_name(true) : option.get_name();
+}
+
+// How the option is written: "--file FILE", or "a FILE or --model FILE" of an argument.
+std::string way_to_give(const CLI::Option& option) {
+  const std::string type = option.get_type_name();  // what it may be stands behind a colon
+  const std::string value = type.substr(0, type.find(':'));
+  std::string way = option.get_positional() ? "a " + value : "";
+  if (!option.get_lnames().empty()) {
+    way += (way.empty() ? "--" : " or --") + option.get_lnames().front() + " " + value;
+  }
+  return way;
+}
+
+// What is missing of an option of that name: all of it, or only its value.
+std::string missing_text(const CLI::App& command, const std::string& name, bool has_option) {
+  const CLI::Option* const option = command.get_option_no_throw(name);
+  if (option == nullptr) return name + " is missing; got none, expected one";
+  if (has_option)
+    return name + " has no value; got " + name + " alone, expected " + way_to_give(*option);
+  const std::string plain = plain_name(*option);
+  return plain + " is missing; got no " + plain + ", expected " + way_to_give(*option);
+}
+
+// What to do with a word that belongs to no option.
+std::string unexpected_argument(const CLI::App& command, const std::string& got) {
+  const CLI::Option* const prompt = command.get_option_no_throw("--prompt");
+  const bool takes_text = prompt != nullptr && prompt->get_type_name() == "TEXT";
+  return "unexpected argument; got " + got + ", expected " +
+         (takes_text ? "--prompt in front of a text" : "options only");
+}
+
 // What is wrong, what was got and what was expected. Errors of options' values say it themselves.
 std::string in_house_form(const CLI::ParseError& error, const CLI::App& command) {
   const std::string text = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    return text.substr(0, text.find(" is required")) + ": missing; got none, expected one";
+    return missing_text(command, text.substr(0, text.find(" is required")), false);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string option = text.substr(0, text.find(':'));
     const std::string received = behind(text, "required but received ");
-    if (received == text) return option + ": without a value; got none, expected one";
-    return option + ": given too often; got " + received + " values, expected one";
+    if (received == text) return missing_text(command, option, true);
+    return option + " is given more than once; got " + received + " values, expected one";
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return text;
   // Of several words, in whatever order they come, the first one that looks like an option.
@@ -131,7 +165,7 @@ std::string in_house_form(const CLI::ParseError& error, const CLI::App& command)
   for (std::string word; words >> word && !got.starts_with('-');) {
     if (got.empty() || word.starts_with('-')) got = word;
   }
-  if (!got.starts_with('-')) return "an argument too many; got " + got + ", expected options";
+  if (!got.starts_with('-')) return unexpected_argument(command, got);
   return no_such_option(got, command);
 }
 
@@ -207,6 +241,11 @@ Option& Option::refuse_word(const std::string& word, const std::string& expected
     return text == word ? "no such value; got " + text + ", expected " + expected : std::string();
   };
   option_->transform(CLI::Validator(refused, "", ""));
+  return *this;
+}
+
+Option& Option::check(const std::function<std::string(const std::string&)>& fault) {
+  option_->check(fault, "");
   return *this;
 }
 
@@ -313,6 +352,11 @@ void CommandLine::run(int argc, char** argv) {
       return unknown_command(argv[1]);
     }
     if (app_->get_subcommands().empty() && argc == 1) return write_out(app_->help());
+    if (app_->get_subcommands().empty()) {
+      throw std::runtime_error("no such option; got " + std::string(argv[1]) +
+                               ", expected a subcommand in front of it" +
+                               list_hint(app_->get_name()));
+    }
     std::string command = app_->get_name();
     const CLI::App* at = app_.get();
     for (const CLI::App* asked : app_->get_subcommands()) {

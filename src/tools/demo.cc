@@ -108,9 +108,11 @@ void add_demo(CommandLine& line) {
   options->out = "demo";
   Command command = line.add_command(
       "demo", "Train on a text for a few minutes, let the model write, compare it with n-grams");
-  command.option("--text", options->text, "The text's file").value_name("FILE").required();
+  command.option("--text", options->text, "The text to train on").value_name("FILE").required();
   command.option("--out", options->out, "Folder for the model").show_default();
-  command.option("--seconds", options->seconds, "Time for training").range(0.1, 1e9).show_default();
+  command.option("--seconds", options->seconds, "Seconds of training")
+      .range(0.1, 1e9)
+      .show_default();
   command.action([options] { run_demo(*options); });
 }
 

@@ -42,9 +42,10 @@ void write_choices(Device device) {
 void add_devices(CommandLine& line) {
   Command command = line.add_command("devices", "List the devices of this machine");
   const auto verbose = std::make_shared<bool>(false);
-  command.flag("-v,--verbose", *verbose, "Say what was tried to find them");
+  command.flag("-v,--verbose", *verbose, "Say what was tried to find them, and what is missing");
   const auto choices = std::make_shared<bool>(false);
-  command.flag("--choices", *choices, "Show which implementations were chosen, and their times");
+  command.flag("--choices", *choices,
+               "Show which implementations this machine's measurements chose, and their times");
   command.action([verbose, choices] {
     // The answer does not depend on whether HEARTH_DEVICE names a device.
     std::optional<Device> chosen;

@@ -84,22 +84,24 @@ void run_embed(const EmbedArguments& arguments) {
   if (failed == 0) return;
   throw Error(ErrorCode::invalid_argument,
               "embed: texts without a vector, whose line is null; got " + std::to_string(failed) +
-                  " of " + std::to_string(texts.size()) + ", expected none; the first is " +
-                  first_error);
+                  " of " + std::to_string(texts.size()) +
+                  ", expected a vector for each; the first is " + first_error);
 }
 
 }  // namespace
 
 void add_embed(CommandLine& line) {
   auto arguments = std::make_shared<EmbedArguments>();
-  Command command = line.add_command("embed", "Texts as vectors, one JSON array a line");
-  add_model_option(command, arguments->model.path,
-                   "GGUF file or folder of an encoder, or of a model that says how")
+  Command command = line.add_command("embed", "Turn texts into vectors, one JSON array a line");
+  add_model_option(
+      command, arguments->model.path,
+      "GGUF file or folder of an encoder, or of another model whose files name a pooling")
       .required();
   command.option("-p,--text,--prompt", arguments->texts,
-                 "A text; may be given again [lines of standard input]");
+                 "A text; may be given several times [each line of standard input]");
   add_escape_option(command, arguments->escapes);
-  add_context_option(command, arguments->model.context, "Tokens of a text at most [the model's]");
+  add_context_option(command, arguments->model.context,
+                     "Most tokens of a text [the model's context]");
   add_compute_options(command, arguments->model);
   command.action([arguments] { run_embed(*arguments); });
 }

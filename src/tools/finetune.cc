@@ -48,40 +48,47 @@ void add_finetune(CommandLine& line) {
   options.learning_rate = 2e-4;
   options.weight_decay = 0;
   options.warm_up = 10;
-  Command command = line.add_command(
-      "finetune",
-      "Train a low-rank adapter of a language model on a text; goes on where a run "
-      "of the same settings stopped");
+  Command command =
+      line.add_command("finetune",
+                       "Train a low-rank adapter of a language model on a text; continues where a "
+                       "run with the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 20;
-  add_model_option(command, options.model, "GGUF file, or folder of Hugging Face or MLX")
+  add_model_option(command, options.model, "GGUF file, or folder as Hugging Face or MLX has it")
       .required();
   command
       .option("-f,--text,--file", options.text,
-              "A text, or x.jsonl of conversations, {\"messages\": [...]} a line, of whose answers "
-              "is learned")
+              "A text, or a .jsonl file of conversations, {\"messages\": [...]} on each line, "
+              "whose answers are learned")
       .value_name("FILE")
       .required();
-  command.flag("--lora", flags->is_low_rank, "A low-rank adapter, which is what is trained anyway");
-  command.option("--rank", options.rank, "Of the adapter's matrices").range(1, most).show_default();
-  command.option("--alpha", options.alpha, "The adapter counts alpha / rank")
+  command.flag("--lora", flags->is_low_rank,
+               "Train a low-rank adapter, which is done with and without this option");
+  command.option("--rank", options.rank, "Rank of the adapter's matrices")
+      .range(1, most)
+      .show_default();
+  command.option("--alpha", options.alpha, "The adapter is scaled by alpha / rank")
       .range(1e-6, 1e6)
       .show_default();
   command
       .option("--lora-layers", options.layers,
-              "attention, all, or an expression found in names of GGUF: blk.3.ffn_(up|down)")
+              "Weights that the adapter changes: attention, all, or a regular expression for their "
+              "names in GGUF, such as blk.3.ffn_(up|down)")
       .show_default();
   command
       .option("--base-lora", flags->adapters,
-              "An adapter that the model has already, which stays; may be given again")
+              "An adapter that the model already has, and that stays as it is; may be given "
+              "several times")
       .value_name("FILE[:SCALE]");
   add_chat_template_option(command, options.chat_template);
   add_context_option(command, options.context, "Tokens of a text that the model sees at once", 2,
                      most)
       .show_default();
-  command.option("--weight-decay", options.weight_decay, "Of the adapter's matrices")
+  command.option("--weight-decay", options.weight_decay, "Weight decay of the adapter's matrices")
       .range(0.0, 1e3)
       .show_default();
-  command.option("--warm-up", options.warm_up, "Steps in which the rate rises, a tenth at most")
+  command
+      .option("--warm-up", options.warm_up,
+              "Steps in which the learning rate rises, at most a tenth of all")
       .range(0, most)
       .show_default();
   add_run_options(command, options, flags->run, "Texts");

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "hearth/error.h"
 #include "models/language/require_causal.h"
 #include "models/serving/text_generation.h"
 #include "tools/commands.h"
@@ -31,6 +32,15 @@ constexpr std::int64_t kAllTokens = std::numeric_limits<std::int64_t>::max();
 void note_seed(const AskedSampling& sampling) {
   const std::string note = seed_text(sampling);
   if (!note.empty()) write_note("generate: " + note + "\n");
+}
+
+// Without a prompt texts begin with the token that the model has for that, if it has one.
+void require_beginning(const models::LoadedModel& loaded, const std::string& prompt) {
+  if (!prompt.empty() || !loaded.tokenizer.encode_prompt(prompt).empty()) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      "generate: nothing to begin with; got no prompt for a model without a token that texts "
+      "begin with, expected --prompt TEXT");
 }
 
 // The prompt goes before the first text that is written, so that nothing is where options are
@@ -67,7 +77,9 @@ void run_generate(const GenerateArguments& arguments) {
       .kept_tokens = arguments.keep < 0 ? kAllTokens : arguments.keep,
       .drafts = arguments.writer.drafts.count(),
       .draft_model = writer.draft_model.get()};
-  const std::string prompt = read_prompt(arguments.prompt, arguments.text.sampling.escapes);
+  const std::string prompt =
+      read_prompt_or_pipe("generate", arguments.prompt, arguments.text.sampling.escapes);
+  require_beginning(loaded, prompt);
   PromptBefore out(arguments.hides_prompt ? std::string() : prompt);
   const models::GenerationResult made =
       models::generate_text(loaded, prompt, generate, [&](std::string_view text) {
@@ -88,19 +100,22 @@ void add_generate(CommandLine& line) {
   arguments->text.tokens = 400;
   Command command = line.add_command("generate", "Write text with a language model");
   add_model_option(command, arguments->writer.model.path,
-                   "GGUF file, folder of Hugging Face or MLX, or one that `hearth train` wrote")
+                   "GGUF file, or folder as Hugging Face, MLX or `hearth train` has it")
       .required();
-  add_prompt_options(command, arguments->prompt, "What the text starts with");
-  command.flag("--no-display-prompt", arguments->hides_prompt, "Print only what is new");
-  add_text_options(command, arguments->text,
-                   "Tokens to write; beyond the context from its last half on");
+  add_prompt_options(command, arguments->prompt,
+                     "What the text starts with [what is piped in, else nothing]");
+  command.flag("--no-display-prompt", arguments->hides_prompt,
+               "Print only the new text, without the prompt");
+  add_text_options(
+      command, arguments->text,
+      "Tokens to write; where they fill the context, writing goes on from its last half");
   command
       .option("--keep", arguments->keep,
-              "Tokens of the prompt that stay before that last half, besides the one that texts "
-              "begin with; -1: all")
+              "Tokens of the prompt that stay when writing goes on from the context's last half; "
+              "-1: all [0]")
       .range(-1, kAllTokens);
   add_context_option(command, arguments->writer.model.context,
-                     "Tokens that the model sees at most [its own]");
+                     "Most tokens that the model sees at once [as many as it was made for]");
   add_writer_options(command, arguments->writer, false);
   command.action([arguments] { name_dtype_option([&] { run_generate(*arguments); }); });
 }

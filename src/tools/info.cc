@@ -8,6 +8,7 @@
 #include "tools/info/memory_plan.h"
 #include "tools/info/model_file.h"
 #include "tools/lm/context_note.h"
+#include "tools/lm/model_name.h"
 #include "tools/lm/model_options.h"
 #include "tools/output.h"
 
@@ -24,33 +25,35 @@ void add_info(CommandLine& line) {
   };
   constexpr std::int64_t kMostRows = std::int64_t{1} << 20;
   Command command = line.add_command(
-      "info", "Show what is in a file of GGUF or safetensors, or a folder of a model");
+      "info", "Show what is in a GGUF or safetensors file, or in a model's folder");
   const auto arguments = std::make_shared<Arguments>();
   command
       .option("-m,--model,file", arguments->file,
-              "Of a split model any of its files, or its folder")
+              "The file, any part of a split one, or a model's folder")
+      .check(model_name_fault)
       .value_name("FILE")
       .required();
   command.flag("--tensors", arguments->options.tensors, "List the tensors");
   command.flag("--all", arguments->options.all,
-               "Print long arrays and texts of the metadata whole");
+               "Print long arrays and texts of the metadata in full");
   const Option context =
       add_context_option(command, arguments->memory.context,
-                         "Show what a language model takes in memory with texts of so many "
+                         "Show the memory that a language model takes with texts of this many "
                          "tokens; 0: as many as it was made for");
   const Option parallel = command
                               .option("-np,--parallel,--sequences", arguments->memory.parallel,
-                                      "The same, of so many texts that are written at once")
+                                      "The same with this many texts at once")
                               .range(1, kMostRows)
                               .show_default();
   const Option prefill = command
                              .option("--prefill", arguments->memory.prefill,
-                                     "The same, with so many tokens of prompts in a step")
+                                     "The same with this many tokens of prompts in a step")
                              .range(1, kMostRows)
                              .show_default();
-  add_cache_options(command, arguments->caches, "The same, with keys and values in it [the dtype]");
+  add_cache_options(command, arguments->caches,
+                    "The same with cached keys and values of this type [as --dtype]");
   const Option dtype = add_dtype_option(command, arguments->dtype);
-  command.flag("--json", arguments->json, "Print all that as JSON");
+  command.flag("--json", arguments->json, "Print all of it as JSON");
   command.action([arguments, context, parallel, prefill, dtype] {
     const ModelFile file = read_model_file(arguments->file);
     std::string text = info_text(file, arguments->options);

@@ -118,7 +118,7 @@ void add_ops(CommandLine& line) {
   Command command = line.add_command("ops", "List all ops and the functions made of them");
   auto json = std::make_shared<bool>(false);
   auto name = std::make_shared<std::string>();
-  command.option("name", *name, "Only the op or function of this name, in full");
+  command.option("name", *name, "Show the op or function of this name in full");
   command.flag("--json", *json,
                "Everything that is known about each op, or about the one named, as JSON");
   command.action([json, name] {

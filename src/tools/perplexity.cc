@@ -140,7 +140,8 @@ void add_perplexity(CommandLine& line) {
   auto arguments = std::make_shared<PerplexityArguments>();
   arguments->model.context = 512;
   Command command = line.add_command(
-      "perplexity", "How well a language model foresees a text, and how far it is from another");
+      "perplexity",
+      "Measure how well a language model predicts a text, and how far it is from another model");
   add_model_option(command, arguments->model.path, "GGUF file or folder").required();
   command.option("-f,--file", arguments->file, "A file with the text")
       .value_name("FILE")
@@ -149,19 +150,18 @@ void add_perplexity(CommandLine& line) {
   add_context_option(command, arguments->model.context,
                      "Tokens of a chunk, whose second half is scored", 4, std::int64_t{1} << 24)
       .show_default();
-  command.option("--chunks,--windows", arguments->chunks, "At most so many [all that the text has]")
+  command.option("--chunks,--windows", arguments->chunks, "Most chunks to score [all of the text]")
       .range(1, std::int64_t{1} << 24);
   command
       .option("--save-base", arguments->save,
-              "Write the log-probabilities: 4 bytes for each scored token and each of the "
-              "vocabulary")
+              "Write the log-probabilities: for each scored token 4 bytes times the vocabulary")
       .value_name("FILE");
   command
       .option("--kl-base", arguments->base,
               "Compare with what --save-base wrote of another model, the base")
       .value_name("FILE");
   add_cache_options(command, arguments->model.caches,
-                    "What keys and values are kept as [the dtype]");
+                    "Type of the cached keys and values [as --dtype]");
   add_compute_options(command, arguments->model);
   add_numerics_option(command, arguments->model);
   command.action([arguments] { run_perplexity(*arguments); });

@@ -15,6 +15,7 @@
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
 #include "tools/dtype_option.h"
+#include "tools/lm/model_name.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/option_file.h"
 #include "tools/output.h"
@@ -82,26 +83,31 @@ void add_quantize(CommandLine& line) {
       line.add_command("quantize", "Write a model as a GGUF file with smaller weights");
   command
       .option("in", arguments->in,
-              "A GGUF file, of a split model any, or a folder of Hugging Face or `hearth train`")
+              "A GGUF file, any part of a split one, or a folder of Hugging Face or `hearth train`")
+      .value_name("FILE")
+      .check(model_name_fault)
       .required();
-  command.option("out", arguments->out, "The file to write").required();
+  command.option("out", arguments->out, "The GGUF file to write").value_name("FILE").required();
   command
       .option("--type,type", arguments->type,
-              "Of matrices, some of which have more bits or fewer, as llama.cpp's type of this "
-              "name or number has it; keep: as they are")
+              "Type of the weights, by llama.cpp's name or number, which gives some matrices more "
+              "bits and some fewer; keep: leave them as they are")
       .show_default()
       .one_of(models::quantize_type_names())
       .other_words(type_numbers())
       .other_words(dtype_words())
       .lower_case();
-  command.option("-t,--threads,threads", arguments->threads, "Of the CPU [one a core]")
+  command.option("-t,--threads,threads", arguments->threads, "CPU threads [one per core]")
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
   command
-      .option("--imatrix", arguments->importance, "How much inputs count, as llama-imatrix has it")
+      .option("--imatrix", arguments->importance, "Importance matrix, as llama-imatrix writes it")
       .value_name("FILE");
   add_adapter_option(command, arguments->adapters);
-  command.flag("--pure", arguments->is_pure, "All matrices alike, those of the output too");
-  command.option("--shard-mib", arguments->shard_mib, "Several files of at most this size each")
+  command.flag("--pure", arguments->is_pure,
+               "Give all matrices the same type, that of the output too");
+  command
+      .option("--shard-mib", arguments->shard_mib,
+              "Write several files of at most this many MiB each")
       .range(std::int64_t{1}, std::int64_t{1} << 40);
   command.flag("--quiet", arguments->is_quiet, "Print no line for each tensor");
   command.action([arguments] {

@@ -76,7 +76,7 @@ TemplateJob read_template_job(const std::string& path) {
   const auto* object = json ? std::get_if<JsonObject>(&*json) : nullptr;
   if (object == nullptr) {
     throw Error(ErrorCode::invalid_argument,
-                "render-template: an input is no JSON object; got " + hearth::quoted(path));
+                "render-template: the input is not a JSON object; got " + hearth::quoted(path));
   }
   try {
     return template_job(*object);
@@ -101,11 +101,9 @@ void add_render_template(CommandLine& line) {
     bool is_json = false;
   };
   const auto arguments = std::make_shared<Arguments>();
-  Command command =
-      line.add_command("render-template", "Print what a chat template makes of messages");
-  command.option("template", arguments->path, "A file in the language of jinja2")
-      .value_name("FILE")
-      .required();
+  Command command = line.add_command("render-template",
+                                     "Print the prompt that a chat template makes of messages");
+  command.option("template", arguments->path, "A Jinja file").value_name("FILE").required();
   command
       .option("--input", arguments->input,
               "A JSON object, as /apply-template takes it: messages, tools, documents, "
@@ -114,7 +112,8 @@ void add_render_template(CommandLine& line) {
               "bos_token, eos_token; other members are the template's, too")
       .value_name("FILE")
       .required();
-  command.flag("--json", arguments->is_json, "Print the parts, and which of them came from input");
+  command.flag("--json", arguments->is_json,
+               "Print the parts of the prompt as JSON, and which of them came from the input");
   command.action([arguments] {
     const models::ChatTemplate chat_template(io::read_text(arguments->path, kMaxTemplateBytes));
     const TemplateJob job = read_template_job(arguments->input);

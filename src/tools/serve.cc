@@ -52,8 +52,9 @@ std::vector<std::string> keys_of(const ServeArguments& arguments) {
       at = end + 1;
     }
     if (keys.empty()) {
-      throw Error(ErrorCode::invalid_argument, "serve: a file of keys without any; got " +
-                                                   arguments.key_file + ", expected a key a line");
+      throw Error(ErrorCode::invalid_argument, "serve: the file of keys is empty; got " +
+                                                   arguments.key_file +
+                                                   ", expected one key a line");
     }
   }
   if (std::find(keys.begin(), keys.end(), "") != keys.end()) {
@@ -98,6 +99,13 @@ void require_memory(const models::LanguageModel& model, const models::SchedulerO
                   std::to_string(options.parallel));
 }
 
+// Says that chats will be refused, which nobody would see before the first one.
+void note_chats(const serve::LoadedService& service) {
+  if (!service.card().writes || service.has_chat()) return;
+  write_note("serve: the model has no chat template, so that chats are refused; " +
+             std::string(kTemplateRemedy) + "\n");
+}
+
 std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, JsonObject told) {
   LoadedWriter writer = load_writer(arguments.writer);
   models::SchedulerOptions options = arguments.scheduler;
@@ -120,6 +128,7 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
     return models::least_cache_bytes(config, compute, options, tokens) >> 20;
   });
   warn_of_context("serve", context, trained);
+  note_chats(*service);
   return service;
 }
 
@@ -160,40 +169,44 @@ void add_serve(CommandLine& line) {
   Command command =
       line.add_command("serve", "Answer OpenAI's API over HTTP, and show a page to chat with");
   add_model_option(command, arguments->writer.model.path,
-                   "GGUF file, or folder of Hugging Face or MLX")
+                   "GGUF file, or folder as Hugging Face or MLX has it")
       .required();
   command.option("-a,--name,--alias", arguments->name,
-                 "What clients call the model [that of the file]");
-  command.option("--host", arguments->host, "Address to listen on; 0.0.0.0: all of the machine")
+                 "Name by which clients ask for the model [the file's]");
+  command.option("--host", arguments->host, "Address to listen on; 0.0.0.0: all of this machine's")
       .show_default();
-  command.option("--port", arguments->port, "Port; 0: one that is free")
+  command.option("--port", arguments->port, "Port to listen on; 0: any that is free")
       .range(std::int64_t{0}, std::int64_t{65535})
       .show_default();
   command.option("--api-key", arguments->keys,
-                 "A key that clients must have; may be given again [none]");
-  command.option("--api-key-file", arguments->key_file, "A file with a key a line")
+                 "A key that clients must send; may be given several times [none]");
+  command.option("--api-key-file", arguments->key_file, "A file with one such key a line")
       .value_name("FILE");
-  command.option("--cors", arguments->origins,
-                 "Origin of pages that may ask, or *; may be given again [none]");
+  command.option(
+      "--cors", arguments->origins,
+      "Origin of web pages that may send requests (CORS), or *; may be given several times [none]");
   command.option("-np,--parallel", arguments->scheduler.parallel, "Texts that are written at once")
       .range(std::int64_t{1}, std::int64_t{256})
       .show_default();
   command
       .option("--queue", arguments->scheduler.most_waiting,
-              "Texts that wait; more are answered by 429")
+              "Texts that may wait; requests beyond that are answered by status 429")
       .range(std::int64_t{1}, serve::kMostWaiting)
       .show_default();
-  add_context_option(command, arguments->writer.model.context,
-                     "Tokens of a text at most [as many as the model and --memory have]");
-  command.option("--memory", arguments->memory, "MiB for keys and values of all texts together")
+  add_context_option(
+      command, arguments->writer.model.context,
+      "Most tokens of a text, its prompt included [as many as the model and --memory have]");
+  command
+      .option("--memory", arguments->memory,
+              "MiB for the cached keys and values of all texts together")
       .range(std::int64_t{1}, std::int64_t{1} << 30)
       .show_default();
   command
       .option("--prefill", arguments->scheduler.prefill,
-              "Tokens of prompts that go beside one step of answers")
+              "Tokens of prompts that are read in one step, beside the answers")
       .range(std::int64_t{1}, std::int64_t{1} << 20)
       .show_default();
-  command.option("--max-body", arguments->body, "MiB that a request may have")
+  command.option("--max-body", arguments->body, "Most MiB of a request")
       .range(std::int64_t{1}, std::int64_t{1024})
       .show_default();
   command

@@ -13,6 +13,7 @@
 #include "models/tokenizer/tokenizer.h"
 #include "tools/commands.h"
 #include "tools/lm/escapes.h"
+#include "tools/lm/model_name.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -37,7 +38,7 @@ std::vector<std::int32_t> ids_of(std::string_view text) {
     const auto [next, status] = std::from_chars(at, end, id);
     if (status != std::errc() || next == at) {
       throw Error(ErrorCode::invalid_argument,
-                  "tokenize: no list of ids; got " +
+                  "tokenize: not a list of ids; got " +
                       hearth::quoted(std::string_view(at, static_cast<std::size_t>(end - at)), 20));
     }
     ids.push_back(id);
@@ -74,7 +75,7 @@ std::string text_of_line(const std::string& line, bool decode) {
   const auto value = parse_json(line);
   const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
   if (text == nullptr) {
-    throw Error(ErrorCode::invalid_argument, "tokenize: a line that is no text in JSON; got " +
+    throw Error(ErrorCode::invalid_argument, "tokenize: the line is no text in JSON; got " +
                                                  hearth::quoted(line, 40) +
                                                  ", expected one such as \"two\\nlines\"");
   }
@@ -106,28 +107,30 @@ void add_tokenize(CommandLine& line) {
   const auto arguments = std::make_shared<TokenizeArguments>();
   Command command = line.add_command("tokenize", "Turn texts into tokens, or tokens into texts");
   command.option("-m,--model,file", arguments->file, "A GGUF file, a tokenizer.json or its folder")
+      .check(model_name_fault)
       .value_name("FILE")
       .required();
   const Option text =
-      command.option("-p,--text,--prompt", arguments->text, "The text; without it, what stdin has");
+      command.option("-p,--text,--prompt", arguments->text, "The text [standard input]");
   add_escape_option(command, arguments->escapes);
   command
       .option("-f,--text-file,--prompt-file", arguments->text_file,
-              "A file that has the text, all of it, as stdin")
+              "A file with the text, which is taken whole")
       .value_name("FILE");
-  command.flag("--decode", arguments->decode, "The text is ids of tokens");
+  command.flag("--decode", arguments->decode,
+               "The text is ids of tokens: print what they stand for");
   command.flag("--json", arguments->as_json, "Print JSON, with the tokens' texts");
   command.flag("--lines", arguments->lines,
-               "Each line is one text, written as JSON, or one list of ids");
+               "Take each line alone: a text written as a JSON string, or a list of ids");
   command.flag("--plain", arguments->plain, "Add no tokens for the beginning and the end");
   command.flag("--special", arguments->parse_special,
-               "Take texts of control tokens for these tokens, or show them");
+               "Read texts such as <s> as control tokens; with --decode, show control tokens");
   command.action([arguments, text] {
     const models::Tokenizer tokenizer = models::read_tokenizer(arguments->file);
     std::string input = arguments->escapes.read(arguments->text);
     if (text.given() && !arguments->text_file.empty()) {
       throw Error(ErrorCode::invalid_argument,
-                  "tokenize: two texts; got --text and --text-file, expected one of both");
+                  "tokenize: two texts; got --text and --text-file, expected one of them");
     }
     if (!text.given()) {
       input = arguments->text_file.empty() ? io::read_input_text(kMaxInput)

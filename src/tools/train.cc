@@ -31,16 +31,19 @@ void add_train(CommandLine& line) {
   TextTrainingOptions& options = flags->options;
   options.out = "model";
   Command command = line.add_command("train",
-                                     "Train a transformer on the bytes of a text; goes on where a "
-                                     "run of the same settings stopped");
+                                     "Train a transformer on the bytes of a text; continues where "
+                                     "a run with the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 30;
-  command.option("-f,--text,--file", options.text, "Any file; its last 5 % are held out")
+  command
+      .option("-f,--text,--file", options.text,
+              "The file to train on, whatever it is; its last 5 % are held out")
       .value_name("FILE")
       .required();
   command.option("--layers", options.model.layers, "Decoder layers").range(1, most).show_default();
   command.option("--dim", options.model.dim, "Width of the model").range(1, most).show_default();
   command.option("--heads", options.model.heads, "Attention heads").range(1, most).show_default();
-  command.option("--kv-heads", options.model.kv_heads, "Heads of keys and values [heads]")
+  command
+      .option("--kv-heads", options.model.kv_heads, "Heads of keys and values [as many as --heads]")
       .range(1, most);
   add_context_option(command, options.model.context, "Bytes the model sees at once", 1)
       .show_default();

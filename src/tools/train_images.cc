@@ -48,26 +48,27 @@ void add_train_images(CommandLine& line) {
   options.batch = 64;
   options.learning_rate = 4e-3;
   options.weight_decay = 0.05;
-  Command command = line.add_command(
-      "train-images",
-      "Train a residual network on images that it draws, or on a folder of them; goes on where a "
-      "run of the same settings stopped");
+  Command command =
+      line.add_command("train-images",
+                       "Train a residual network on images that it draws, or on a folder of them; "
+                       "continues where a run with the same settings stopped");
   const std::int64_t most = std::int64_t{1} << 20;
   command.option("--data", options.data,
                  "Folder of IDX files (MNIST), or of CIFAR-10's or CIFAR-100's binary version; "
                  "their test files are held out [drawn shapes]");
   command
-      .option("--images", options.images, "To draw for training; a tenth of them more is held out")
+      .option("--images", options.images,
+              "Images to draw for training; another tenth of this number is held out")
       .range(1, std::int64_t{1} << 24)
       .show_default();
-  command.option("--layers", options.layers, "Of the network: 10, 18 or 34").show_default();
-  command.option("--width", options.width, "Channels of its first stage")
+  command.option("--layers", options.layers, "Layers of the network: 10, 18 or 34").show_default();
+  command.option("--width", options.width, "Channels of the network's first stage")
       .range(1, most)
       .show_default();
   command
       .option("--augment", flags->augment,
-              "How training images are changed: by up to an eighth of their size, and mirrored "
-              "[crop-mirror; of IDX files crop]")
+              "How training images are varied: moved by up to an eighth of their size (crop), and "
+              "mirrored as well (crop-mirror) [crop-mirror; crop for IDX files]")
       .one_of({"none", "crop", "crop-mirror"});
   add_run_options(command, options, flags->run, "Images");
   command.action(

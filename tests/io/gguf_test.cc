@@ -88,7 +88,7 @@ TEST(GgufMetadata, ErrorsNameTheKey) {
   const GgufMetadata metadata = every_value();
   const auto refused = [](auto call) { return error_of(ErrorCode::invalid_argument, call); };
   EXPECT_EQ(refused([&] { static_cast<void>(metadata.as_int("x\n")); }),
-            R"(gguf: a key is missing in the metadata; got none called "x\x0a", expected one)");
+            R"(gguf: a key is missing in the metadata; got no "x\x0a", expected it there)");
   EXPECT_EQ(refused([&] { static_cast<void>(metadata.as_int("a.f32", 1)); }),
             R"(gguf: the value of "a.f32" has another type; got f32, expected an integer)");
   EXPECT_EQ(refused([&] { static_cast<void>(metadata.as_int("a.bool")); }),

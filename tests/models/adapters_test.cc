@@ -332,7 +332,8 @@ TEST_F(AdapterFiles, RefusesFilesOfGgufThatAreNoAdapters) {
       adapted_model(contents_of(golden_.model, FileKind::folder), {{folder_ / "fine.gguf"}}));
   for (const std::string& path : {folder_ / "fine.gguf", folder_ / "x"}) {
     EXPECT_TRUE(is_adapter(path));
-    EXPECT_TRUE(says(error_of([&] { read_model_contents(path); }), "an adapter and no model; got "))
+    EXPECT_TRUE(
+        says(error_of([&] { read_model_contents(path); }), "this is an adapter, not a model; got "))
         << path;
   }
   EXPECT_FALSE(is_adapter(folder_ / "none"));

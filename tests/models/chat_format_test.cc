@@ -274,7 +274,7 @@ TEST(ChatFormat, RefusesToolsThatTheTemplateWouldDrop) {
   options.tools = JsonArray{JsonObject{{"function", JsonObject{{"name", "add"}}}}};
   EXPECT_TRUE(check::contains(
       check::error_of(ErrorCode::invalid_argument, [&] { (void)format.render(messages, options); }),
-      "chat template does not know any; got 1, expected none"));
+      "chat template knows no tools; got 1, expected no tools"));
   options.tools = JsonArray{};
   EXPECT_EQ(bytes_and({}).decode(format.render(messages, options).tokens), "tools:toolshi");
 }

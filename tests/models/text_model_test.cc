@@ -342,7 +342,7 @@ TEST_F(TextModels, RefusesConversationsThatItCannotHave) {
     const std::string error = check::error_of(code, [&] { hearth::ChatSession(model, wrong); });
     EXPECT_TRUE(check::contains(error, part)) << error;
   };
-  expect(ErrorCode::unsupported, "says nothing of how to talk to it", {});
+  expect(ErrorCode::unsupported, "the model has no chat template", {});
   expect(ErrorCode::invalid_argument, "tools", {.tools = "{}", .chat_template = "x"});
   expect(ErrorCode::invalid_argument, "template arguments",
          {.template_arguments = "[", .chat_template = "x"});

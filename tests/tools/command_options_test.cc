@@ -2,12 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "hearth/error.h"
 #include "hearth/io.h"
+#include "models/loading/load_model.h"
+#include "tools/serve/loaded_service.h"
 #include "tools/signs_model.h"
 #include "tools/tool_folder.h"
 
@@ -35,6 +39,23 @@ class CommandOptions : public ToolFolder {
     const Outcome outcome = run(arguments, input);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     return outcome.out;
+  }
+  bool has_http() const {
+    return run({"serve", path("none.gguf"), "--port", "0"}).err.find("cpp-httplib") ==
+           std::string::npos;
+  }
+  // What a server says until it is ready, and then told to end.
+  Outcome served(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "serve");
+    arguments.insert(arguments.end(), {"--port", "0"});
+    std::filesystem::remove(path("stdout"));  // of an earlier server
+    const pid_t server = start(arguments, path("stdout"));
+    while (contents(path("stdout")).find("is ready") == std::string::npos) {
+      if (waitpid(server, nullptr, WNOHANG) != 0) return {-1, "", contents(path("stderr"))};
+      usleep(10'000);
+    }
+    kill(server, SIGTERM);
+    return finish(server);
   }
 };
 
@@ -79,6 +100,51 @@ TEST_F(CommandOptions, PromptsComeFromFilesAndStandardInput) {
   expect_refused_with(with({"-f", path("none")}), "none");
 }
 
+TEST_F(CommandOptions, WhatIsPipedIntoGenerateIsThePrompt) {
+  const std::string model = path("m.gguf"), prompt = sign(5) + sign(9);
+  const std::vector<std::string> bare = {"generate", model, "-n", "4", "--temp", "0"};
+  auto given = bare, empty = bare;
+  given.insert(given.end(), {"-p", prompt});
+  empty.insert(empty.end(), {"-p", ""});
+  const std::string text = written(given), none = written(empty);
+  ASSERT_NE(text, none);
+  EXPECT_EQ(written(bare, prompt + "\n"), text);  // a file
+  EXPECT_EQ(written(bare, ""), none);
+  EXPECT_EQ(written(empty, prompt), none);
+  EXPECT_EQ(written(given, sign(20)), text);
+  EXPECT_EQ(finish(start(bare, path("stdout"), "/dev/null")).out, none);
+
+  const auto piped = [&](const std::string& said, bool stays_open) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
+    EXPECT_EQ(write(ends[1], said.data(), said.size()), static_cast<ssize_t>(said.size()));
+    const pid_t child = start(bare, path("stdout"), "/dev/fd/" + std::to_string(ends[0]));
+    if (!stays_open) close(ends[1]);
+    const Outcome outcome = finish(child);
+    if (stays_open) close(ends[1]);
+    close(ends[0]);
+    return outcome;
+  };
+  EXPECT_EQ(piped(prompt + "\n", false).out, text);
+  const Outcome closed = piped("", false);
+  EXPECT_EQ(closed.out, none);
+  EXPECT_EQ(closed.err, "");
+  const Outcome silent = piped("", true);
+  EXPECT_EQ(silent.out, none);
+  EXPECT_EQ(silent.err,
+            "generate: nothing came from standard input within 2 s, so that there is no prompt: "
+            "--prompt - waits for one, --prompt \"\" does not\n");
+}
+
+TEST_F(CommandOptions, ATextNeedsSomethingToBeginWith) {
+  write_signs_model(path("bare.gguf"), "qwen3", "",
+                    {{"tokenizer.ggml.bos_token_id", std::int32_t{-1}}});
+  expect_refused_with({"generate", path("bare.gguf"), "-p", "", "-n", "2"},
+                      "generate: nothing to begin with; got no prompt ");
+  EXPECT_EQ(run({"generate", path("bare.gguf"), "-p", sign(5), "-n", "2", "-s", "1"}).status, 0);
+}
+
 TEST_F(CommandOptions, ASeedIsSaidAndDrawsTheSameAgain) {
   const std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p",
                                               sign(5),    "-n",           "12"};
@@ -100,10 +166,21 @@ TEST_F(CommandOptions, ASeedIsSaidAndDrawsTheSameAgain) {
 TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   const std::string model = path("m.gguf");
   expect_refused_with({"generate", model, "-m", model, "-p", "x"},
-                      "--model: given too often; got 2 values, expected one");
+                      "--model is given more than once; got 2 values, expected one");
   EXPECT_EQ(written({}), written({"--help"}));
   expect_refused_with({"generate", path("."), "-p", "x"}, "expected one with config.json");
-  expect_refused_with({"generate", model, "hi"}, "an argument too many; got hi");
+  expect_refused_with({"generate", model, "hi"},
+                      "unexpected argument; got hi, expected --prompt in front of a text");
+  expect_refused_with({"info", model, "hi"}, "unexpected argument; got hi, expected options only");
+  expect_refused_with({"generate", model, "--frobnicate"}, "expected an option of this command");
+  expect_refused_with({"generate"},
+                      "model is missing; got no model, expected a FILE or --model FILE");
+  expect_refused_with({"quantize", model}, "out is missing; got no out, expected a FILE");
+  expect_refused_with({"generate", model, "-p"},
+                      "--prompt has no value; got --prompt alone, expected --prompt TEXT");
+  expect_refused_with({"--frobnicate"},
+                      "no such option; got --frobnicate, expected a subcommand in front of it");
+  expect_refused_with({"bench-model"}, "nothing to measure; got neither --model nor --shape");
   expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
   for (const char* joined : {"-nope", "-no-cnv", "-hf", "-sys"}) {
     expect_refused_with({"generate", model, joined, "9"},
@@ -117,7 +194,8 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
   for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{
            {"generate", "-p", "x"}, {"chat"}, {"perplexity", "--file", model}, {"embed"}}) {
     arguments.insert(arguments.end(), {"--model", path("adapter.gguf")});
-    expect_refused_with(arguments, "an adapter and no model; got \"" + path("adapter.gguf"));
+    expect_refused_with(arguments,
+                        "this is an adapter, not a model; got \"" + path("adapter.gguf"));
     expect_refused_with(arguments, ": --model FILE --lora " + path("adapter.gguf"));
   }
 }
@@ -146,7 +224,7 @@ TEST_F(CommandOptions, TokenizeTakesFilesAsTheyAre) {
   EXPECT_EQ(run({"tokenize", model, "-f", file}).out, given.out);
   EXPECT_NE(run({"tokenize", model, "--text", "ab"}).out, given.out);
   expect_refused_with({"tokenize", model, "-f", file, "--text", "x"},
-                      "two texts; got --text and --text-file, expected one of both");
+                      "two texts; got --text and --text-file, expected one of them");
   expect_refused_with({"tokenize", model, "-f", path("none")}, "none");
 }
 
@@ -159,9 +237,9 @@ TEST_F(CommandOptions, TokenizeNamesTheLineThatIsWrong) {
     expect_refused(outcome);
     expect_says(outcome.err, part);
   };
-  expect_wrong({}, "\"ab\"\n\"\"\nab\n", "line 3: tokenize: a line that is no text in JSON; got ");
-  expect_wrong({}, "\"ab\"\n\n", "line 2: tokenize: a line that is no text in JSON; got ");
-  expect_wrong({"--decode"}, "1 2\n3 x\n", "line 2: tokenize: no list of ids; got ");
+  expect_wrong({}, "\"ab\"\n\"\"\nab\n", "line 3: tokenize: the line is no text in JSON; got ");
+  expect_wrong({}, "\"ab\"\n\n", "line 2: tokenize: the line is no text in JSON; got ");
+  expect_wrong({"--decode"}, "1 2\n3 x\n", "line 2: tokenize: not a list of ids; got ");
   expect_wrong({"--decode"}, "1\n999999999\n", "line 2: ");
 }
 
@@ -223,6 +301,39 @@ TEST_F(CommandOptions, ChatNamesWhatAModelWithoutATemplateNeeds) {
             "\n");
 }
 
+TEST_F(CommandOptions, ServeNamesWhatAModelWithoutATemplateNeeds) {
+  write_signs_model(path("plain.gguf"), "qwen3", "");
+  serve::LoadedService service(models::load_language_model(path("plain.gguf")), "plain", {});
+  try {
+    service.chat();
+    ADD_FAILURE() << "a chat without a template";
+  } catch (const Error& error) {
+    expect_says(error.what(), "chat: the model has no chat template; got neither one nor ");
+    expect_says(error.what(), "; --chat-template FILE gives it one where the server is started");
+  }
+  if (!has_http()) GTEST_SKIP() << "built without HTTP";
+  const std::string note =
+      "serve: the model has no chat template, so that chats are refused; --chat-template FILE "
+      "gives "
+      "it one\n";
+  EXPECT_EQ(served({path("plain.gguf")}).err, note);
+  EXPECT_EQ(served({path("plain.gguf"), "--chat-template", kSignsTemplate}).err, "");
+  EXPECT_EQ(served({path("m.gguf")}).err, "");
+}
+
+TEST_F(CommandOptions, ServeTellsWhatAnEncoderIsFor) {
+  write_signs_model(path("encoder.gguf"), "bert", "",
+                    {{"tokenizer.ggml.cls_token_id", std::uint32_t{1}},
+                     {"tokenizer.ggml.seperator_token_id", std::uint32_t{2}}});
+  serve::LoadedService service(models::load_language_model(path("encoder.gguf")), "e", {});
+  try {
+    service.chat();
+    ADD_FAILURE() << "a chat with an encoder";
+  } catch (const Error& error) {
+    expect_says(error.what(), "serve: a chat with an encoder; got ");
+  }
+}
+
 TEST_F(CommandOptions, AnAnswerThatTheContextCutsOffIsSaid) {
   const std::vector<std::string> arguments = {"chat", path("m.gguf"), "-c",    "32", "--temp",
                                               "0",    "--logit-bias", "2=-100"};
@@ -253,7 +364,8 @@ TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
   const Outcome unknown = run(arguments, "/rest now\n");
   EXPECT_EQ(unknown.out, "");
   EXPECT_EQ(unknown.status, 2);
-  expect_says(unknown.err, "chat: line 1: no such command; got /rest, expected one of those");
+  expect_says(unknown.err,
+              "chat: line 1: no such command; got /rest, expected one that /help lists");
   EXPECT_EQ(run(arguments, "/" + sign(5) + "/" + sign(6) + "\n").err.find("command"),
             std::string::npos);
 }
@@ -277,9 +389,9 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
             "chat: 8192 tokens of context, of the model's 100000: --context has more\n");
   EXPECT_EQ(run({"chat", path("long.gguf"), "-c", "9000", "-n", "2", "--temp", "0"}, "").err, "");
 
+  if (!has_http()) GTEST_SKIP() << "built without HTTP";
   const Outcome refused =
       run({"serve", path("long.gguf"), "--port", "0", "--memory", "1", "-c", "90000"});
-  if (refused.err.find("cpp-httplib") != std::string::npos) GTEST_SKIP() << "built without HTTP";
   expect_refused(refused);
   EXPECT_TRUE(std::regex_search(
       refused.err, std::regex("serve: --context too long; got 90000, expected at most [0-9]+: "
@@ -288,19 +400,12 @@ TEST_F(CommandOptions, AShorterContextIsSaidOrRefused) {
   write_signs_model(path("states.gguf"), "mamba2", kSignsTemplate);
   expect_refused_with({"serve", path("states.gguf"), "--port", "0", "--memory", "1", "-np", "256"},
                       "serve: --memory too small; got 1 MiB, expected at least ");
-  const pid_t server =
-      start({"serve", path("long.gguf"), "--port", "0", "--memory", "1"}, path("stdout"));
-  while (contents(path("stdout")).find("is ready") == std::string::npos) {
-    ASSERT_EQ(waitpid(server, nullptr, WNOHANG), 0) << contents(path("stderr"));
-    usleep(10'000);
-  }
-  kill(server, SIGTERM);
-  const Outcome served = finish(server);
-  EXPECT_EQ(served.status, 0);
+  const Outcome brief = served({path("long.gguf"), "--memory", "1"});
+  EXPECT_EQ(brief.status, 0);
   EXPECT_TRUE(std::regex_search(
-      served.err, std::regex("^serve: [0-9]+ tokens of context, of the model's 100000: --memory 1 "
-                             "MiB holds no more; --memory [0-9]+ holds a whole text\n$")))
-      << served.err;
+      brief.err, std::regex("^serve: [0-9]+ tokens of context, of the model's 100000: --memory 1 "
+                            "MiB holds no more; --memory [0-9]+ holds a whole text\n$")))
+      << brief.err;
 }
 
 TEST_F(CommandOptions, AContextBeyondTheModelsIsWarnedOf) {

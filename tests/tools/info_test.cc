@@ -173,7 +173,7 @@ TEST_F(Info, ShowsAFolderOfAModel) {
   error_of(ErrorCode::corrupt_file, [&] { read_model_file(folder); });
   std::filesystem::remove(folder + "/config.json");
   EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { read_model_file(folder); }),
-                       "info: a folder of no model"));
+                       "info: the folder has no model"));
 }
 
 TEST_F(Info, KnowsFilesByTheirStart) {
@@ -181,7 +181,7 @@ TEST_F(Info, KnowsFilesByTheirStart) {
   EXPECT_EQ(read_model_file(path("blob")).format, "gguf");
   std::ofstream(path("other")) << "text";
   EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { read_model_file(path("other")); }),
-                       "info: no format that is known"));
+                       "info: the format is not known"));
   error_of(ErrorCode::io, [&] { read_model_file(path("nothing")); });
   std::ofstream(path("other.gguf")) << "text";
   error_of(ErrorCode::corrupt_file, [&] { read_model_file(path("other.gguf")); });

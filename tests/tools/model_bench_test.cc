@@ -184,9 +184,19 @@ TEST(ModelBench, PrefillsAreAColumnWhereTheyDiffer) {
   EXPECT_EQ(*check::member(check::list(document, "rows")[1], "piece"), JsonValue(std::int64_t{8}));
 }
 
+TEST(ModelBench, NamesModelsByTheirParameters) {
+  EXPECT_EQ(parameters_name(1'100'048'384), "1.1B");
+  EXPECT_EQ(parameters_name(8'030'261'248), "8B");
+  EXPECT_EQ(parameters_name(70'553'706'496), "70.6B");
+  EXPECT_EQ(parameters_name(268'098'176), "268M");
+  EXPECT_EQ(parameters_name(1'500'000), "1.5M");
+  EXPECT_EQ(parameters_name(12'000), "12K");
+}
+
 TEST(ModelBench, PrintsATableAndJson) {
   ModelBenchReport report;
   report.model = "tiny q4_0";
+  report.type = "llama 1.5M Q4_0";
   report.bytes = 3 << 20;
   report.parameters = 1500000;
   report.device = "cpu:0";
@@ -196,12 +206,15 @@ TEST(ModelBench, PrintsATableAndJson) {
     row.threads = 2;
     row.prefill = 512;
   }
-  EXPECT_EQ(
-      model_bench_table(report),
-      "|     model |     size | params | device | threads |  test |            t/s |  best |\n"
-      "|----------:|---------:|-------:|-------:|--------:|------:|---------------:|------:|\n"
-      "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | pp512 | 20.00 +- 14.14 | 30.00 |\n"
-      "| tiny q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | tg128 |   5.00 +- 0.00 |  5.00 |\n");
+  EXPECT_EQ(model_bench_table(report),
+            "|           model |     size | params | device | threads |  test |            t/s |  "
+            "best |\n"
+            "|----------------:|---------:|-------:|-------:|--------:|------:|---------------:|---"
+            "---:|\n"
+            "| llama 1.5M Q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | pp512 | 20.00 +- 14.14 | "
+            "30.00 |\n"
+            "| llama 1.5M Q4_0 | 3.00 MiB | 1.50 M |  cpu:0 |       2 | tg128 |   5.00 +- 0.00 |  "
+            "5.00 |\n");
   const JsonValue document = *parse_json(json_text(model_bench_document(report)));
   EXPECT_EQ(check::text(document, "model"), "tiny q4_0");
   EXPECT_EQ(*check::member(document, "sequences"), JsonValue(std::int64_t{1}));
@@ -212,14 +225,13 @@ TEST(ModelBench, PrintsATableAndJson) {
   report.model = "a \"b\"";
   report.values = DType::q8_0;
   report.path = "at/a \"b\"";
-  report.type = "llama 1.50 M q4_0";
   report.backend = "CPU";
   report.rows[0].prompt = 512;
   report.rows[0].time = report.rows[1].time = "2026-01-31T23:59:59Z";
   report.rows[1].tokens = 128;
   report.rows[1].parallel = 2;
   const std::string model =
-      "\"CPU\",\"at/a \"\"b\"\"\",\"llama 1.50 M q4_0\",\"3145728\",\"1500000\",\"512\",\"512\","
+      "\"CPU\",\"at/a \"\"b\"\"\",\"llama 1.5M Q4_0\",\"3145728\",\"1500000\",\"512\",\"512\","
       "\"2\",\"f32\",\"q8_0\",";
   // 512 tokens at 10 and 30 a second; 256 at 5.
   EXPECT_EQ(
@@ -290,7 +302,7 @@ TEST_F(ModelBenchFiles, SavedModelsAreMeasuredAgain) {
   EXPECT_EQ(*check::member(document, "parameters"), JsonValue(parameters_of(model_shape("tiny"))));
   const JsonArray& rows = check::list(document, "rows");
   ASSERT_EQ(rows.size(), 1u);
-  EXPECT_TRUE(check::text(rows[0], "model_type").ends_with(" M Q8_0"));
+  EXPECT_TRUE(check::text(rows[0], "model_type").ends_with("M Q8_0"));
 }
 
 // Prompts of drafts have 16 tokens at least, whatever else is measured.
@@ -320,16 +332,18 @@ TEST_F(ModelBenchFiles, TypesAreThoseThatFilesSay) {
     EXPECT_EQ(bench.status, 0) << bench.err;
     const std::string type =
         check::text(check::list(*parse_json(bench.out), "rows").at(0), "model_type");
-    return type.substr(type.find(" M ") + 3);
+    return type.substr(type.find("M ") + 2);
   };
   EXPECT_EQ(type_with(15), "Q4_K - Medium");
-  EXPECT_EQ(type_with(9999), "f16");
-  EXPECT_EQ(type_with(-1), "f16");
+  EXPECT_EQ(type_with(9999), "F16");
+  EXPECT_EQ(type_with(-1), "F16");
 }
 
 TEST_F(ModelBenchFiles, RefusesNeitherAndBoth) {
-  EXPECT_TRUE(contains(run({"bench-model"}).err, "got neither, expected --model or --shape"));
-  EXPECT_TRUE(contains(run({"bench-model", "--model", "x", "--shape", "tiny"}).err, "got both"));
+  EXPECT_TRUE(
+      contains(run({"bench-model"}).err, "got neither --model nor --shape, expected one of them"));
+  EXPECT_TRUE(contains(run({"bench-model", "--model", path("x"), "--shape", "tiny"}).err,
+                       "got both --model and --shape"));
 }
 
 TEST_F(ModelBenchFiles, InfoPlansTheirMemory) {

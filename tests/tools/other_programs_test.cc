@@ -9,6 +9,7 @@
 
 #include "tools/command_hints.h"
 #include "tools/lm/escapes.h"
+#include "tools/lm/model_name.h"
 #include "tools/option_hints.h"
 #include "tools/short_names.h"
 #include "tools/signs_model.h"
@@ -47,14 +48,44 @@ TEST(OptionHints, KnowWholeNames) {
 }
 
 TEST(CommandHints, KnowWholeNames) {
-  for (const auto& [command, part] :
-       {std::pair{"run", "hearth chat"}, {"pull", "curl -LO"}, {"convert", "--type keep"}}) {
+  for (const auto& [command, part] : {std::pair{"run", "hearth chat"},
+                                      {"pull", "curl -LO"},
+                                      {"convert", "--type keep"},
+                                      {"ps", "a process with one model"}}) {
     const char* const hint = command_hint(command);
     ASSERT_NE(hint, nullptr) << command;
     EXPECT_NE(std::string(hint).find(part), std::string::npos) << hint;
   }
   for (const char* unknown : {"", " ", "ru", "run ", "pull push", "chats"}) {
     EXPECT_EQ(command_hint(unknown), nullptr) << unknown;
+  }
+}
+
+TEST(ModelNames, AreToldFromPaths) {
+  const struct {
+    const char* name;
+    const char* part;
+  } names[] = {
+      {"Qwen/Qwen3-0.6B",
+       "`hf download Qwen/Qwen3-0.6B --local-dir Qwen3-0.6B` does, and Qwen3-0.6B is"},
+      {"https://huggingface.co/Qwen/Qwen3-0.6B", "`hf download Qwen/Qwen3-0.6B --local-dir"},
+      {"ggml-org/gemma-3-270m-GGUF",
+       "`hf download ggml-org/gemma-3-270m-GGUF --include '*Q4_K_M*' --local-dir "
+       "gemma-3-270m-GGUF`"},
+      {"hf.co/owner/name:Q8_0", "`hf download owner/name --include '*Q8_0*' --local-dir name`"},
+      {"gemma3", "`hf download OWNER/NAME --local-dir NAME`"},
+      {"llama3.2:1b", "https://huggingface.co/models"},
+  };
+  for (const auto& [name, part] : names) {
+    const std::string fault = model_name_fault(name);
+    EXPECT_EQ(
+        fault.rfind("no such file or folder; got \"" + std::string(name) + "\", expected ", 0), 0u)
+        << fault;
+    EXPECT_NE(fault.find(part), std::string::npos) << fault;
+  }
+  for (const char* path : {"", ".", "/none", "./gemma3", "../gemma3", "gemma3/", "gemma3.gguf",
+                           "models/a/b", "Once upon a time", "tokenizer.json", "/tmp"}) {
+    EXPECT_EQ(model_name_fault(path), "") << path;
   }
 }
 
@@ -116,6 +147,27 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"--lora-modules", "serve", "--lora"},
       {"--allowed-origins", "serve", "--cors"},
       {"--speculative-config", "serve", "--draft-model"},
+      {"--uvicorn-log-level", "serve", "no log"},
+      {"--max-logprobs", "serve", "top_logprobs"},
+      {"--min-tokens", "serve", "ignore_eos"},
+      {"--min-tokens", "generate", "--logit-bias"},
+      {"--reasoning-format", "serve", "reasoning_content"},
+      {"--reasoning-format", "chat", "dimmed"},
+      {"--system", "serve", "role system"},
+      {"--system", "generate", "`hearth chat`"},
+      {"--show-timings", "serve", "`timings`"},
+      {"--show-timings", "generate", "bench-model"},
+      {"--verbose", "serve", "/metrics"},
+      {"-v", "generate", "no log"},
+      {"--file", "embed", "< FILE"},
+      // Ollama's.
+      {"--num-ctx", "generate", "--context"},
+      {"--keepalive", "chat", "stays loaded"},
+      {"--format", "generate", "--json-schema"},
+      {"--format", "serve", "response_format"},
+      {"--stream", "generate", "while it is written"},
+      {"--stream", "serve", "requests say these"},
+      {"--echo", "generate", "--no-display-prompt"},
   };
   for (const auto& each : cases) {
     const char* const hint = option_hint(each.option, each.command);
@@ -181,21 +233,39 @@ TEST_F(OtherPrograms, OptionsThatAreNotThereSayWhatIs) {
       {{"-ngl", "99"}, "got -ngl, expected --device cuda"},
       {{"--n-gpu-layers", "99"}, "expected --device cuda"},
       {{"-hf", "owner/name"}, "huggingface.co"},
-      {{"-fa"}, "expected none: attention"},
+      {{"-fa"}, "expected the command without it: attention"},
       {{"--mlock"}, "files are read where they lie"},
       {{"-cnv"}, "`hearth chat` talks"},
       {{"-i"}, "`hearth chat` talks"},
       {{"--jinja"}, "always run"},
       {{"-ub", "512"}, "--prefill of `hearth serve`"},
-      {{"-cb"}, "expected none: texts that run together"},
+      {{"-cb"}, "expected the command without it: texts that run together"},
       {{"--rope-scaling", "yarn"}, "as the model's files say"},
-      {{"--color"}, "expected none"},
+      {{"--color"}, "expected the command without it"},
       {{"-np", "2"}, "--parallel of `hearth serve`"},
   };
   for (const auto& each : cases) {
     std::vector<std::string> arguments = {"generate", path("m.gguf"), "-p", "x"};
     arguments.insert(arguments.end(), each.words.begin(), each.words.end());
     expect_refused_with(arguments, each.hint);
+  }
+}
+
+TEST_F(OtherPrograms, NamesOfModelsSayWhatFetchesThem) {
+  const std::string name = "Qwen/Qwen3-0.6B", fetch = "`hf download Qwen/Qwen3-0.6B --local-dir";
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"chat", name},
+                                             {"serve", "-m", name},
+                                             {"embed", name},
+                                             {"info", name},
+                                             {"tokenize", name},
+                                             {"quantize", name, path("out.gguf")},
+                                             {"bench-model", name},
+                                             {"perplexity", name, "-f", path("m.gguf")},
+                                             {"finetune", name, "-f", path("m.gguf")},
+                                             {"generate", path("m.gguf"), "-md", name}}) {
+    expect_refused_with(arguments, "no such file or folder; got \"" + name);
+    expect_refused_with(arguments, fetch);
   }
 }
 
@@ -253,7 +323,7 @@ TEST_F(OtherPrograms, ATemplateMayBeATextWithArguments) {
   for (const char* bad : {"{", "[]", "x"}) {
     for (const char* command : {"chat", "serve"}) {
       expect_refused_with({command, path("m.gguf"), "--chat-template-kwargs", bad},
-                          "--chat-template-kwargs: no object of JSON; got ");
+                          "--chat-template-kwargs: not a JSON object; got ");
     }
   }
   expect_refused_with({"chat", path("m.gguf"), "--chat-template", "chatml"},

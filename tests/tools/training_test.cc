@@ -229,10 +229,10 @@ TEST_F(Tool, RefusesInOneLine) {
     expect_refused(outcome);
     EXPECT_EQ(outcome.err.find("hearth: " + what), 0u) << outcome.err;
   };
-  says({"train"}, "--text: missing; got none, expected one");
-  says({"train", "--text"}, "--text: without a value; got none, expected one");
+  says({"train"}, "--text is missing; got no --text, expected --text FILE");
+  says({"train", "--text"}, "--text has no value; got --text alone, expected --text FILE");
   says({"train", "--seed", "1", "--seed", "2"},
-       "--seed: given too often; got 2 values, expected one");
+       "--seed is given more than once; got 2 values, expected one");
   says({"train", "--text", path("text"), "--layer", "2"},
        "no such option; got --layer, expected perhaps --layers");
   says({"train", "--text", path("text"), "--layers", "two"},

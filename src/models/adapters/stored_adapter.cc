@@ -56,7 +56,7 @@ class PairReader {
   void finish() const {
     if (adapter_.pairs.empty()) {
       refuse_adapter(ErrorCode::corrupt_file, adapter_.path,
-                     "nothing in it; got no pairs of matrices, expected one");
+                     "nothing in it; got no pairs of matrices, expected at least one");
     }
     for (const auto& [name, pair] : adapter_.pairs) {
       if (!pair.a.defined() || !pair.b.defined()) {
@@ -97,12 +97,12 @@ void require_plain(const JsonObject& config, const std::string& path, const Json
   const std::string bias = find_text(config, "bias", source).value_or("none");
   if (bias != "none") {
     refuse_adapter(ErrorCode::unsupported, path,
-                   "biases; got bias " + hearth::quoted(bias) + ", expected none");
+                   "biases; got bias " + hearth::quoted(bias) + ", expected \"none\"");
   }
   for (const char* key : {"use_dora", "use_qalora", "lora_bias"}) {
     if (find_flag(config, key, source).value_or(false)) {
       refuse_adapter(ErrorCode::unsupported, path,
-                     std::string("not of plain pairs; got ") + key + ", expected none");
+                     std::string("not of plain pairs; got ") + key + " true, expected false");
     }
   }
   for (const char* key : {"modules_to_save", "layer_replication", "target_parameters",
@@ -111,8 +111,9 @@ void require_plain(const JsonObject& config, const std::string& path, const Json
     if (value == nullptr) continue;
     const auto* list = std::get_if<JsonArray>(value);
     if (list != nullptr && list->empty()) continue;
-    refuse_adapter(ErrorCode::unsupported, path,
-                   std::string("not of pairs alone; got ") + key + ", expected none");
+    refuse_adapter(
+        ErrorCode::unsupported, path,
+        std::string("not of pairs alone; got ") + key + ", expected pairs for all it changes");
   }
 }
 
@@ -122,7 +123,7 @@ PeftConfig peft_config(const JsonObject& config, const std::string& path) {
   const auto alpha = find_number(config, "lora_alpha", source);
   if (!alpha || !std::isfinite(*alpha)) {
     refuse_adapter(ErrorCode::corrupt_file, path,
-                   "lora_alpha is missing; got none, expected a number");
+                   "lora_alpha is missing; got no number, expected one");
   }
   PeftConfig made{.alpha = *alpha,
                   .is_rank_stabilized = find_flag(config, "use_rslora", source).value_or(false),
@@ -223,8 +224,10 @@ StoredAdapter read_file_adapter(const std::string& path) {
                        " and adapter.type " + hearth::quoted(kind) + ", expected adapter and lora");
   }
   if (metadata.contains("adapter.alora.invocation_tokens")) {
-    refuse_adapter(ErrorCode::unsupported, path,
-                   "switched on by tokens; got adapter.alora.invocation_tokens, expected none");
+    refuse_adapter(
+        ErrorCode::unsupported, path,
+        "switched on by tokens; got adapter.alora.invocation_tokens, expected an adapter that is "
+        "always on");
   }
   StoredAdapter adapter{.path = path,
                         .architecture = metadata.as_text("general.architecture", ""),

@@ -22,8 +22,8 @@ std::string source_of(const LoadedModel& loaded) {
   if (!loaded.chat_template.empty()) return loaded.chat_template;
   if (loaded.tokenizer.find("<|im_start|>") < 0 || loaded.tokenizer.find("<|im_end|>") < 0) {
     throw Error(ErrorCode::unsupported,
-                "chat: a model that says nothing of how to talk to it; got neither a chat template "
-                "nor the tokens of ChatML, expected one of them");
+                "chat: the model has no chat template; got neither one nor the tokens of ChatML, "
+                "expected either of them");
   }
   return kChatMl;
 }
@@ -118,9 +118,9 @@ RenderedPrompt ChatFormat::written_out(std::span<const ChatMessage> messages,
   const Written& chosen = written(has_tools);
   if (has_tools && !chosen.knows_tools) {
     throw Error(ErrorCode::invalid_argument,
-                "chat: tools of a model whose chat template does not know any; got " +
+                "chat: the model's chat template knows no tools; got " +
                     std::to_string(std::get<JsonArray>(options.tools).size()) +
-                    ", expected none, or another template");
+                    ", expected no tools, or another template");
   }
   RenderedPrompt prompt = rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
   if (options.continue_final_message) {

@@ -262,8 +262,8 @@ MarkedText brace_one(Context& context, const Value& value, std::string_view spec
     const bool is_whole =
         spec.type == 0 || std::string_view("bcdoxX").find(spec.type) != std::string_view::npos;
     if (value.is_integer() && is_whole && spec.precision >= 0) {
-      context.fail("format: a precision of an integer; got " + hearth::quoted(specification) +
-                   ", expected none");
+      context.fail("format: integers have no precision; got " + hearth::quoted(specification) +
+                   ", expected one such as \"5d\"");
     }
     return number_laid_out(context, value, spec);
   }

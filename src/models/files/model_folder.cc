@@ -103,7 +103,7 @@ class WeightDecoder {
         throw Error(ErrorCode::corrupt_file,
                     "read_model_folder: scales of a weight that the configuration says is plain; "
                     "got " +
-                        hearth::quoted(scales->name) + ", expected none");
+                        hearth::quoted(scales->name) + ", expected weights without scales there");
       }
       return folders::decode_mlx_weight(view, *scales, stored_.find(module + ".biases"), *scheme);
     }

@@ -126,8 +126,9 @@ GrammarMatcher::GrammarMatcher(std::shared_ptr<Constraint> constraint, GrammarTr
   now_.is_waiting = !trigger.texts.empty() || !trigger.tokens.empty();
   if (!trigger.marks.empty()) {
     if (now_.is_waiting) {
-      throw Error(ErrorCode::invalid_argument,
-                  "grammar: marks beside another trigger; got texts or tokens, expected none");
+      throw Error(
+          ErrorCode::invalid_argument,
+          "grammar: marks beside another trigger; got texts or tokens too, expected marks alone");
     }
     now_.is_waiting = now_.is_between = true;
   }

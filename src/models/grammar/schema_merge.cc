@@ -109,7 +109,7 @@ JsonValue merged_types(const JsonValue& a, const JsonValue& b) {
   }
   if (out.empty()) {
     fail_unsupported("types that exclude each other; got " + json_text(a) + " and " + json_text(b) +
-                     ", expected one in common");
+                     ", expected a type that both have");
   }
   return out;
 }
@@ -197,7 +197,7 @@ JsonValue merged_values(std::string_view key, const JsonValue& a, const JsonValu
   }
   if (is_annotation(key)) return a;
   fail_unsupported("two values of `" + std::string(key) + "` that should both hold; got " +
-                   json_text(a) + " and " + json_text(b) + ", expected one");
+                   json_text(a) + " and " + json_text(b) + ", expected equal values");
 }
 
 }  // namespace

@@ -68,11 +68,12 @@ Pooling read_mode(const JsonFields& config) {
     if (!config.flag(mode.flag, false)) continue;
     if (found) {
       config.unsupported("several poolings; got " + hearth::quoted(pooling_name(*found)) + " and " +
-                         hearth::quoted(pooling_name(mode.pooling)) + ", expected one");
+                         hearth::quoted(pooling_name(mode.pooling)) + ", expected one of them");
     }
     found = mode.pooling;
   }
-  if (!found && says_any) config.unsupported("no pooling; got no flag set, expected one");
+  if (!found && says_any)
+    config.unsupported("no pooling; got every flag false, expected one that is true");
   return found.value_or(Pooling::mean);
 }
 
@@ -100,7 +101,8 @@ class SentenceModules {
 
   void finish(const std::string& source) {
     if (!has_pooling_) {
-      throw Error(ErrorCode::unsupported, source + ": no pooling; got none, expected one");
+      throw Error(ErrorCode::unsupported,
+                  source + ": no pooling; got no module that pools, expected one such as Pooling");
     }
     metadata_.set(key(kNormalisedKey), is_normalised_);
     add_prompt();
@@ -127,7 +129,9 @@ class SentenceModules {
 
   void add_pooling(const JsonFields& module) {
     const std::string path = module_file(folder_, module, "config.json");
-    if (path.empty()) module.fail("a pooling without its config.json; got none, expected one");
+    if (path.empty())
+      module.fail(
+          "a pooling without its config.json; got no such file, expected one in its folder");
     const JsonValue document = read_document(path);
     const JsonFields config(document, source_of(path));
     const Pooling pooling = read_mode(config);

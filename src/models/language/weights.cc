@@ -59,8 +59,9 @@ Weights::Weights(const NamedArrays& arrays, DType compute, Device device, FindLo
       progress_(std::move(progress)) {
   for (const NamedArray& each : arrays) {
     if (!arrays_.emplace(each.name, each.array).second) {
-      throw Error(ErrorCode::invalid_argument, "model: tensor is there twice; got " +
-                                                   hearth::quoted(each.name) + ", expected one");
+      throw Error(ErrorCode::invalid_argument, "model: a tensor is there twice; got two called " +
+                                                   hearth::quoted(each.name) +
+                                                   ", expected names of their own");
     }
     bytes_ += bytes_of(each.array.dtype(), each.array.size());
   }
@@ -69,8 +70,9 @@ Weights::Weights(const NamedArrays& arrays, DType compute, Device device, FindLo
 const Array& Weights::find(const std::string& name) const {
   const auto at = arrays_.find(name);
   if (at == arrays_.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                "model: tensor is missing; got no " + hearth::quoted(name) + ", expected one");
+    throw Error(ErrorCode::invalid_argument, "model: a tensor is missing; got no " +
+                                                 hearth::quoted(name) +
+                                                 ", expected all that the family has");
   }
   return at->second;
 }
@@ -145,7 +147,7 @@ void Weights::require_empty() const {
       ErrorCode::unsupported,
       "model: tensors that its family does not have; got " + names +
           (arrays_.size() > 4 ? " and " + std::to_string(arrays_.size() - 4) + " more" : "") +
-          ", expected none");
+          ", expected those of the family only");
 }
 
 }  // namespace hearth::models

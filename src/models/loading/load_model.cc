@@ -51,9 +51,9 @@ auto with_path(const std::string& path, const std::vector<AdapterFile>& adapters
 }
 
 [[noreturn]] void refuse_adapter_as_model(const std::string& path) {
-  throw Error(ErrorCode::unsupported, "load_model: an adapter and no model; got " +
-                                          hearth::quoted(path) +
-                                          ", expected a model, beside which adapters are given");
+  throw Error(ErrorCode::unsupported,
+              "load_model: this is an adapter, not a model; got " + hearth::quoted(path) +
+                  ", expected the model that it was trained for, and the adapter beside it");
 }
 
 ModelContents contents_of(const std::string& path) {
@@ -70,7 +70,7 @@ ModelContents contents_of(const std::string& path) {
   if (is_adapter_folder(path)) refuse_adapter_as_model(path);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    throw Error(ErrorCode::unsupported, "load_model: a folder of no model; got " +
+    throw Error(ErrorCode::unsupported, "load_model: the folder has no model; got " +
                                             hearth::quoted(path) +
                                             ", expected one with config.json");
   }
@@ -111,8 +111,9 @@ LoadedModel load_language_model(const std::string& path, const LoadOptions& opti
   return with_path(path, options.adapters, [&]() -> LoadedModel {
     const ModelContents files = contents_of(path);
     if (files.tokenizer.empty()) {
-      throw Error(ErrorCode::unsupported,
-                  "a folder without a tokenizer; got no tokenizer.json, expected one");
+      throw Error(
+          ErrorCode::unsupported,
+          "the folder has no tokenizer; got no tokenizer.json, expected one beside config.json");
     }
     RecommendedSampling recommended = recommended_sampling(files.contents.metadata);
     return {make_language_model(files, options), read_tokenizer(files.tokenizer),

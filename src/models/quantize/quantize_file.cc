@@ -98,6 +98,8 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
   std::vector<std::string> read = options.sources;
   read.push_back(in);
   for (const AdapterFile& each : options.adapters) read.push_back(each.path);
+  // Before anything is read; the names of several parts are known only with all tensors' sizes.
+  if (options.file.max_shard_bytes == 0) require_other_files({out}, read_files(read));
   return quantize_contents(is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu()),
                            read, out, options);
 }

@@ -70,7 +70,7 @@ void check_sampling_options(const SamplingOptions& options, std::int64_t vocabul
                 "sampling: adaptive_target and mirostat each draw by themselves; got " +
                     number_text(o.adaptive_target) + " and " +
                     std::to_string(static_cast<int>(o.mirostat)) +
-                    ", expected one of both, mirostat 0 or adaptive_target -1");
+                    ", expected mirostat 0 or adaptive_target -1");
   }
   check_order(o.steps);
 }

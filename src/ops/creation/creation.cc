@@ -123,7 +123,7 @@ Array ones_like(const Array& x) try {
 Array arange(std::int64_t start, std::int64_t end, std::int64_t step, DType dtype, Device device) {
   if (step == 0) {
     throw Error(ErrorCode::invalid_argument,
-                "arange: step is 0; got a step of 0, expected another");
+                "arange: a step of 0 leads nowhere; got 0, expected any other number");
   }
   // In unsigned arithmetic the distance of two i64 always fits.
   const bool empty = step > 0 ? end <= start : end >= start;

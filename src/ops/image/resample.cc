@@ -59,7 +59,7 @@ void infer(Inference& inference) {
                        ", expected one of " + kRuleRange);
   }
   if (!has_windows(resampling.rule) && resampling.window.kernel.rank() != 0) {
-    inference.fail(ErrorCode::invalid_argument, "rule without windows; got kernel " +
+    inference.fail(ErrorCode::invalid_argument, "a rule without windows takes no kernel; got " +
                                                     to_string(resampling.window.kernel) +
                                                     ", expected none");
   }

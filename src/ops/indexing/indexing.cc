@@ -131,7 +131,8 @@ void check_not_nothing(const Inference& inference, int axis, std::int64_t count)
   if (count == 0 || inference.input(0).shape()[axis] != 0) return;
   inference.fail(ErrorCode::invalid_argument,
                  "indices into an empty axis; got x " + to_string(inference.input(0).shape()) +
-                     " and " + std::to_string(count) + " indices, expected none");
+                     " and " + std::to_string(count) +
+                     " indices, expected an axis with elements, or no indices");
 }
 
 void infer_gather(Inference& inference) {
@@ -419,7 +420,7 @@ Array select(const Array& x, const Array& indices, std::int64_t axis) {
     const int at = normalize_axis("select", axis, x.rank());
     if (at + 1 == x.rank()) {
       throw Error(ErrorCode::shape, "select: takes blocks apart; got the last axis of " +
-                                        std::string(name(x.dtype())) + ", expected another");
+                                        std::string(name(x.dtype())) + ", expected another axis");
     }
     return on_blocks(x, [&](const Array& bytes) { return select(bytes, indices, at); });
   }

@@ -105,10 +105,13 @@ void require_scale(const char* what, const Array& scales, const Shape& shape) {
 
 void require_levels_of(const QuantScheme& scheme, const Array& global) {
   if (scheme.has_two_levels() == global.defined()) return;
-  throw Error(ErrorCode::invalid_argument,
-              std::string("quantize: ") + (global.defined()
-                                               ? "a tensor's scale too many; got one, expected none"
-                                               : "no scale of the tensor; got none, expected one"));
+  throw Error(
+      ErrorCode::invalid_argument,
+      std::string("quantize: ") +
+          (global.defined()
+               ? "the scheme has no scale of the tensor; got one, expected blocks' scales only"
+               : "the tensor's scale is missing; got blocks' scales only, expected `global` beside "
+                 "them"));
 }
 
 }  // namespace

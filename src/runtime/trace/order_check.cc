@@ -118,7 +118,7 @@ void submit_and_compare(Driver& driver, std::span<const Command> commands) {
                       std::to_string(i) + " of " + std::to_string(commands.size()) +
                       ") gives other bytes beside others than alone; got " + std::to_string(count) +
                       " that differ of " + std::to_string(range.end - range.begin) +
-                      ", expected none");
+                      ", expected equal bytes");
     }
   }
 }

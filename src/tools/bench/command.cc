@@ -17,21 +17,23 @@ void add_bench(CommandLine& line) {
     std::string json;
   };
   auto arguments = std::make_shared<Arguments>();
-  Command command = line.add_command("bench", "Measure, beside limits and libraries");
+  Command command =
+      line.add_command("bench", "Measure ops beside hardware limits and other libraries");
   Option json =
       command.option("--json", arguments->json, "Write JSON to FILE, or - for standard output");
   json.optional_value().value_name("FILE");
-  command.option("--device", arguments->options.device, "See `hearth devices`");
-  command.option("--rows", arguments->options.rows, "Only rows whose name this matches")
+  command.option("--device", arguments->options.device,
+                 "Where to compute, such as cpu or cuda; `hearth devices` lists what there is");
+  command.option("--rows", arguments->options.rows, "Measure only rows whose names match")
       .value_name("REGEX");
   command
-      .option("--threads", arguments->options.threads,
-              "Threads of the rows that use several (default: two)")
+      .option("--threads", arguments->options.threads, "Threads of the rows that use several [2]")
       .range(std::int64_t{1}, std::int64_t{WorkerPool::kMaxThreads});
-  command.option("--seconds", arguments->options.seconds, "Time to spend on a row").show_default();
-  command.flag("--list", arguments->options.list, "Name the rows and measure nothing");
+  command.option("--seconds", arguments->options.seconds, "Seconds to spend on a row")
+      .show_default();
+  command.flag("--list", arguments->options.list, "List the rows and measure nothing");
   command.flag("--profile", arguments->options.profile,
-               "Show what the kernels of each row take, and measure nothing");
+               "Show the time of each row's kernels instead");
   command.action([arguments, json] {
     const Bench bench = run_bench(arguments->options);
     std::string text = bench.profile();

@@ -211,7 +211,7 @@ KernelCheck check_kernel(const runtime::KernelSource&, const CheckedLaunch&) {
   throw Error(
       ErrorCode::unsupported,
       "check-kernel: this build has no simulator; got a system other than Linux on x86-64 or "
-      "arm64, expected one of those");
+      "arm64, expected one of these");
 }
 #endif
 

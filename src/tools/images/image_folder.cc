@@ -140,7 +140,7 @@ ImageData read_known_folder(const std::string& folder) {
   }
   throw Error(ErrorCode::invalid_argument, folder + ": no images that can be read; got none of " +
                                                kIdxTrain + ", " + kCifar10Train + ", " +
-                                               kCifar100Train + ", expected one");
+                                               kCifar100Train + ", expected one of them");
 }
 
 }  // namespace

@@ -108,7 +108,8 @@ ModelFile read_folder(const std::string& path) {
   if (models::is_adapter_folder(path)) return read_adapter_folder(path);
   const std::string config_path = folders::existing_file(path, "config.json");
   if (config_path.empty()) {
-    throw Error(ErrorCode::unsupported, "info: a folder of no model; got " + hearth::quoted(path) +
+    throw Error(ErrorCode::unsupported, "info: the folder has no model; got " +
+                                            hearth::quoted(path) +
                                             ", expected one with config.json");
   }
   const JsonObject config = read_object(config_path);
@@ -160,7 +161,7 @@ ModelFile read_model_file(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) return read_folder(path);
   if (path.ends_with(".safetensors")) return read_safetensors_file(path);
   if (path.ends_with(".gguf") || begins_as_gguf(path)) return read_gguf_file(path);
-  throw Error(ErrorCode::unsupported, "info: no format that is known; got " + hearth::quoted(path) +
+  throw Error(ErrorCode::unsupported, "info: the format is not known; got " + hearth::quoted(path) +
                                           ", expected a file of GGUF, one called x.safetensors "
                                           "or a folder of a model");
 }

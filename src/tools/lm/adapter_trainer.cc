@@ -56,8 +56,8 @@ models::LoadedModel load_trained(const FinetuneOptions& options, const models::M
                                  models::NewAdapter& adapter, Device device) {
   if (files.tokenizer.empty()) {
     throw Error(ErrorCode::unsupported, options.model +
-                                            ": finetune: a folder without a tokenizer; got no "
-                                            "tokenizer.json, expected one");
+                                            ": finetune: the folder has no tokenizer; got no "
+                                            "tokenizer.json, expected one beside config.json");
   }
   models::LoadedModel loaded{models::make_language_model(files, {.device = device,
                                                                  .compute = options.dtype,

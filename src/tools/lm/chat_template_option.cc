@@ -26,14 +26,14 @@ bool is_template_text(const std::string& value) {
 void add_chat_template_option(Command& command, std::string& value) {
   command
       .option("--chat-template,--chat-template-file", value,
-              "A file in the language of jinja2, or its text, in place of the model's own")
+              "A chat template in place of the model's own: a Jinja file, or its text")
       .value_name("FILE");
 }
 
 void add_template_arguments_option(Command& command, std::string& value) {
   command
       .option("--chat-template-kwargs", value,
-              "What the chat template is told besides, such as '{\"enable_thinking\": false}'")
+              "Variables for the chat template, such as '{\"enable_thinking\": false}'")
       .value_name("JSON");
 }
 
@@ -43,7 +43,7 @@ JsonObject template_arguments_of(const std::string& value) {
   auto* object = document ? std::get_if<JsonObject>(&*document) : nullptr;
   if (object != nullptr) return std::move(*object);
   throw Error(ErrorCode::invalid_argument,
-              "--chat-template-kwargs: no object of JSON; got " + hearth::quoted(value, 40) +
+              "--chat-template-kwargs: not a JSON object; got " + hearth::quoted(value, 40) +
                   ", expected one such as {\"enable_thinking\": false}");
 }
 

@@ -9,6 +9,9 @@
 
 namespace hearth::tools {
 
+// What helps a model that has none: behind what is wrong with it.
+inline constexpr const char* kTemplateRemedy = "--chat-template FILE gives it one";
+
 // Declares --chat-template; `value` must live as long as the variables of other options.
 void add_chat_template_option(Command& command, std::string& value);
 

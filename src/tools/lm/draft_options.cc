@@ -2,6 +2,7 @@
 
 #include "core/counted.h"
 #include "tools/lm/load_with_progress.h"
+#include "tools/lm/model_name.h"
 #include "tools/lm/option_file.h"
 #include "tools/output.h"
 
@@ -10,13 +11,14 @@ namespace hearth::tools {
 void add_draft_options(Command& command, DraftArguments& arguments) {
   command
       .option("-md,--draft-model,--model-draft", arguments.model,
-              "A smaller model of the same tokens that guesses ahead; the text stays the same")
+              "A smaller model with the same tokens, which guesses ahead: faster, and the text "
+              "stays the same")
+      .check(model_name_fault)
       .value_name("FILE");
   command
-      .option(
-          "--drafts,--draft,--draft-max", arguments.drafts,
-          "Tokens guessed ahead and checked in one step, looked up in the text where there is no "
-          "--draft-model [0; 8 with one]")
+      .option("--drafts,--draft,--draft-max", arguments.drafts,
+              "Tokens to guess ahead and check in one step, by --draft-model, else from "
+              "repetitions in the text [0; 8 with --draft-model]")
       .range(std::int64_t{0}, std::int64_t{256});
 }
 

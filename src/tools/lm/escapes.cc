@@ -56,8 +56,7 @@ std::vector<std::string> EscapeOption::read(std::vector<std::string> texts) cons
 
 void add_escape_option(Command& command, EscapeOption& option) {
   command.flag("-e,--escape,!--no-escape", option.is_on,
-               "Take \\n for a line break in texts of options, \\t for a tab, \\x41 for a byte "
-               "[they are taken so]");
+               "Read \\n in options' texts as a line break, \\t as a tab, \\x41 as a byte [yes]");
 }
 
 }  // namespace hearth::tools

@@ -11,6 +11,7 @@
 #include "models/adapters/stored_adapter.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/dtype_option.h"
+#include "tools/lm/model_name.h"
 #include "tools/lm/option_file.h"
 #include "tools/place_options.h"
 
@@ -33,20 +34,22 @@ AdapterFile adapter_of(const std::string& value) {
 }  // namespace
 
 Option add_model_option(Command& command, std::string& path, const std::string& summary) {
-  return command.option("-m,--model,model", path, summary).value_name("FILE");
+  return command.option("-m,--model,model", path, summary)
+      .check(model_name_fault)
+      .value_name("FILE");
 }
 
 void add_adapter_option(Command& command, std::vector<std::string>& values) {
   command
       .option("--lora", values,
-              "Add a low-rank adapter, a GGUF file or a folder of PEFT, by this much [1]; may be "
-              "given again")
+              "Add a LoRA adapter, a GGUF file or a PEFT folder, times SCALE [1]; may be given "
+              "several times")
       .value_name("FILE[:SCALE]");
 }
 
 Option add_dtype_option(Command& command, std::string& dtype) {
   return add_dtype_option(command, dtype, {"f32", "bf16", "f16"},
-                          "What activations are computed in");
+                          "Type that activations are computed in");
 }
 
 void add_compute_options(Command& command, ModelArguments& arguments) {
@@ -56,7 +59,7 @@ void add_compute_options(Command& command, ModelArguments& arguments) {
 
 void add_numerics_option(Command& command, ModelArguments& arguments) {
   command.flag("--batch-invariant", arguments.batch_invariant,
-               "On GPUs, too, a text has the same bits whoever shares the batch; slower");
+               "Give a text the same bits whatever is computed beside it, on GPUs too; slower");
 }
 
 Option add_context_option(Command& command, std::int64_t& context, const std::string& summary,
@@ -72,8 +75,8 @@ void add_cache_options(Command& command, CacheArguments& arguments, const std::s
         .lower_case();
   };
   add("--cache-type", arguments.both, summary);
-  add("-ctk,--cache-type-k", arguments.keys, "What keys are kept as [as --cache-type]");
-  add("-ctv,--cache-type-v", arguments.values, "What values are kept as [as --cache-type]");
+  add("-ctk,--cache-type-k", arguments.keys, "Type of the cached keys [as --cache-type]");
+  add("-ctv,--cache-type-v", arguments.values, "Type of the cached values [as --cache-type]");
 }
 
 Device use_device(const ModelArguments& arguments) {

@@ -87,7 +87,7 @@ bool is_written_out(const std::string& value, bool is_schema) {
 bool wants_grammar(const SamplingArguments& arguments) {
   if (!arguments.grammar.empty() && !arguments.json_schema.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "--grammar: two grammars; got --json-schema too, expected one of both");
+                "--grammar: two grammars; got --json-schema too, expected one of them");
   }
   return !arguments.grammar.empty() || !arguments.json_schema.empty();
 }
@@ -100,27 +100,30 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   }
   command.option(
       "--dry-sequence-breaker", arguments.dry_breakers,
-      "Text across which nothing repeats; may be given several times; none: no breaker [" +
+      "A text that ends repetitions for DRY; may be given several times; none: no such text [" +
           shown_breakers() + "]");
-  const Option mirostat = command
-                              .option("--mirostat", arguments.mirostat,
-                                      "1 or 2: its version, instead of other steps [0]")
-                              .range(std::int64_t{0}, std::int64_t{2});
+  const Option mirostat =
+      command
+          .option("--mirostat", arguments.mirostat,
+                  "Draw by Mirostat 1 or 2 in place of the other steps; 0: off [0]")
+          .range(std::int64_t{0}, std::int64_t{2});
   arguments.given.push_back([&arguments, mirostat](AskedSampling& to) {
     if (mirostat.given()) to.options.mirostat = static_cast<models::Mirostat>(arguments.mirostat);
   });
-  command.option(
-      "--logit-bias", arguments.logit_bias,
-      "ID=NUMBER, added to the score of a token, or ID=-inf; may be given several times");
+  command.option("--logit-bias", arguments.logit_bias,
+                 "ID=NUMBER adds the number to the score of that token, ID=-inf bans it; may be "
+                 "given several times");
   command.option("--samplers", arguments.steps,
-                 "The order of steps [" + default_steps() + "]; what is left out is not done");
+                 "The steps of drawing, in their order [" + default_steps() +
+                     "]; those left out are not done");
   command.option("--sampling-seq,--sampler-seq", arguments.step_letters,
-                 "The same by llama.cpp's letters, edskypmxt and a for adaptive_p");
+                 "The same by llama.cpp's letters: edskypmxt, and a for adaptive_p");
   command.option("--grammar,--grammar-file", arguments.grammar,
-                 "A GBNF grammar that the text follows, or a file with one");
+                 "A GBNF grammar that the text must follow: a file, or the grammar itself");
   command.option("-j,--json-schema,--json-schema-file", arguments.json_schema,
-                 "A JSON schema that the text follows, or a file with one");
-  command.option("-s,--seed", arguments.seed, "Of the draws; -1: another each time [-1]");
+                 "A JSON schema that the text must follow: a file, or the schema itself");
+  command.option("-s,--seed", arguments.seed,
+                 "Seed of the random draws; -1: a new one each time [-1]");
   arguments.given.push_back([&arguments](AskedSampling& to) {
     to.has_drawn_seed = arguments.seed == -1;
     to.options.seed =
@@ -135,7 +138,7 @@ AskedSampling asked_sampling(const SamplingArguments& arguments,
   models::SamplingOptions& options = asked.options;
   if (!arguments.steps.empty() && !arguments.step_letters.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "--samplers: two orders; got --sampling-seq too, expected one of both");
+                "--samplers: two orders; got --sampling-seq too, expected one of them");
   }
   if (!arguments.steps.empty()) options.steps = models::sampling_steps_from(arguments.steps);
   if (!arguments.step_letters.empty()) options.steps = steps_of_letters(arguments.step_letters);

@@ -1,8 +1,11 @@
 #include "tools/lm/text_options.h"
 
+#include <utility>
+
 #include "hearth/error.h"
 #include "io/text_file.h"
 #include "tools/lm/option_file.h"
+#include "tools/lm/piped_text.h"
 
 namespace hearth::tools {
 namespace {
@@ -10,16 +13,21 @@ namespace {
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 constexpr std::uint64_t kMostPromptBytes = std::uint64_t{1} << 30;
 
+std::string without_last_break(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 void add_text_options(Command& command, TextArguments& arguments, const std::string& tokens) {
   command
       .option("-n,--tokens,--n-predict,--max-tokens", arguments.tokens,
-              tokens + "; -1: until it ends")
+              tokens + "; -1: until the model ends it")
       .range(-1, kMostTokens)
       .show_default();
   command.option("-r,--stop,--reverse-prompt", arguments.stops,
-                 "The text ends before this; may be given again");
+                 "A text before which writing ends; may be given several times");
   add_escape_option(command, arguments.sampling.escapes);
   add_sampling_options(command, arguments.sampling);
 }
@@ -33,15 +41,18 @@ std::vector<std::string> stop_texts(const TextArguments& arguments) {
 }
 
 void add_prompt_options(Command& command, PromptArguments& arguments, const std::string& summary) {
-  command.option("-p,--prompt", arguments.text, summary + "; -: standard input");
-  command.option("-f,--prompt-file,--file", arguments.file, "A file that has it")
-      .value_name("FILE");
+  const Option text =
+      command.option("-p,--prompt", arguments.text, summary + "; -: standard input");
+  const Option file =
+      command.option("-f,--prompt-file,--file", arguments.file, "A file with that text")
+          .value_name("FILE");
+  arguments.is_given = [text, file] { return text.given() || file.given(); };
 }
 
 std::string read_prompt(const PromptArguments& arguments, const EscapeOption& escapes) {
   if (!arguments.text.empty() && !arguments.file.empty()) {
     throw Error(ErrorCode::invalid_argument,
-                "--prompt: two prompts; got --prompt-file too, expected one of both");
+                "--prompt: two prompts; got --prompt-file too, expected one of them");
   }
   if (arguments.file.empty() && arguments.text != "-") return escapes.read(arguments.text);
   const bool is_file = !arguments.file.empty();
@@ -49,8 +60,13 @@ std::string read_prompt(const PromptArguments& arguments, const EscapeOption& es
     return is_file ? io::read_text(arguments.file, kMostPromptBytes)
                    : io::read_input_text(kMostPromptBytes);
   });
-  if (text.ends_with('\n')) text.pop_back();
-  return text;
+  return without_last_break(std::move(text));
+}
+
+std::string read_prompt_or_pipe(const std::string& command, const PromptArguments& arguments,
+                                const EscapeOption& escapes) {
+  if (arguments.is_given()) return read_prompt(arguments, escapes);
+  return without_last_break(piped_text(command, kMostPromptBytes));
 }
 
 }  // namespace hearth::tools

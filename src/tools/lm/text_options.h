@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ std::vector<std::string> stop_texts(const TextArguments& arguments);
 struct PromptArguments {
   std::string text;  // "-": standard input
   std::string file;  // at most one of both
+  std::function<bool()> is_given =
+      {};  // whether there was any of both; filled in by the declaration
 };
 
 // Declares --prompt, which `summary` is of, and --prompt-file.
@@ -38,5 +41,10 @@ void add_prompt_options(Command& command, PromptArguments& arguments, const std:
 // What they name; of a file without the line break at its end. Throws Error{io}, and
 // Error{invalid_argument} where both are there.
 std::string read_prompt(const PromptArguments& arguments, const EscapeOption& escapes);
+
+// The same, or without any of both options piped_text() of the command, without the line break at
+// its end.
+std::string read_prompt_or_pipe(const std::string& command, const PromptArguments& arguments,
+                                const EscapeOption& escapes);
 
 }  // namespace hearth::tools

@@ -69,7 +69,7 @@ void require_written(const models::ChatFormat& format,
     remove(without.back());
     if (!std::ranges::equal(format.render(without, options, first).tokens, tokens)) return;
     refuse_conversation("messages[" + std::to_string(without.size() - 1) + "]." + name +
-                        ": not written by the model's template; expected none");
+                        ": not written by the model's template; expected a message without it");
   };
   const models::ChatMessage& answer = messages.back();
   require("tool_calls", !answer.tool_calls.empty(),
@@ -180,7 +180,7 @@ TrainingTexts TrainingTexts::open(const std::string& path, const models::LoadedM
   if (train.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 path + ": finetune: nothing to learn from; got no token that counts within " +
-                    std::to_string(context) + ", expected one");
+                    std::to_string(context) + ", expected at least one");
   }
   TrainingTexts texts(std::move(train), std::move(held_out), context);
   texts.cuts_ = cuts;

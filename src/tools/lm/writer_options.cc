@@ -15,7 +15,7 @@ void add_writer_options(Command& command, WriterArguments& arguments, bool talks
   }
   add_draft_options(command, arguments.drafts);
   add_cache_options(command, arguments.model.caches,
-                    "What keys and values are kept as [the dtype]");
+                    "Type of the cached keys and values [as --dtype]");
   add_compute_options(command, arguments.model);
   add_numerics_option(command, arguments.model);
 }

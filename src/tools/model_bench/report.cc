@@ -88,6 +88,16 @@ std::string parameters_text(std::int64_t parameters) {
   return count < 1e9 ? decimal(count / 1e6, 2) + " M" : decimal(count / 1e9, 2) + " B";
 }
 
+std::string parameters_name(std::int64_t parameters) {
+  const auto count = static_cast<double>(parameters);
+  const auto [unit, letter] = count < 1e6   ? std::pair(1e3, "K")
+                              : count < 1e9 ? std::pair(1e6, "M")
+                                            : std::pair(1e9, "B");
+  std::string number = decimal(count / unit, count / unit < 100 ? 1 : 0);
+  if (number.ends_with(".0")) number.resize(number.size() - 2);
+  return number + letter;
+}
+
 std::string model_bench_table(const ModelBenchReport& report) {
   const bool has_prefills = report.sweep.prefills.size() > 1;
   const auto line_of = [&](TableLine line, const std::string& prefill) {
@@ -98,7 +108,7 @@ std::string model_bench_table(const ModelBenchReport& report) {
       line_of({"model", "size", "params", "device", "threads", "test", "t/s", "best"}, "n_batch")};
   for (const ModelBenchRow& row : report.rows) {
     lines.push_back(line_of(
-        {report.model, size_text(report.bytes), parameters_text(report.parameters), report.device,
+        {report.type, size_text(report.bytes), parameters_text(report.parameters), report.device,
          std::to_string(row.threads), test_text(row),
          decimal(row.mean(), 2) + " +- " + decimal(row.deviation(), 2), decimal(row.best(), 2)},
         std::to_string(row.prefill)));

@@ -5,6 +5,7 @@
 
 #include "hearth/error.h"
 #include "models/language/model/text_encoder.h"
+#include "tools/lm/chat_template_option.h"
 #include "tools/serve/answer_objects.h"
 
 namespace hearth::tools::serve {
@@ -28,12 +29,18 @@ LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
            .context = config.context,
            .writes = config.is_causal,
            .embeds = models::makes_vectors(config)};
-  if (!card_.writes) return;
+  if (!card_.writes) {
+    no_chat_ =
+        "serve: a chat with an encoder; got a model that makes vectors only, expected one that "
+        "writes texts";
+    return;
+  }
   try {
     chat_.emplace(loaded_, std::move(template_arguments));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    no_chat_ = error.what();
+    no_chat_ = error.what() + ("; " + std::string(kTemplateRemedy)) +
+               " where the server is started, and /v1/completions goes on with texts";
   }
   options.draft_model = draft_model_.get();
   scheduler_ = std::make_unique<models::Scheduler>(loaded_, options);

@@ -18,7 +18,7 @@ namespace hearth::tools::serve {
 
 class LoadedService final : public ServedModel {
  public:
-  // Throws what ChatFormat and Scheduler throw, but for a model that says nothing of chats: only
+  // Throws what ChatFormat and Scheduler throw, but for a model without a chat template: only
   // chat() refuses then. `draft_model` guesses options.drafts tokens ahead; null: they are looked
   // up. `template_arguments` are those of chats that do not say otherwise.
   LoadedService(models::LoadedModel loaded, const std::string& id, models::SchedulerOptions options,
@@ -28,6 +28,8 @@ class LoadedService final : public ServedModel {
   const ModelCard& card() const override { return card_; }
   const models::Tokenizer& tokenizer() const override { return loaded_.tokenizer; }
   const models::ChatFormat& chat() const override;
+  // Whether chat() has an answer.
+  bool has_chat() const { return chat_.has_value(); }
   models::SamplingOptions default_sampling() const override { return loaded_.recommended.over({}); }
   std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
       const std::string& source) override;

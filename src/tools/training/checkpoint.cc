@@ -54,7 +54,8 @@ const std::string& checkpoint_entry(const SafetensorsContents& contents, const c
                                     const std::string& path) {
   const auto found = contents.metadata.find(key);
   if (found == contents.metadata.end()) {
-    corrupt(path, std::string("got no ") + key + " in its metadata, expected one");
+    corrupt(path, std::string("got no ") + key +
+                      " in its metadata, expected what `hearth train` writes there");
   }
   return found->second;
 }

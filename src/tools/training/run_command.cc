@@ -17,25 +17,28 @@ void add_run_options(Command& command, RunOptions& options, RunFlags& flags,
   command.option("--out", options.out, "Folder for checkpoint, config and loss curve")
       .show_default();
   command.option("--steps", options.steps, "Optimizer steps").range(1, most).show_default();
-  command.option("--seconds", options.seconds, "Train for this time instead").range(0.1, 1e9);
+  command.option("--seconds", options.seconds, "Train for this many seconds instead of --steps")
+      .range(0.1, 1e9);
   command.option("-b,--batch,--batch-size", options.batch, samples + " in a step")
       .range(1, most)
       .show_default();
   add_dtype_option(command, flags.dtype, {"f32", "bf16", "f64"},
-                   "What activations are computed in; f64: parameters, too");
+                   "Type that activations are computed in; with f64 parameters are f64, too");
   command.option("--lr,--rate,--learning-rate", options.learning_rate, "Highest learning rate")
       .range(1e-12, 1e3)
       .show_default();
-  command.option("-s,--seed", options.seed, "Of all that is drawn").show_default();
+  command.option("-s,--seed", options.seed, "Seed of all random draws").show_default();
   add_place_options(command, options.device, flags.threads);
   command.option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints")
       .range(1, most)
       .show_default();
   command.flag("--fresh", options.fresh, "Start over even if there is a checkpoint");
-  command.flag("--resume", options.resume,
-               "Go on from the checkpoint, which must be there; --steps may be others than it had");
+  command.flag(
+      "--resume", options.resume,
+      "Continue from the checkpoint, which must be there; --steps may differ from its own");
   command.flag("--profile", flags.profile,
-               "Say at the end what each kernel took; slows GPUs down, one kernel runs at a time");
+               "Print at the end the time of each kernel; slows GPUs down, where kernels then run "
+               "one at a time");
 }
 
 void run_training(RunOptions& options, const RunFlags& flags, const std::function<void()>& train) {

@@ -120,7 +120,7 @@ std::unique_ptr<const CudnnPlan> Cudnn::plan(const std::string& function, const 
   throw Error(ErrorCode::unsupported, "cuda: cuDNN has no engine for " + function + " on " +
                                           context_.name() + "; got version " +
                                           std::to_string(api_->cudnnGetVersion()) +
-                                          ", expected another");
+                                          ", expected a version that has one");
 }
 
 CudnnApi::Handle Cudnn::handle(Stream stream) {

@@ -145,7 +145,8 @@ void CudaDriver::free(Address address) noexcept {
 const Nvrtc& CudaDriver::compiler_for(const std::string& kernel) const {
   if (compiler_ != nullptr) return *compiler_;
   throw Error(ErrorCode::unsupported,
-              "cuda: kernel " + kernel + " cannot be compiled; got no NVRTC, expected one");
+              "cuda: kernel " + kernel +
+                  " cannot be compiled; got no NVRTC, expected its library beside the driver");
 }
 
 std::vector<std::byte> CudaDriver::compile(const runtime::KernelSource& source) {

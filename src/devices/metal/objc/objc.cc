@@ -120,7 +120,7 @@ void ObjectiveC::throw_raised(std::size_t message) {
   const MessageInfo& info = message_table()[message];
   throw Error(ErrorCode::device, "metal: an exception of the system's; got one from [" +
                                      std::string(info.owner) + " " + info.selector +
-                                     "], expected none");
+                                     "], expected it to return");
 }
 
 Id ObjectiveC::string(const std::string& text) const {

@@ -214,9 +214,9 @@ void add_stacked(const ExpertParts& experts, NamedArrays& arrays) {
     std::vector<Array> all;
     for (const auto& [number, array] : by_number) {
       if (number != static_cast<std::int64_t>(all.size())) {
-        throw Error(ErrorCode::invalid_argument, "model: tensor of an expert is missing; got no " +
-                                                     hearth::quoted(name) + " of " +
-                                                     std::to_string(all.size()) + ", expected one");
+        throw Error(ErrorCode::invalid_argument,
+                    "model: a tensor of an expert is missing; got no " + hearth::quoted(name) +
+                        " of " + std::to_string(all.size()) + ", expected one of each");
       }
       all.push_back(array);
     }
@@ -273,9 +273,10 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   const bool is_decoder =
       Keys(contents.metadata, std::string(family.architecture)).flag("attention.causal", true);
   if (tied.has_value() && !*tied && !has_output && is_decoder) {
-    throw Error(ErrorCode::invalid_argument,
-                "model: tensor is missing; got no output that the configuration says is not tied, "
-                "expected one");
+    throw Error(
+        ErrorCode::invalid_argument,
+        "model: a tensor is missing; got no weight of the output, expected one: the configuration "
+        "says that it is not tied");
   }
   return contents;
 }

@@ -177,8 +177,9 @@ class RopeKeys {
   void add_divisors(const JsonObject& own, const char* key, const char* name) {
     const JsonArray* values = find_array(own, key);
     if (values == nullptr) {
-      throw Error(ErrorCode::invalid_argument,
-                  "config.json: " + std::string(key) + " is missing; got none, expected an array");
+      throw Error(
+          ErrorCode::invalid_argument,
+          "config.json: " + std::string(key) + " is missing; got no such key, expected an array");
     }
     std::vector<float> divisors;
     for (const JsonValue& value : *values) {
