@@ -141,7 +141,7 @@ std::vector<std::string> quantize_contents(GgufContents contents,
     metadata.set("general.quantization_version", static_cast<std::uint32_t>(kQuantizationVersion));
   }
   io::GgufWriter writer(out, tensors, metadata, options.file);
-  require_other_files(writer.paths(), read_files(read));
+  require_other_files("quantize", writer.paths(), read_files(read));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // Its memory is free again once it is written.
     const NamedArray from = std::exchange(contents.arrays[i], {});
