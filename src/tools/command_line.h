@@ -38,6 +38,8 @@ class Option {
   // Refuses a word before one_of() does, and says what is expected.
   Option& refuse_word(const std::string& word, const std::string& expected);
   Option& one_of(std::vector<std::string> values);
+  // Of a text: "" is a value, which is refused otherwise.
+  Option& may_be_empty();
   // What --help calls the value.
   Option& value_name(const std::string& name);
   // The option may stand without a value, which leaves the variable as it is.

@@ -96,8 +96,10 @@ void add_embed(CommandLine& line) {
   add_model_option(command, arguments->model.path,
                    "GGUF file or folder of an encoder, or of a model that says how")
       .required();
-  command.option("-p,--text,--prompt", arguments->texts,
-                 "A text; may be given again [lines of standard input]");
+  command
+      .option("-p,--text,--prompt", arguments->texts,
+              "A text; may be given again [lines of standard input]")
+      .may_be_empty();
   add_escape_option(command, arguments->escapes);
   add_context_option(command, arguments->model.context, "Tokens of a text at most [the model's]");
   add_compute_options(command, arguments->model);

@@ -56,10 +56,6 @@ std::vector<std::string> keys_of(const ServeArguments& arguments) {
                                                    arguments.key_file + ", expected a key a line");
     }
   }
-  if (std::find(keys.begin(), keys.end(), "") != keys.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                "serve: an empty key; got --api-key \"\", expected a text");
-  }
   return keys;
 }
 

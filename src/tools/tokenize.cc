@@ -109,7 +109,8 @@ void add_tokenize(CommandLine& line) {
       .value_name("FILE")
       .required();
   const Option text =
-      command.option("-p,--text,--prompt", arguments->text, "The text; without it, what stdin has");
+      command.option("-p,--text,--prompt", arguments->text, "The text; without it, what stdin has")
+          .may_be_empty();
   add_escape_option(command, arguments->escapes);
   command
       .option("-f,--text-file,--prompt-file", arguments->text_file,

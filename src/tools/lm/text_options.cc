@@ -33,7 +33,7 @@ std::vector<std::string> stop_texts(const TextArguments& arguments) {
 }
 
 void add_prompt_options(Command& command, PromptArguments& arguments, const std::string& summary) {
-  command.option("-p,--prompt", arguments.text, summary + "; -: standard input");
+  command.option("-p,--prompt", arguments.text, summary + "; -: standard input").may_be_empty();
   command.option("-f,--prompt-file,--file", arguments.file, "A file that has it")
       .value_name("FILE");
 }
