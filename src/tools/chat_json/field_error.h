@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "core/whole_message.h"
+
 namespace hearth::tools {
 
 class FieldError : public std::runtime_error {
@@ -24,7 +26,7 @@ class FieldError : public std::runtime_error {
 // "param: message".
 inline FieldError bad_field(const std::string& param, const std::string& message,
                             const std::string& code = "") {
-  return {param.empty() ? message : param + ": " + message, param, code};
+  return {whole_message(param.empty() ? message : param + ": " + message), param, code};
 }
 
 }  // namespace hearth::tools
