@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -143,6 +144,10 @@ class Messages {
     } else if (type == "function_call_output") {
       const auto id = item.text("call_id");
       if (!id) throw bad_field(item.path("call_id"), "is missing");
+      if (!call_ids_.contains(*id)) {
+        throw bad_field(item.path("call_id"), "is of no call before; got " + json_text(*id) +
+                                                  ", expected that of a function_call");
+      }
       add("tool", text_of(item, "output"));
       last().emplace_back("tool_call_id", *id);
     } else {
@@ -172,6 +177,7 @@ class Messages {
     const auto id = item.text("call_id"), name = item.text("name");
     if (!id) throw bad_field(item.path("call_id"), "is missing");
     if (!name) throw bad_field(item.path("name"), "is missing");
+    call_ids_.insert(*id);
     // What was thought in between begins a message of its own.
     if (all_.empty() || *find_key(last(), "role") != JsonValue("assistant") ||
         !reasoning_.empty()) {
@@ -189,6 +195,7 @@ class Messages {
   }
 
   JsonArray all_;
+  std::set<std::string> call_ids_;
   std::string reasoning_;
 };
 
