@@ -283,8 +283,10 @@ void add_chat(CommandLine& line) {
   add_model_option(command, arguments->writer.model.path,
                    "GGUF file, or folder as Hugging Face or MLX has it")
       .required();
-  command.option("-sys,--system,--system-prompt", arguments->system,
-                 "System message: what the model is told before all else");
+  command
+      .option("-sys,--system,--system-prompt", arguments->system,
+              "System message: what the model is told before all else")
+      .may_be_empty();
   add_prompt_options(command, arguments->first, "The first message, before those that are typed");
   command.flag("-st,--single-turn", arguments->is_single_turn, "End after the first answer");
   add_text_options(command, arguments->text, "Most tokens of an answer");

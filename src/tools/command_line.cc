@@ -2,7 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <type_traits>
@@ -41,6 +44,17 @@ std::string refuse_words(const std::string& text) {
   return "not " + number + "; got " + text + ", expected " + number;
 }
 
+// A number would stop at the ends of its type.
+template <class T>
+std::string refuse_stopping(const std::string& text) {
+  using Limits = std::numeric_limits<T>;
+  errno = 0;
+  const long long value = std::strtoll(text.c_str(), nullptr, 0);
+  if (errno != ERANGE && value >= Limits::min() && value <= Limits::max()) return {};
+  return "out of range; got " + text + ", expected a whole number from " +
+         std::to_string(Limits::min()) + " to " + std::to_string(Limits::max());
+}
+
 // An unsigned number would wrap below 0, and stop at the largest above it.
 std::string refuse_wrapping(const std::string& text) {
   std::uint64_t value = 0;
@@ -49,6 +63,28 @@ std::string refuse_wrapping(const std::string& text) {
     return refuse_words<std::uint64_t>(text);
   }
   return "out of range; got " + text + ", expected a whole number from 0 to 2^64 - 1";
+}
+
+// Names of checks that others take the place of.
+constexpr const char* kNotEmpty = "not empty";
+constexpr const char* kFits = "fits";
+
+template <class T>
+void check_whole_number(CLI::Option* option) {
+  option->check(refuse_words<std::int64_t>, "");
+  const auto refused = [](std::string& text) { return refuse_stopping<T>(text); };
+  option->check(CLI::Validator(refused, "", kFits));
+}
+
+// Refuses "", which would mean what it means that an option is not given.
+void refuse_empty(CLI::Option* option) {
+  const auto refused = [option](std::string& text) {
+    if (!text.empty()) return std::string();
+    const std::string type = option->get_type_name();
+    const std::string what = type.substr(0, type.find(':'));
+    return "empty; got \"\", expected " + (what == "TEXT" ? "a text" : what);
+  };
+  option->check(CLI::Validator(refused, "", kNotEmpty));
 }
 
 std::string listed(const std::vector<std::string>& words, const std::string& between) {
@@ -182,6 +218,7 @@ Option& Option::show_default() {
 }
 
 Option& Option::range(std::int64_t low, std::int64_t high) {
+  option_->get_validator(kFits)->active(false);
   option_->check(range_of(low, high, "a whole number"));
   return *this;
 }
@@ -213,7 +250,13 @@ Option& Option::lower_case() {
   return *this;
 }
 
+Option& Option::may_be_empty() {
+  option_->get_validator(kNotEmpty)->active(false);
+  return *this;
+}
+
 Option& Option::one_of(std::vector<std::string> values) {
+  may_be_empty();  // it says what else is expected
   const std::string all = listed(values, ", ");
   const auto refused = [values = std::move(values), all](const std::string& text) {
     if (std::find(values.begin(), values.end(), text) != values.end()) return std::string();
@@ -275,18 +318,20 @@ CLI::Option* Command::add(const std::string& flags, T& value, const std::string&
 }
 
 Option Command::option(const std::string& flags, std::string& value, const std::string& summary) {
-  return Option(add(flags, value, summary));
+  CLI::Option* const option = add(flags, value, summary);
+  refuse_empty(option);
+  return Option(option);
 }
 
 Option Command::option(const std::string& flags, int& value, const std::string& summary) {
   CLI::Option* const option = add(flags, value, summary);
-  option->check(refuse_words<int>, "");
+  check_whole_number<int>(option);
   return Option(option);
 }
 
 Option Command::option(const std::string& flags, std::int64_t& value, const std::string& summary) {
   CLI::Option* const option = add(flags, value, summary);
-  option->check(refuse_words<std::int64_t>, "");
+  check_whole_number<std::int64_t>(option);
   return Option(option);
 }
 
@@ -306,6 +351,7 @@ Option Command::option(const std::string& flags, std::vector<std::string>& value
                        const std::string& summary) {
   CLI::Option* const option = add(flags, values, summary);
   option->expected(1)->take_all();
+  refuse_empty(option);
   return Option(option);
 }
 

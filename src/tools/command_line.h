@@ -40,6 +40,8 @@ class Option {
   Option& one_of(std::vector<std::string> values);
   // Refuses values of which `fault` says anything.
   Option& check(const std::function<std::string(const std::string&)>& fault);
+  // Of a text: "" is a value, which is refused otherwise.
+  Option& may_be_empty();
   // What --help calls the value.
   Option& value_name(const std::string& name);
   // The option may stand without a value, which leaves the variable as it is.

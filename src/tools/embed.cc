@@ -97,8 +97,10 @@ void add_embed(CommandLine& line) {
       command, arguments->model.path,
       "GGUF file or folder of an encoder, or of another model whose files name a pooling")
       .required();
-  command.option("-p,--text,--prompt", arguments->texts,
-                 "A text; may be given several times [each line of standard input]");
+  command
+      .option("-p,--text,--prompt", arguments->texts,
+              "A text; may be given several times [each line of standard input]")
+      .may_be_empty();
   add_escape_option(command, arguments->escapes);
   add_context_option(command, arguments->model.context,
                      "Most tokens of a text [the model's context]");

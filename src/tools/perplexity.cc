@@ -13,9 +13,11 @@
 #include "hearth/error.h"
 #include "hearth/io.h"
 #include "hearth/ops.h"
+#include "io/file.h"
 #include "io/text_file.h"
 #include "models/language/require_causal.h"
 #include "models/loading/load_model.h"
+#include "models/quantize/read_files.h"
 #include "tools/commands.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/option_file.h"
@@ -89,7 +91,19 @@ void write_divergence(const models::Divergence& divergence) {
                   ", expected numbers: f16 overflows in some models, bf16 and f32 do not");
 }
 
+// Refuses, before the work, a file that cannot be written, or is one of those that are read.
+void require_save(const PerplexityArguments& arguments) {
+  std::vector<std::string> read = {arguments.model.path, arguments.file};
+  if (!arguments.base.empty()) read.push_back(arguments.base);
+  models::require_other_files("perplexity", {arguments.save}, models::read_files(read));
+  read_option_file("--save-base", "a file that can be written", [&] {
+    const io::AtomicFileWriter probe(arguments.save);  // leaves all as it is
+    return 0;
+  });
+}
+
 void run_perplexity(const PerplexityArguments& arguments) {
+  if (!arguments.save.empty()) require_save(arguments);
   const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
       load_model(arguments.model.path, load_options(arguments.model, device));

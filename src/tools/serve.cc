@@ -57,10 +57,6 @@ std::vector<std::string> keys_of(const ServeArguments& arguments) {
                                                    ", expected one key a line");
     }
   }
-  if (std::find(keys.begin(), keys.end(), "") != keys.end()) {
-    throw Error(ErrorCode::invalid_argument,
-                "serve: an empty key; got --api-key \"\", expected a text");
-  }
   return keys;
 }
 

@@ -111,7 +111,8 @@ void add_tokenize(CommandLine& line) {
       .value_name("FILE")
       .required();
   const Option text =
-      command.option("-p,--text,--prompt", arguments->text, "The text [standard input]");
+      command.option("-p,--text,--prompt", arguments->text, "The text [standard input]")
+          .may_be_empty();
   add_escape_option(command, arguments->escapes);
   command
       .option("-f,--text-file,--prompt-file", arguments->text_file,

@@ -222,7 +222,7 @@ TEST(ChatFormat, ToolsAndReasoningReachTheTemplate) {
   EXPECT_FALSE(request.shows_special);
   // Where what opens the reasoning would be hidden.
   const ChatFormat hiding(bytes_and({"<think>"}), "{{ messages[0].content }}");
-  prepared = hiding.render(messages);
+  prepared = hiding.render(std::vector<ChatMessage>{{"user", "hi"}});
   hiding.prepare(&prepared, &request);
   EXPECT_TRUE(request.shows_special);
 }
@@ -277,6 +277,19 @@ TEST(ChatFormat, RefusesToolsThatTheTemplateWouldDrop) {
       "chat template knows no tools; got 1, expected no tools"));
   options.tools = JsonArray{};
   EXPECT_EQ(bytes_and({}).decode(format.render(messages, options).tokens), "tools:toolshi");
+}
+
+TEST(ChatFormat, RefusesCallsThatTheTemplateWouldDrop) {
+  std::vector<ChatMessage> messages = {{"user", "hi"}, {"assistant", "so"}};
+  messages.back().tool_calls = {{.id = "1", .name = "add", .arguments = "{}"}};
+  const ChatFormat silent(bytes_and({}), "{% for m in messages %}{{ m.content }}{% endfor %}");
+  EXPECT_TRUE(check::contains(
+      check::error_of(ErrorCode::invalid_argument, [&] { (void)silent.render(messages); }),
+      "tool_calls in messages of a model whose chat template writes none; got 1, expected none"));
+  for (const char* source :
+       {"{{ messages | tojson }}", "{% if messages[1].tool_calls %}{% endif %}"}) {
+    EXPECT_NO_THROW((void)ChatFormat(bytes_and({}), source).render(messages)) << source;
+  }
 }
 
 TEST(ChatFormat, ToolsHaveATemplateOfTheirOwn) {

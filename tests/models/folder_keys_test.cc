@@ -4,10 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/json.h"
 #include "error_text.h"
+#include "hearth/ops.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
 #include "models/language/folder/folder_model.h"
@@ -158,6 +160,57 @@ TEST(FolderKeys, WindowsAreThoseThatFilesAskFor) {
   EXPECT_EQ(windows("qwen2_moe", four + R"("use_sliding_window": true)"), (Flags{1, 0, 1, 0}));
   EXPECT_EQ(windows("qwen3_moe", four + R"("use_sliding_window": true)"), (Flags{1, 1, 1, 1}));
   EXPECT_EQ(windows("mistral_window", four + R"("x": 0)"), (Flags{1, 1, 1, 1}));
+}
+
+// transformers' types without these keys do not read them.
+TEST(FolderKeys, AreReadWhereTheTypeHasThem) {
+  const std::string members =
+      std::string(kTied) + R"("layer_types": null, "sliding_window": 5, "sliding_window_pattern": 2,
+                             "attn_logit_softcapping": 5.0, "final_logit_softcapping": 7.0)";
+  for (const char* golden : {"llama", "olmo2", "granite", "glm4", "stablelm", "gpt_neox"}) {
+    const GgufMetadata metadata = gguf_of_folder(config_with(golden, members), {}).metadata;
+    const LanguageConfig config = read_config(metadata, FileKind::folder);
+    EXPECT_EQ(config.logit_softcap, 0) << golden;
+    for (const LayerConfig& layer : config.layers) {
+      EXPECT_EQ(layer.attention.window, 0) << golden;
+      EXPECT_EQ(layer.attention.softcap, 0) << golden;
+    }
+    for (const GgufEntry& entry : metadata) {
+      EXPECT_FALSE(contains(entry.key, "sliding_window")) << golden;
+    }
+  }
+  for (const auto& [golden, window, cap] :
+       {std::tuple("mistral_window", 5, 0), {"gemma2", 5, 7}, {"phi3", 5, 0}}) {
+    const LanguageConfig config = read_with(golden, members);
+    EXPECT_EQ(config.layers.front().attention.window, window) << golden;
+    EXPECT_EQ(config.logit_softcap, cap) << golden;
+  }
+}
+
+// transformers would make the biases up.
+TEST(FolderKeys, BiasesThatAreSaidAreThere) {
+  GoldenModel golden = testing::read_golden_model("llama");
+  const NamedArrays weights = testing::golden_weights(golden);
+  const auto error = [&](const std::string& model, const std::string& member) {
+    return error_of(ErrorCode::invalid_argument, [&] {
+      static_cast<void>(gguf_of_folder(config_with(model, member), weights));
+    });
+  };
+  EXPECT_TRUE(contains(error("llama", R"("attention_bias": true)"),
+                       "got no \"model.layers.0.self_attn.k_proj.bias\", expected one, as "
+                       "config.json says attention_bias: true"));
+  EXPECT_TRUE(contains(error("llama", R"("mlp_bias": true)"),
+                       "got no \"model.layers.0.mlp.down_proj.bias\""));
+  NamedArrays biased = weights;
+  for (const NamedArray& each : weights) {
+    if (!contains(each.name, "_proj.weight") || !contains(each.name, "self_attn")) continue;
+    biased.push_back({each.name.substr(0, each.name.size() - 6) + "bias",
+                      zeros({each.array.shape(0)}, DType::f32, Device::cpu())});
+  }
+  EXPECT_NO_THROW(gguf_of_folder(config_with("llama", R"("attention_bias": true)"), biased));
+  // Types that have no such key.
+  EXPECT_NO_THROW(gguf_of_folder(
+      config_with("llama", R"("attention_bias": true, "model_type": "mistral")"), weights));
 }
 
 TEST(FolderKeys, LayersWithoutPositionsAreThoseOfTheFile) {

@@ -198,6 +198,20 @@ TEST(JsonSchema, AlternativesAndReferences) {
   });
 }
 
+TEST(JsonSchema, RefusesLengthsThatAreTooMuchTogether) {
+  std::string properties;
+  for (int i = 0; i < 20; ++i) {
+    properties += (i == 0 ? "\"p" : ", \"p") + std::to_string(i) +
+                  R"(": {"type": "string", "minLength": )" + std::to_string(99'999 - i) + "}";
+  }
+  try {
+    Grammar::from_schema(parsed(R"({"type": "object", "properties": {)" + properties + "}}"));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("json_schema: too large")) << error.what();
+  }
+}
+
 TEST(JsonSchema, RefusesByName) {
   const std::vector<std::pair<const char*, const char*>> cases = {
       {R"({"type":"array","contains":{}})", "`contains`"},
@@ -210,6 +224,10 @@ TEST(JsonSchema, RefusesByName) {
       {R"({"type":"integer","minimum":5,"maximum":4})", "no number is in range"},
       {R"({"type":"string","minLength":5,"maxLength":4})", "nothing is in range"},
       {R"({"type":"string","minLength":-1})", "out of range"},
+      {R"({"type":"string","minLength":100001})",
+       "json_schema: `minLength` too large; got 100001, expected at most 100000"},
+      {R"({"type":"string","maxLength":100001})", "json_schema: `maxLength` too large"},
+      {R"({"type":"array","minItems":200000})", "json_schema: `minItems` too large"},
       {R"({"type":"string","minLength":"a"})", "limit without a number"},
       {R"({"$ref":"#/$defs/x"})", "reference to nothing"},
       {R"({"$ref":"http://example.com/s"})", "reference to nothing"},

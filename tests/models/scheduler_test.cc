@@ -196,7 +196,8 @@ TEST(Scheduler, WhatFailsFailsAlone) {
   const auto first = scheduler.submit(good), second = scheduler.submit(bad);
   const Answer failed = read(*second);
   EXPECT_EQ(failed.last.finish, FinishReason::failed);
-  EXPECT_TRUE(check::contains(failed.last.error, "no token can be drawn"));
+  EXPECT_EQ(failed.last.error_code, ErrorCode::invalid_argument);
+  EXPECT_TRUE(check::contains(failed.last.error, "got all of them banned, by biases or a grammar"));
   EXPECT_EQ(read(*first).tokens, tokens_alone(loaded, good));
 }
 

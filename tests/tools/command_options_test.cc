@@ -270,7 +270,60 @@ TEST_F(CommandOptions, ScoresThatAreNoNumbersNameTheDtype) {
                       "got scores that are no numbers, computed in f16, expected numbers: f16 "
                       "overflows in some models, bf16 and f32 do not; --dtype");
   draws.insert(draws.begin() + 2, {"--logit-bias", "7=1"});
-  expect_refused_with(with(draws, "f16"), "all banned, by biases or a grammar, or no numbers");
+  expect_refused_with(with(draws, "f16"), "got scores that are no numbers, computed in f16");
+}
+
+// Before the model is read, which takes long, and without a trace.
+TEST_F(CommandOptions, ScoresAreSavedWhereTheyCanBe) {
+  const std::string model = path("m.gguf");
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += sign(5 + i);
+  std::ofstream(path("text")) << text;
+  const auto save = [&](const std::string& from, const std::string& to) {
+    return std::vector<std::string>{"perplexity", from, "-f",          path("text"),
+                                    "-c",         "8",  "--save-base", to};
+  };
+  const std::string none = path("none.gguf");
+  expect_refused_with(save(none, path("no/folder")), "--save-base: expected a file that can be");
+  expect_refused_with(save(none, path(".")), "--save-base: expected a file that can be");
+  expect_refused_with(save(model, model), "perplexity: a file that is read would be written over");
+  expect_refused_with(save(model, path("text")), "would be written over");
+  written(save(model, path("scores")));
+  const auto size = std::filesystem::file_size(path("scores"));
+  expect_refused(run(save(none, path("scores"))));
+  EXPECT_EQ(std::filesystem::file_size(path("scores")), size);
+  expect_refused(run(save(none, path("others"))));
+  EXPECT_FALSE(std::filesystem::exists(path("others")));
+}
+
+TEST_F(CommandOptions, TextsThatAreEmptyAreNoneOfOptions) {
+  const std::string model = path("m.gguf");
+  for (const char* option : {"--grammar", "--json-schema", "--draft-model", "--lora", "--samplers",
+                             "--sampling-seq", "--device", "--stop", "--prompt-file"}) {
+    expect_refused_with({"generate", model, "-p", sign(5), option, ""},
+                        "empty; got \"\", expected");
+  }
+  for (const char* option : {"--chat-template", "--chat-template-kwargs"}) {
+    expect_refused_with({"chat", model, "-p", sign(5), option, ""}, ": empty; got \"\", expected");
+  }
+  expect_refused_with({"chat", model, "--chat-template", ""},
+                      "--chat-template: empty; got \"\", expected FILE");
+  expect_refused_with({"generate", "", "-p", "x"}, "--model: empty; got \"\", expected FILE");
+  expect_refused_with({"generate", model, "-p", sign(5), "--cache-type", ""},
+                      "expected one of f32");
+  expect_refused_with({"serve", model, "--api-key", ""}, "--api-key: empty");
+}
+
+TEST_F(CommandOptions, SeedsOutOfRangeAreRefused) {
+  const std::string model = path("m.gguf");
+  for (const char* seed : {"9223372036854775808", "-9223372036854775809", "0xfffffffffffffffff"}) {
+    expect_refused_with({"generate", model, "-p", sign(5), "--seed", seed},
+                        "--seed: out of range; got " + std::string(seed));
+  }
+  written({"generate", model, "-p", sign(5), "-n", "2", "--seed", "9223372036854775807"});
+  // Where an option has a range of its own, that is named.
+  expect_refused_with({"serve", model, "--port", "99999999999999999999"},
+                      "expected a whole number from 0 to 65535");
 }
 
 TEST_F(CommandOptions, EncodersAreForEmbed) {

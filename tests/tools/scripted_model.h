@@ -44,7 +44,8 @@ class ScriptedModel final : public tools::serve::ServedModel {
  public:
   static constexpr const char* kTemplate =
       "{% if tools %}tools:{{ tools | tojson }} <tool_call>\n{% endif %}"
-      "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+      "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+      "{% if m.tool_calls %}{{ m.tool_calls | tojson }}{% endif %}<|im_end|>\n{% endfor %}"
       "{% if add_generation_prompt %}<|im_start|>assistant\n{% if think %}<think>\n{% endif %}"
       "{% endif %}";
 

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "error_text.h"
 #include "models/grammar/grammar.h"
 #include "models/grammar_texts.h"
 #include "tools/serve_api.h"
@@ -12,6 +13,7 @@
 namespace hearth::tools::serve {
 namespace {
 
+using check::contains;
 using check::list;
 using check::member;
 using check::text;
@@ -83,6 +85,36 @@ TEST_F(ServeChat, AnAnswerMayGoOnWithTheLastMessage) {
       "add_generation_prompt");
   refusal("/v1/chat/completions",
           talk(R"({"role": "assistant", "content": " \n"})", R"("continue_final_message": true)"));
+}
+
+TEST_F(ServeChat, ResultsAreOfCallsBefore) {
+  const auto history = [](const std::string& id) {
+    return R"({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+                {"role": "tool", "content": "x")" +
+           id + "}]}";
+  };
+  for (const char* path : {"/v1/chat/completions", "/apply-template"}) {
+    document(path, history(R"(, "tool_call_id": "1")"));
+    document(path, history(""));
+    const JsonValue error = refusal(path, history(R"(, "tool_call_id": "2")"));
+    EXPECT_EQ(text(error, "param"), "messages[2].tool_call_id");
+    EXPECT_TRUE(contains(text(error, "message"), "is of no call before; got \"2\""));
+  }
+}
+
+TEST_F(ServeChat, TextsHaveNulsWithin) {
+  document("/v1/chat/completions", chat("", "a\\u0000b"));
+  const auto tokens = model_->requests().at(0).tokens;
+  const auto of_text = model_->tokenizer().encode(std::string("a\0b", 3), {.add_special = false});
+  EXPECT_NE(std::search(tokens.begin(), tokens.end(), of_text.begin(), of_text.end()),
+            tokens.end());
+  // So have messages of errors.
+  const JsonValue error = refusal("/v1/chat/completions", chat(R"("grammar": "root ::= \u0000x")"));
+  EXPECT_TRUE(contains(text(error, "message"), "expected")) << text(error, "message");
+  const JsonValue other = refusal(
+      "/v1/chat/completions", chat(R"("json_schema": {"type": "string", "pattern": "a\u0000(b"})"));
+  EXPECT_TRUE(contains(text(other, "message"), "\\x00")) << text(other, "message");
 }
 
 TEST_F(ServeChat, WhatUsersWriteIsNoControlToken) {

@@ -417,7 +417,8 @@ TEST_F(ServeFields, FormatsAreGrammars) {
 }
 
 TEST_F(ServeFields, GrammarsThatAllowNoTextAreRefused) {
-  for (const char* gbnf : {"root ::= []", "root ::= <[99999999]>", R"(root ::= \"a\" root)"}) {
+  for (const char* gbnf : {"", "root ::= []", "root ::= <[99999999]>", R"(root ::= \"a\" root)",
+                           "root ::= <|im_end|>", "root ::= <[2]>"}) {
     const JsonValue error =
         refusal("/v1/chat/completions", chat("\"grammar\": \"" + std::string(gbnf) + "\""));
     EXPECT_EQ(text(error, "param"), "grammar");
@@ -427,6 +428,34 @@ TEST_F(ServeFields, GrammarsThatAllowNoTextAreRefused) {
       {"name": "s", "schema": {"type": "object", "properties": {"a": {"$ref": "#"}},
        "required": ["a"]}}})"));
   EXPECT_EQ(text(error, "param"), "response_format");
+}
+
+TEST_F(ServeFields, BiasesLeaveAToken) {
+  std::string all;
+  for (std::size_t token = 0; token + 1 < model_->tokenizer().size(); ++token) {
+    all += "\"" + std::to_string(token) + "\": -100, ";
+  }
+  const std::string last = "\"" + std::to_string(model_->tokenizer().size() - 1) + "\": ";
+  document("/v1/chat/completions", chat("\"logit_bias\": {" + all + last + "-99}"));
+  const JsonValue error =
+      refusal("/v1/chat/completions", chat("\"logit_bias\": {" + all + last + "-100}"));
+  EXPECT_EQ(text(error, "param"), "logit_bias");
+}
+
+// What only shows while an answer is written is the request's fault, too, in streams as well.
+TEST_F(ServeFields, BansThatLeaveNoTokenLater) {
+  model_->failure = "generate: no token can be drawn";
+  model_->failure_code = ErrorCode::invalid_argument;
+  for (const char* field : {R"("logit_bias": {"7": -100})", R"("grammar": "root ::= \"a\"")"}) {
+    const JsonValue error = refusal("/v1/chat/completions", chat(field));
+    EXPECT_EQ(text(error, "type"), "invalid_request_error");
+    const ApiResponse streamed =
+        ask("POST", "/v1/chat/completions", chat(std::string(field) + R"(, "stream": true)"));
+    TextSink sink;
+    streamed.stream(sink);
+    EXPECT_NE(sink.all.find("invalid_request_error"), std::string::npos) << sink.all;
+  }
+  refusal("/v1/chat/completions", chat(), 500);  // without either it is not
 }
 
 TEST_F(ServeFields, BodiesThatNobodyVouchesFor) {

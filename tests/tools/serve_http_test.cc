@@ -378,6 +378,98 @@ TEST_F(ServeHttpRefusals, BodiesWithoutOneEnd) {
                  400);
 }
 
+// Each would have its body taken for the next request, or its end found elsewhere by a proxy.
+TEST_F(ServeHttpRefusals, HeadsOfSeveralMeanings) {
+  const std::string post_line = "POST /tokenize HTTP/1.1\r\nHost: a\r\n";
+  const auto text = [](const char* lines, std::size_t size) { return std::string(lines, size); };
+  for (const std::string& lines :
+       {std::string("Content-Length : 5\r\n"),
+        std::string("Content-Length\t: 5\r\n"),
+        std::string("Content-Length:\r\n"),
+        std::string("Content-Length: \r\n"),
+        std::string("Content-Length: %35\r\n"),
+        std::string("Content-Length: 0x5\r\n"),
+        std::string("Content-Length: 5 5\r\n"),
+        std::string("Content-Length: 5\r\n 5\r\n"),
+        std::string("Transfer-Encoding:\r\n"),
+        std::string("Transfer-Encoding : chunked\r\n"),
+        std::string("Transfer-Encoding:\r\n chunked\r\n"),
+        std::string("Transfer-Encoding: chunked\r\nContent-Length:\r\n"),
+        std::string("Content-Length: 5\n"),
+        std::string("Content-Length: 5\r"),
+        std::string("A: b\rContent-Length: 5\r\n"),
+        std::string("A: b\nContent-Length: 5\r\n"),
+        text("A: \0b\r\n", 7),
+        text("Content-Length\0: 5\r\n", 20),
+        std::string("A: b\r\n  c\r\n"),
+        std::string("A: b\r\n\tc\r\n"),
+        std::string(" A: b\r\n"),
+        std::string("A\r\n"),
+        std::string(": b\r\n"),
+        std::string("A b: c\r\n"),
+        std::string("A: b\x01\r\n"),
+        std::string("A: b\x7f\r\n"),
+        std::string("Host: b\r\n"),
+        std::string("Authorization: Bearer a\r\nAuthorization: Bearer b\r\n")}) {
+    expect_refused(post_line + lines + "\r\nGET /health HTTP/1.1\r\n\r\n", 400);
+  }
+  expect_refused(post_line + "Transfer-Encoding: %63hunked\r\n\r\n0\r\n\r\n", 501);
+  expect_refused("POST /tokenize HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400);
+  for (const char* line :
+       {"GET  /health HTTP/1.1", " GET /health HTTP/1.1", "GET /health  HTTP/1.1",
+        "GET /health HTTP/1.1 ", "GET\t/health HTTP/1.1", "GET /a b HTTP/1.1", "GET /\x01 HTTP/1.1",
+        "GET health HTTP/1.1", "GET * HTTP/1.1", "G@T /health HTTP/1.1", "CONNECT a:80 HTTP/1.1"}) {
+    expect_refused(line + std::string("\r\nHost: a\r\n\r\n"), 400);
+  }
+  EXPECT_TRUE(contains(answer_of(post_line + "Content-Length : 5\r\n\r\n"),
+                       "other bytes before its colon; got \\\"Content-Length : 5"));
+}
+
+TEST_F(ServeHttpRefusals, QueriesArePassedOver) {
+  for (const char* query : {"?", "?a=b", "?a=b?c=d", "???", "?%zz#x"}) {
+    const std::string answer =
+        answer_of("GET /health" + std::string(query) + " HTTP/1.1\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << query << answer;
+  }
+}
+
+TEST_F(ServeHttp, ConnectionsEndHoweverThatIsSpelt) {
+  begin({.read_time = std::chrono::minutes(10), .idle_time = std::chrono::minutes(10)});
+  for (const char* field : {"Connection: Close", "connection: CLOSE", "Connection: TE, close",
+                            "Connection: TE\r\nConnection: close , x"}) {
+    Peer peer(port_);
+    ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\n" + std::string(field) + "\r\n\r\n"));
+    EXPECT_TRUE(contains(peer.read_all(), "Connection: close\r\n")) << field;
+  }
+  Peer old(port_);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(old.send("GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
+    EXPECT_TRUE(contains(old.read_to("}"), "\"ok\""));
+  }
+}
+
+// An end of line behind a body is no request.
+TEST_F(ServeHttp, AnEmptyLineBeforeARequest) {
+  begin();
+  Peer peer(port_);
+  ASSERT_TRUE(peer.send(post("/tokenize", R"({"content": "a"})") + "\r\n" +
+                        "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+  EXPECT_TRUE(contains(peer.read_all(), "\"ok\""));
+}
+
+// The values of headers are what they look like.
+TEST_F(ServeHttp, ValuesAreNotDecoded) {
+  begin();
+  api_ = std::make_unique<Api>(ApiOptions{.keys = {"a%41"}, .origins = {}});
+  api_->set_model(model_);
+  for (const auto& [key, status] : {std::pair("a%41", " 200 "), std::pair("aA", " 401 ")}) {
+    Peer peer(port_);
+    ASSERT_TRUE(peer.send("GET /v1/models HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer " +
+                          std::string(key) + "\r\n\r\n"));
+    EXPECT_TRUE(contains(peer.read_all(), status)) << key;
+  }
+}
+
 TEST_F(ServeHttpRefusals, ChunksThatAreNone) {
   const std::string head = "POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (const char* body : {"zz\r\n{}", "\r\n", "-2\r\n{}\r\n0\r\n\r\n", "0x2\r\n{}\r\n0\r\n\r\n",
@@ -401,6 +493,89 @@ TEST_F(ServeHttpRefusals, BodiesThatAreNotWhatTheirEncodingSays) {
     expect_refused(head + "these are not packed", 400);
     EXPECT_TRUE(contains(answer_of(head + "these are not packed"), "Content-Encoding says"));
   }
+}
+
+// {"content": "a"}
+const std::string kGzip(
+    "\037\213\010\000\000\000\000\000\002\003\253\126\112\316\317\053\111\315\053\121"
+    "\262\122\120\112\124\252\005\000\021\303\275\142\020\000\000\000",
+    36);
+const std::string kZlib(
+    "\170\234\253\126\112\316\317\053\111\315\053\121\262\122\120\112\124\252\005\000"
+    "\057\265\005\067",
+    24);
+
+std::string packed_request(const std::string& encoding, const std::string& body) {
+  return "POST /tokenize HTTP/1.1\r\nConnection: close\r\nContent-Encoding: " + encoding +
+         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+TEST_F(ServeHttpRefusals, PackedBodiesAreWhole) {
+  for (const std::string& body : {kGzip, kZlib}) {
+    for (const char* encoding : {"gzip", "deflate", "GZIP"}) {  // the first bytes say which it is
+      EXPECT_TRUE(contains(answer_of(packed_request(encoding, body)), "{\"tokens\":[102]}"));
+    }
+    for (std::size_t cut = 1; cut <= body.size(); ++cut) {
+      expect_refused(packed_request("gzip", body.substr(0, body.size() - cut)), 400);
+    }
+    for (std::size_t byte = body.size() - 4; byte < body.size(); ++byte) {
+      std::string wrong = body;
+      wrong[byte] ^= 1;
+      expect_refused(packed_request("gzip", wrong), 400);
+    }
+    expect_refused(packed_request("gzip", body + body), 400);
+    EXPECT_TRUE(contains(answer_of(packed_request("identity", body)), "no JSON"));
+    for (const char* encoding :
+         {"br", "foobr", "zstd", "gzip, gzip", "gzip\r\nContent-Encoding: br"}) {
+      expect_refused(packed_request(encoding, body), 415);
+    }
+  }
+}
+
+// What the library would answer by 416.
+TEST_F(ServeHttp, RangesArePassedOver) {
+  begin();
+  for (const char* range : {"bytes=0-1", "bytes=99-1", "lines=x"}) {
+    Peer peer(port_);
+    ASSERT_TRUE(peer.send(
+        "GET /health HTTP/1.1\r\nConnection: close\r\nRange: " + std::string(range) + "\r\n\r\n"));
+    const std::string answer = peer.read_all();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+    EXPECT_TRUE(answer.ends_with("{\"status\":\"ok\"}")) << answer;
+  }
+}
+
+TEST_F(ServeHttpRefusals, TargetsMayNameTheServer) {
+  for (const char* target :
+       {"http://a/v1/models", "HTTP://a:80/v1/models?x=y", "https://[::1]/models"}) {
+    const std::string answer = answer_of("GET " + std::string(target) +
+                                         " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+    EXPECT_TRUE(contains(answer, "\"id\":\"scripted\"")) << answer;
+  }
+  EXPECT_TRUE(contains(answer_of("GET http://a HTTP/1.1\r\nConnection: close\r\n\r\n"), "<html"));
+  for (const char* target :
+       {"http://", "http:///health", "ftp://a/health", "a:80", "://a/health"}) {
+    expect_refused("GET " + std::string(target) + " HTTP/1.1\r\n\r\n", 400);
+  }
+}
+
+TEST_F(ServeHttpRefusals, TrailersArePassedOver) {
+  const std::string chunks =
+      "POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "10\r\n{\"content\": \"a\"}\r\n0\r\n";
+  begin({.most_body_bytes = 1000,
+         .read_time = std::chrono::minutes(10),
+         .idle_time = std::chrono::minutes(10)});
+  Peer peer(port_);
+  for (const char* trailers : {"", "A: b\r\n", "A: b\r\nContent-Length: 5\r\n"}) {
+    ASSERT_TRUE(peer.send(chunks + trailers + "\r\n"));  // and the connection goes on
+    EXPECT_TRUE(contains(peer.read_to("]}"), "{\"tokens\":[102]}"));
+  }
+  for (const char* trailers : {"A: b\n\r\n", "A: b\rc\r\n\r\n", "\n", "\rA"}) {
+    expect_refused(chunks + trailers, 400);
+  }
+  expect_refused(chunks + "A: " + std::string(200 << 10, 'b'), 413);
 }
 
 TEST_F(ServeHttp, ChunksMayBeExtended) {

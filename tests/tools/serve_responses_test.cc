@@ -130,10 +130,13 @@ TEST_F(ServeResponses, ItemsAreMessages) {
     {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [
       {"type": "output_text", "text": "a", "annotations": []}]},
     {"role": "user", "content": "v"}]})");
-  // The template writes roles and contents alone.
+  // The template writes roles, contents and calls alone.
   EXPECT_EQ(prompt(),
             "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nu<|im_end|>\n"
-            "<|im_start|>assistant\n<|im_end|>\n<|im_start|>tool\none<|im_end|>\n"
+            "<|im_start|>assistant\n"
+            R"([{"id": "1", "type": "function", "function": {"name": "f", "arguments": {}}}, )"
+            R"({"id": "2", "type": "function", "function": {"name": "g", "arguments": {}}}])"
+            "<|im_end|>\n<|im_start|>tool\none<|im_end|>\n"
             "<|im_start|>tool\ntwo<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n"
             "<|im_start|>user\nv<|im_end|>\n<|im_start|>assistant\n");
 }
@@ -374,7 +377,12 @@ TEST_F(ServeResponses, WhatIsNotSupportedIsRefused) {
        "input[0].content[0].text"},
       {R"("input": [{"type": "item_reference", "id": "x"}])", "input[0].type"},
       {R"("input": [{"type": "function_call", "name": "f"}])", "input[0].call_id"},
-      {R"("input": [{"type": "function_call_output", "call_id": "1"}])", "input[0].output"},
+      {R"("input": [{"type": "function_call", "call_id": "1", "name": "f"},
+           {"type": "function_call_output", "call_id": "1"}])",
+       "input[1].output"},
+      {R"("input": [{"type": "function_call", "call_id": "1", "name": "f"},
+           {"type": "function_call_output", "call_id": "2", "output": "x"}])",
+       "input[1].call_id"},
   };
   for (const auto& [fields, param] : kRefused) {
     EXPECT_EQ(refused_field("{" + std::string(fields) + "}"), param) << fields;

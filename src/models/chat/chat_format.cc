@@ -94,6 +94,12 @@ bool any_tools(const JsonValue& tools) {
   return list != nullptr && !list->empty();
 }
 
+std::size_t calls_in(std::span<const ChatMessage> messages) {
+  std::size_t count = 0;
+  for (const ChatMessage& each : messages) count += each.tool_calls.size();
+  return count;
+}
+
 }  // namespace
 
 ChatFormat::ChatFormat(const LoadedModel& loaded, JsonObject arguments)
@@ -123,10 +129,31 @@ RenderedPrompt ChatFormat::written_out(std::span<const ChatMessage> messages,
                     ", expected no tools, or another template");
   }
   RenderedPrompt prompt = rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
+  require_calls_written(chosen, prompt, messages, options);
   if (options.continue_final_message) {
     end_behind(prompt, messages.empty() ? "" : std::string_view(messages.back().content));
   }
   return prompt;
+}
+
+void ChatFormat::require_calls_written(const Written& chosen, const RenderedPrompt& prompt,
+                                       std::span<const ChatMessage> messages,
+                                       const ChatOptions& options) const {
+  // An answer that nothing follows is its caller's own to look at.
+  const bool is_answered = !options.add_generation_prompt && !messages.empty();
+  const std::size_t calls = calls_in(messages.first(messages.size() - (is_answered ? 1 : 0)));
+  if (calls == 0 || chosen.source.find("tool_calls") != std::string::npos) return;
+  std::vector<ChatMessage> without(messages.begin(), messages.end());
+  for (ChatMessage& each : without) each.tool_calls.clear();
+  std::string text, other;
+  for (const auto& part : prompt.parts) text += part.text;
+  const RenderedPrompt same =
+      rendered(tokenizer_, chosen.chat_template, without, options, arguments_);
+  for (const auto& part : same.parts) other += part.text;
+  if (text != other) return;
+  throw Error(ErrorCode::invalid_argument,
+              "chat: tool_calls in messages of a model whose chat template writes none; got " +
+                  std::to_string(calls) + ", expected none, or another template");
 }
 
 ChatPrompt ChatFormat::prompt_of(const RenderedPrompt& text, std::vector<std::int32_t> tokens,

@@ -1,12 +1,13 @@
 #include "models/chat_template/context.h"
 
+#include "core/whole_message.h"
 #include "hearth/error.h"
 
 namespace hearth::models::chat_template {
 
 void fail_at(int line, const std::string& what) {
   throw Error(ErrorCode::invalid_argument,
-              "chat template: " + what + ", at line " + std::to_string(line));
+              whole_message("chat template: " + what + ", at line " + std::to_string(line)));
 }
 
 void Context::fail(const std::string& what) const { fail_at(line_, what); }

@@ -17,9 +17,14 @@ constexpr std::string_view kGemma4Defaults =
 constexpr std::string_view kGemma4Unified =
     R"({"max_position_embeddings": 262144, "sliding_window": 1024,
         "hidden_size_per_layer_input": null})";
-constexpr FolderType kGemma4Types[] = {{"gemma4_text", kGemma4Defaults},
-                                       {"gemma4", kGemma4Defaults},
-                                       {"gemma4_unified_text", kGemma4Defaults, kGemma4Unified}};
+constexpr FolderType kGemma4Types[] = {
+    {.name = "gemma4_text", .defaults = kGemma4Defaults, .has_windows = true, .has_softcaps = true},
+    {.name = "gemma4", .defaults = kGemma4Defaults, .has_windows = true, .has_softcaps = true},
+    {.name = "gemma4_unified_text",
+     .defaults = kGemma4Defaults,
+     .others = kGemma4Unified,
+     .has_windows = true,
+     .has_softcaps = true}};
 constexpr std::int64_t kGemma4Period = 6;
 constexpr TensorRule kGemma4Tensors[] = {
     {"model.embed_tokens_per_layer", "per_layer_token_embd"},

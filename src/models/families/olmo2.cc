@@ -12,7 +12,12 @@ constexpr std::string_view kOlmo3Defaults =
     R"({"max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008,
         "num_hidden_layers": 32, "num_attention_heads": 32, "rms_norm_eps": 1e-5,
         "sliding_window": 4096, "rope_theta": 5e5})";
-constexpr FolderType kOlmo2Types[] = {{"olmo2", kOlmo2Defaults}, {"olmo3", kOlmo3Defaults}};
+constexpr FolderType kOlmo2Types[] = {
+    {.name = "olmo2", .defaults = kOlmo2Defaults, .attention_bias = kBiasedAttention},
+    {.name = "olmo3",
+     .defaults = kOlmo3Defaults,
+     .has_windows = true,
+     .attention_bias = kBiasedAttention}};
 constexpr TensorRule kOlmo2Tensors[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
 };

@@ -8,7 +8,8 @@ constexpr std::string_view kPhi3Defaults =
     R"({"max_position_embeddings": 4096, "hidden_size": 3072, "intermediate_size": 8192,
         "num_hidden_layers": 32, "num_attention_heads": 32,
         "original_max_position_embeddings": 4096, "rms_norm_eps": 1e-5})";
-constexpr FolderType kPhi3Types[] = {{"phi3", kPhi3Defaults}};
+constexpr FolderType kPhi3Types[] = {
+    {.name = "phi3", .defaults = kPhi3Defaults, .has_windows = true}};
 constexpr TensorRule kPhi3Tensors[] = {
     {"model.layers.{}.self_attn.qkv_proj", "blk.{}.attn_qkv"},
     {"model.layers.{}.mlp.gate_up_proj", "blk.{}.ffn_up"},

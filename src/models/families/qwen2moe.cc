@@ -10,7 +10,8 @@ constexpr std::string_view kQwen2MoeDefaults =
         "rms_norm_eps": 1e-6, "sliding_window": 4096, "moe_intermediate_size": 1408,
         "shared_expert_intermediate_size": 5632, "num_experts_per_tok": 4, "num_experts": 60,
         "norm_topk_prob": false})";
-constexpr FolderType kQwen2MoeTypes[] = {{"qwen2_moe", kQwen2MoeDefaults}};
+constexpr FolderType kQwen2MoeTypes[] = {
+    {.name = "qwen2_moe", .defaults = kQwen2MoeDefaults, .has_windows = true}};
 
 // Every other one of the first layers.
 void add_even_windows(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {

@@ -11,8 +11,11 @@ constexpr std::string_view kQwen35MoeDefaults =
         "linear_value_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 32,
         "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
         "num_experts_per_tok": 8, "num_experts": 256, "partial_rotary_factor": 0.25})";
-constexpr FolderType kQwen35MoeTypes[] = {{"qwen3_5_moe_text", kQwen35MoeDefaults},
-                                          {"qwen3_5_moe", kQwen35MoeDefaults}};
+constexpr FolderType kQwen35MoeTypes[] = {
+    {.name = "qwen3_5_moe_text",
+     .defaults = kQwen35MoeDefaults,
+     .attention_bias = kBiasedAttention},
+    {.name = "qwen3_5_moe", .defaults = kQwen35MoeDefaults, .attention_bias = kBiasedAttention}};
 
 }  // namespace
 

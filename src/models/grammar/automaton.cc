@@ -13,9 +13,8 @@ constexpr std::size_t kMaxStates = std::size_t{1} << 20;
 constexpr std::size_t kMaxSteps = std::size_t{1} << 22;  // of building, states or not
 
 [[noreturn]] void fail_size() {
-  throw Error(ErrorCode::unsupported,
-              "grammar: too large; got more than " + std::to_string(kMaxStates) +
-                  " states with all repetitions written out, expected less");
+  throw GrammarTooLarge("grammar: too large; got more than " + std::to_string(kMaxStates) +
+                        " states with all repetitions written out, expected less");
 }
 
 }  // namespace

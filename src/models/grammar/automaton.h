@@ -33,6 +33,11 @@ struct State {
   std::uint32_t first = 0, count = 0;  // of its targets or edges
 };
 
+// Of more states than a grammar may have.
+struct GrammarTooLarge : Error {
+  explicit GrammarTooLarge(const std::string& message) : Error(ErrorCode::unsupported, message) {}
+};
+
 // Of a rule that may begin with itself.
 struct LeftRecursion : Error {
   explicit LeftRecursion(const std::string& message)
@@ -44,7 +49,7 @@ class Automaton {
  public:
   static constexpr std::uint32_t kEnd = 0;  // the state where every rule ends
 
-  // Throws LeftRecursion for a rule that may begin with itself, and Error{unsupported}
+  // Throws LeftRecursion for a rule that may begin with itself, and GrammarTooLarge
   // for more states than a grammar may have.
   explicit Automaton(const Syntax& syntax);
 

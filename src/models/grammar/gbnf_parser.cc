@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/counted.h"
+#include "core/whole_message.h"
 #include "hearth/error.h"
 #include "models/tokenizer/unicode.h"
 
@@ -14,7 +15,6 @@ namespace {
 constexpr std::size_t kMaxText = std::size_t{4} << 20;  // bytes
 constexpr int kMaxDepth = 200;                          // of ( )
 constexpr int kMaxRepeats = 8;                          // one behind the other
-constexpr std::uint32_t kMaxTimes = 100'000;            // of a repetition
 constexpr std::size_t kUndefined = static_cast<std::size_t>(-1);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -49,7 +49,8 @@ class GbnfParser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::invalid_argument, "grammar: byte " + std::to_string(at_) + ": " + what);
+    throw Error(ErrorCode::invalid_argument,
+                whole_message("grammar: byte " + std::to_string(at_) + ": " + what));
   }
   [[noreturn]] void fail_expected(const std::string& expected) const {
     std::string got = "the end";

@@ -9,6 +9,8 @@
 
 namespace hearth::models::grammar {
 
+inline constexpr std::uint32_t kMaxTimes = 100'000;  // of a repetition
+
 // The id of the token with this text, -1 where there is none.
 using FindToken = std::function<std::int32_t(std::string_view text)>;
 

@@ -55,6 +55,11 @@ Grammar Grammar::from_schema_text(const std::string& schema) {
 
 Grammar Grammar::from_schema(const JsonValue& schema) try {
   return Grammar(parse_gbnf(gbnf_of_schema(schema), "root"));
+} catch (const GrammarTooLarge&) {
+  throw Error(
+      ErrorCode::unsupported,
+      "json_schema: too large; got lengths and numbers of items that are too much together, "
+      "expected smaller ones");
 } catch (const LeftRecursion&) {
   throw Error(ErrorCode::invalid_argument,
               "json_schema: a reference leads back to itself; got a cycle of $ref with nothing in "

@@ -6,8 +6,10 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "models/grammar/gbnf_parser.h"
 #include "models/grammar/schema_document.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/schema_numbers.h"
@@ -62,6 +64,11 @@ std::string times(std::int64_t least, std::int64_t most, const char* what) {
   if (most >= 0 && most < least) {
     fail_unsupported("nothing is in range; got min" + std::string(what) + " " +
                      std::to_string(least) + " and max" + what + " " + std::to_string(most));
+  }
+  for (const auto& [name, count] : {std::pair{"min", least}, {"max", most}}) {
+    if (count <= std::int64_t{kMaxTimes}) continue;
+    fail_unsupported("`" + std::string(name) + what + "` too large; got " + std::to_string(count) +
+                     ", expected at most " + std::to_string(kMaxTimes));
   }
   return "{" + std::to_string(least) + "," + (most < 0 ? "" : std::to_string(most)) + "}";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/whole_message.h"
 #include "hearth/error.h"
 
 namespace hearth::models::grammar {
@@ -203,11 +204,11 @@ JsonValue merged_values(std::string_view key, const JsonValue& a, const JsonValu
 }  // namespace
 
 void fail_schema(const std::string& what) {
-  throw Error(ErrorCode::invalid_argument, "json_schema: " + what);
+  throw Error(ErrorCode::invalid_argument, whole_message("json_schema: " + what));
 }
 
 void fail_unsupported(const std::string& what) {
-  throw Error(ErrorCode::unsupported, "json_schema: " + what);
+  throw Error(ErrorCode::unsupported, whole_message("json_schema: " + what));
 }
 
 std::int64_t count_of(const JsonObject& schema, std::string_view key, std::int64_t fallback) {

@@ -39,7 +39,16 @@ struct FolderType {
   // family takes for them anyhow, as nulls, zeros and mostly false, need not be in it.
   std::string_view defaults;
   std::string_view others = {};  // likewise, in place of some of `defaults`; a null: none
+  // Whether it has windows (sliding_window) and caps of scores (attn_logit_softcapping and
+  // final_logit_softcapping). Where not, files say nothing by these keys.
+  bool has_windows = false, has_softcaps = false;
+  // GGUF's names of projections whose biases must be there where the key of this name is true.
+  std::span<const std::string_view> attention_bias = {}, mlp_bias = {};
 };
+
+inline constexpr std::string_view kBiasedAttention[] = {"attn_q", "attn_k", "attn_v",
+                                                        "attn_output"};
+inline constexpr std::string_view kBiasedFeedForward[] = {"ffn_gate", "ffn_up", "ffn_down"};
 
 // What a transform of a folder's tensor may ask for.
 struct FolderContext {
@@ -133,5 +142,7 @@ const Family* find_family(std::string_view architecture);
 // Throws Error{unsupported} with all names where there is none.
 const Family& family_by_name(std::string_view architecture);
 const Family* find_family_of_folder(std::string_view model_type);
+// Null where it is not of the family.
+const FolderType* find_folder_type(const Family& family, std::string_view model_type);
 
 }  // namespace hearth::models

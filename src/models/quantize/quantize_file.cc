@@ -99,7 +99,7 @@ std::vector<std::string> quantize_file(const std::string& in, const std::string&
   read.push_back(in);
   for (const AdapterFile& each : options.adapters) read.push_back(each.path);
   // Before anything is read; the names of several parts are known only with all tensors' sizes.
-  if (options.file.max_shard_bytes == 0) require_other_files({out}, read_files(read));
+  if (options.file.max_shard_bytes == 0) require_other_files("quantize", {out}, read_files(read));
   return quantize_contents(is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu()),
                            read, out, options);
 }
@@ -143,7 +143,7 @@ std::vector<std::string> quantize_contents(GgufContents contents,
     metadata.set("general.quantization_version", static_cast<std::uint32_t>(kQuantizationVersion));
   }
   io::GgufWriter writer(out, tensors, metadata, options.file);
-  require_other_files(writer.paths(), read_files(read));
+  require_other_files("quantize", writer.paths(), read_files(read));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // Its memory is free again once it is written.
     const NamedArray from = std::exchange(contents.arrays[i], {});

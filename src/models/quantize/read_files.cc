@@ -44,7 +44,7 @@ std::vector<std::string> read_files(const std::vector<std::string>& paths) {
   return files;
 }
 
-void require_other_files(const std::vector<std::string>& written,
+void require_other_files(const std::string& command, const std::vector<std::string>& written,
                          const std::vector<std::string>& read) {
   std::map<FileIdentity, std::string> known;
   for (const std::string& path : read) {
@@ -55,8 +55,8 @@ void require_other_files(const std::vector<std::string>& written,
     const auto found = identity ? known.find(*identity) : known.end();
     if (found == known.end()) continue;
     throw Error(ErrorCode::invalid_argument,
-                "quantize: a file that is read would be written over; got " + hearth::quoted(path) +
-                    " to write and " + hearth::quoted(found->second) +
+                command + ": a file that is read would be written over; got " +
+                    hearth::quoted(path) + " to write and " + hearth::quoted(found->second) +
                     " to read, expected another name to write");
   }
 }

@@ -11,7 +11,8 @@ namespace hearth::models {
 std::vector<std::string> read_files(const std::vector<std::string>& paths);
 
 // Throws Error{invalid_argument} where one of `written` is one of `read`, under whatever name.
-void require_other_files(const std::vector<std::string>& written,
+// `command` begins what it says.
+void require_other_files(const std::string& command, const std::vector<std::string>& written,
                          const std::vector<std::string>& read);
 
 }  // namespace hearth::models

@@ -1,11 +1,13 @@
 #include "models/serving/running_text.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 
 #include "core/counted.h"
 #include "hearth/error.h"
+#include "models/sampling/score_edits.h"
 #include "models/serving/prompt_limit.h"
 #include "models/tokenizer/ending_tokens.h"
 #include "models/tokenizer/token_range.h"
@@ -176,17 +178,30 @@ void RunningText::break_off() noexcept {
 }
 
 Error RunningText::why_none() const {
-  const std::string none = "generate: no token can be drawn; got scores that are ";
-  const std::string no_numbers = "no numbers, computed in " + std::string(name(compute_));
+  const std::string none = "generate: no token can be drawn; got ";
+  if (bans_all()) {
+    return {ErrorCode::invalid_argument,
+            none + "all of them banned, by biases or a grammar, expected one that may come next"};
+  }
   const std::string overflow =
       compute_ == DType::f16 ? ": f16 overflows in some models, bf16 and f32 do not" : "";
-  const SamplingOptions& sampling = request_.sampling;
-  if (request_.constraint == nullptr && sampling.logit_bias.empty() &&
-      sampling.suppressed.empty()) {
-    return {ErrorCode::dtype, none + no_numbers + ", expected numbers" + overflow};
+  return {ErrorCode::dtype, none + "scores that are no numbers, computed in " +
+                                std::string(name(compute_)) + ", expected numbers" + overflow};
+}
+
+bool RunningText::bans_all() const {
+  const std::int64_t vocabulary = sampling_.vocabulary();
+  std::vector<bool> is_banned(static_cast<std::size_t>(vocabulary), false);
+  for (const LogitEdit& edit : sampling_.logit_edits()) {
+    const bool is_ban = edit.bias == -std::numeric_limits<float>::infinity();
+    if (is_ban) is_banned[static_cast<std::size_t>(edit.token)] = true;
   }
-  return {ErrorCode::invalid_argument, none + "all banned, by biases or a grammar, or " +
-                                           no_numbers + ", expected at least one" + overflow};
+  const auto& grammar = sampling_.grammar();
+  for (std::int32_t token = 0; token < vocabulary; ++token) {
+    if (is_banned[static_cast<std::size_t>(token)]) continue;
+    if (!grammar || is_allowed(*grammar, token)) return false;
+  }
+  return true;
 }
 
 bool RunningText::take(const DrawnToken& drawn) {

@@ -82,7 +82,8 @@ class RunningText {
   bool is_cancelled() const noexcept { return channel_->is_cancelled; }
   bool has_ended() const noexcept { return has_ended_; }
 
-  // Why no token could be drawn: Error{dtype} where scores are no numbers.
+  // Why no token could be drawn: Error{invalid_argument} where none may be, Error{dtype} where
+  // scores are no numbers.
   Error why_none() const;
   // Takes the token that was drawn behind the last one. True where tokens() begin elsewhere since,
   // so that none of them has run.
@@ -97,6 +98,7 @@ class RunningText {
  private:
   bool is_full() const noexcept { return std::ssize(tokens_) == longest_; }
   std::int64_t kept_tokens() const;  // where the text goes on behind a full context
+  bool bans_all() const;             // all tokens that may come next, whatever their scores
   std::string rest();                // what was held back
   GenerationPiece last(FinishReason finish);
   void add(GenerationPiece piece);

@@ -5,13 +5,15 @@
 #include <string>
 #include <utility>
 
+#include "core/whole_message.h"
+
 namespace hearth::tools {
 
 class FieldError : public std::runtime_error {
  public:
   // what() is "param: detail".
   FieldError(std::string param, std::string detail, std::string code)
-      : std::runtime_error(param.empty() ? detail : param + ": " + detail),
+      : std::runtime_error(whole_message(param.empty() ? detail : param + ": " + detail)),
         param_(std::move(param)),
         detail_(std::move(detail)),
         code_(std::move(code)) {}

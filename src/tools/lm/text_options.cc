@@ -42,7 +42,7 @@ std::vector<std::string> stop_texts(const TextArguments& arguments) {
 
 void add_prompt_options(Command& command, PromptArguments& arguments, const std::string& summary) {
   const Option text =
-      command.option("-p,--prompt", arguments.text, summary + "; -: standard input");
+      command.option("-p,--prompt", arguments.text, summary + "; -: standard input").may_be_empty();
   const Option file =
       command.option("-f,--prompt-file,--file", arguments.file, "A file with that text")
           .value_name("FILE");

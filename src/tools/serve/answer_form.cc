@@ -1,11 +1,14 @@
 #include "tools/serve/answer_form.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/counted.h"
 #include "hearth/error.h"
+#include "models/grammar/grammar.h"
 #include "tools/chat_json/field_error.h"
 
 namespace hearth::tools::serve {
@@ -17,10 +20,14 @@ AnswerForm form_of_schema(JsonValue schema, const std::string& param) {
   return {.schema = std::move(schema), .gbnf = {}, .param = param};
 }
 
-// Of the field `grammar`, which may be empty or not there.
+// Of the field `grammar`, which may not be there.
 AnswerForm form_of_gbnf(const Fields& fields) {
   const std::string param = fields.path("grammar");
-  std::string gbnf = fields.text("grammar").value_or("");
+  const auto given = fields.text("grammar");
+  if (given && given->empty()) {
+    throw bad_field(param, "is empty; expected a grammar (GBNF), or null for none");
+  }
+  std::string gbnf = given.value_or("");
   if (gbnf.size() > kMostGrammarBytes) {
     throw bad_field(param, "is too long; got " + counted(gbnf.size(), "byte") +
                                ", expected at most " + std::to_string(kMostGrammarBytes));
@@ -77,6 +84,16 @@ AnswerForm form_of_structured(const JsonObject& structured) {
   return form_of_schema(JsonObject{{"type", "object"}}, param);
 }
 
+// Refuses what only a token could begin with that ends texts.
+void require_beginning(const std::shared_ptr<models::grammar::Constraint>& constraint,
+                       const AnswerForm& form) {
+  const auto mask = models::grammar::GrammarMatcher(constraint).mask();
+  if (std::any_of(mask->begin(), mask->end(), [](std::uint32_t word) { return word != 0; })) return;
+  throw bad_field(form.param,
+                  "leaves no token of the model to begin with; expected one, besides "
+                  "those that end texts");
+}
+
 }  // namespace
 
 AnswerForm read_answer_form(const Fields& fields) {
@@ -124,8 +141,10 @@ AnswerForm read_answer_form(const Fields& fields) {
 std::shared_ptr<models::grammar::Constraint> constrain(const AnswerForm& form, ServedModel& model) {
   if (form.is_free()) return nullptr;
   try {
-    return form.schema ? model.constrain_by_schema(*form.schema)
-                       : model.constrain_by_gbnf(form.gbnf);
+    auto constraint =
+        form.schema ? model.constrain_by_schema(*form.schema) : model.constrain_by_gbnf(form.gbnf);
+    require_beginning(constraint, form);
+    return constraint;
   } catch (const Error& error) {
     throw bad_field(form.param, error.what());
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/json.h"
+#include "core/whole_message.h"
 #include "tools/serve/exchange.h"
 
 namespace hearth::tools::serve {
@@ -15,7 +16,7 @@ class ApiError : public std::runtime_error {
  public:
   ApiError(int status, const std::string& message, std::string type, std::string param = "",
            std::string code = "")
-      : std::runtime_error(message),
+      : std::runtime_error(whole_message(message)),
         status_(status),
         type_(std::move(type)),
         param_(std::move(param)),

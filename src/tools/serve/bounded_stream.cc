@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "tools/serve/request_errors.h"
+
 namespace hearth::tools::serve {
 namespace {
 
@@ -68,7 +70,7 @@ Refusal BoundedStream::fill(Clock::time_point until, Clock::time_point since) {
 }
 
 BoundedStream::Clock::time_point BoundedStream::slow_since() const {
-  return begun_ + milliseconds((head_bytes_ + body_bytes_) / kSlowRate);
+  return begun_ + milliseconds((head_->size() + body_bytes_) / kSlowRate);
 }
 
 bool BoundedStream::begin_request() {
@@ -79,30 +81,33 @@ bool BoundedStream::begin_request() {
   }
   begun_ = Clock::now();
   deadline_ = begun_ + options_.read_time;
-  head_bytes_ = line_bytes_ = body_bytes_ = answer_bytes_ = 0;
-  in_head_ = in_first_line_ = true;
-  in_empty_line_ = false;
+  head_.emplace(options_.most_head_bytes, options_.most_body_bytes);
+  head_at_ = body_bytes_ = answer_bytes_ = 0;
   refusal_ = Refusal::none;
   chunks_.reset();
   is_answer_begun_ = is_interim_sent_ = false;
   return true;
 }
 
-Refusal BoundedStream::count(const char* bytes, std::size_t size) {
-  for (std::size_t i = 0; in_head_ && i < size; ++i) {
-    if (bytes[i] == '\n') {
-      if (in_empty_line_) in_head_ = false;
-      in_empty_line_ = true;
-      in_first_line_ = false;
-      line_bytes_ = 0;
-    } else if (bytes[i] != '\r') {
-      in_empty_line_ = false;
+std::optional<ApiError> BoundedStream::read_head() {
+  while (!head_->is_whole()) {
+    if (at_ == end_) {
+      const Refusal refusal = fill(deadline_, slow_since());
+      if (refusal != Refusal::none) {
+        refuse(refusal);
+        return error_of_head(refusal);
+      }
     }
-    if (++head_bytes_ > options_.most_head_bytes) return Refusal::too_long;
-    if (++line_bytes_ > kMostLineBytes && !in_first_line_) return Refusal::too_long;
-    if (!in_head_) return Refusal::none;  // the parser asks for single bytes of a head
+    if (auto fault = head_->take(buffer_[at_++])) {
+      give_up();
+      return fault;
+    }
   }
-  if (in_head_) return Refusal::none;
+  if (head_->is_chunked()) chunks_.emplace(options_.most_body_bytes);
+  return std::nullopt;
+}
+
+Refusal BoundedStream::count(const char* bytes, std::size_t size) {
   body_bytes_ += size;
   // Chunks have some bytes of their own.
   if (body_bytes_ > 2 * options_.most_body_bytes + options_.most_head_bytes) {
@@ -127,15 +132,24 @@ ssize_t BoundedStream::refuse(Refusal refusal) {
 
 ssize_t BoundedStream::read(char* bytes, std::size_t size) {
   if (is_given_up_) return -1;
-  if (at_ == end_) {
-    const Refusal refusal = fill(deadline_, slow_since());
-    if (refusal != Refusal::none) return refuse(refusal);
+  const std::string& head = head_->text();
+  if (head_at_ < head.size()) {
+    const std::size_t taken = head.copy(bytes, size, head_at_);
+    head_at_ += taken;
+    return static_cast<ssize_t>(taken);
   }
-  const std::size_t taken = std::min(size, end_ - at_);
-  std::memcpy(bytes, buffer_.data() + at_, taken);
-  at_ += taken;
-  const Refusal refusal = count(bytes, taken);
-  if (refusal != Refusal::none) return refuse(refusal);
+  std::size_t taken = 0;
+  do {
+    if (at_ == end_) {
+      const Refusal refusal = fill(deadline_, slow_since());
+      if (refusal != Refusal::none) return refuse(refusal);
+    }
+    taken = std::min({size, end_ - at_, chunks_ ? chunks_->run() : size});
+    std::memcpy(bytes, buffer_.data() + at_, taken);
+    at_ += taken;
+    const Refusal refusal = count(bytes, taken);
+    if (refusal != Refusal::none) return refuse(refusal);
+  } while (chunks_ && chunks_->is_in_trailer());
   return static_cast<ssize_t>(taken);
 }
 

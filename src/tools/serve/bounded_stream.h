@@ -1,5 +1,6 @@
 // A connection that bounds what its peer can make us read, and how long that takes: the library
-// itself reads lines of any length, and waits anew for each byte.
+// itself reads lines of any length, and waits anew for each byte. It gets heads that were read
+// before, and chunks without what it does not know of them.
 #pragma once
 
 #include <httplib.h>
@@ -14,18 +15,10 @@
 #include "tools/serve/chunk_framing.h"
 #include "tools/serve/connection_threads.h"
 #include "tools/serve/http_transport.h"
+#include "tools/serve/refusal.h"
+#include "tools/serve/request_head.h"
 
 namespace hearth::tools::serve {
-
-// Why a request is read no further.
-enum class Refusal {
-  none,
-  unfinished,  // its bytes did not come in time, or the peer ended them
-  stopping,    // they were not at hand when the server stopped
-  crowded,     // its thread was needed for another connection
-  too_long,
-  malformed,  // its chunks are
-};
 
 // How far a server has ended, which all its connections see.
 struct ServerEnd {
@@ -35,9 +28,6 @@ struct ServerEnd {
   // Whoever does not read at once from then on is given up.
   std::atomic<Clock::time_point> write_deadline = Clock::time_point::max();
 };
-
-// Bytes that the library takes in a line of a head behind the first.
-inline constexpr std::size_t kMostLineBytes = CPPHTTPLIB_HEADER_MAX_LENGTH;
 
 // Of one thread, which owns the socket elsewhere.
 class BoundedStream final : public httplib::Stream {
@@ -50,8 +40,10 @@ class BoundedStream final : public httplib::Stream {
   // is needed for another connection. From then on the request may take the options' bytes and
   // time.
   bool begin_request();
-  // The body of the request comes in chunks.
-  void expect_chunks() { chunks_.emplace(options_.most_body_bytes); }
+  // Reads the head of the request, which the library gets next; what is wrong with it, and the
+  // connection is given up.
+  std::optional<ApiError> read_head();
+  const RequestHead& head() const { return *head_; }
   // The connection cannot go on behind this request: its body was not read, or was too much.
   void give_up() noexcept { is_given_up_ = true; }
   bool is_given_up() const noexcept { return is_given_up_; }
@@ -63,14 +55,16 @@ class BoundedStream final : public httplib::Stream {
   bool is_input_ended() const;
   // To the request that was begun last.
   bool is_answer_begun() const noexcept { return is_answer_begun_; }
-  // Why the last read was refused.
+  // Why the last read of a body was refused.
   Refusal refusal() const noexcept { return refusal_; }
   // Of the body of that request and of its answer.
   std::size_t bytes_passed() const noexcept { return body_bytes_ + answer_bytes_; }
   // Reads and forgets what a peer still sends, for a moment, so that it gets to read the answer.
   void drain();
 
-  bool is_readable() const override { return at_ < end_ || wait(true, {}); }
+  bool is_readable() const override {
+    return head_at_ < head_->text().size() || at_ < end_ || wait(true, {});
+  }
   bool is_writable() const override { return !is_reset(); }
   // Negative where there is nothing, or no more is allowed; refusal() says why.
   ssize_t read(char* bytes, std::size_t size) override;
@@ -95,7 +89,7 @@ class BoundedStream final : public httplib::Stream {
   bool is_reset() const;
   // Reads no more of this request; what read() returns then.
   ssize_t refuse(Refusal refusal);
-  // Counts what is handed to the parser; what is wrong with it.
+  // Counts what the library gets of a body; what is wrong with it.
   Refusal count(const char* bytes, std::size_t size);
 
   int socket_;
@@ -106,8 +100,10 @@ class BoundedStream final : public httplib::Stream {
   std::size_t at_ = 0, end_ = 0;
   Clock::time_point begun_, deadline_;
   Clock::time_point stop_deadline_ = Clock::time_point::max();  // once the server stops
-  std::size_t head_bytes_ = 0, line_bytes_ = 0, body_bytes_ = 0, answer_bytes_ = 0;
-  bool in_head_ = true, in_first_line_ = true, in_empty_line_ = false, is_given_up_ = false;
+  std::optional<RequestHead> head_;  // of the request that was begun last
+  std::size_t head_at_ = 0;          // what the library has of it
+  std::size_t body_bytes_ = 0, answer_bytes_ = 0;
+  bool is_given_up_ = false;
   std::optional<ChunkFraming> chunks_;
   Refusal refusal_ = Refusal::none;
   bool is_answer_begun_ = false, is_interim_sent_ = false;

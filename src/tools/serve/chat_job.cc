@@ -1,5 +1,6 @@
 #include "tools/serve/chat_job.h"
 
+#include <set>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,19 @@ void require_continuable(const std::vector<models::ChatMessage>& messages) {
                               ", expected \"assistant\"");
   }
   if (!last.tool_calls.empty()) throw bad_field(name, "behind a call of tools; expected a text");
+}
+
+// Refuses results of calls that no message before has.
+void require_known_calls(const std::vector<models::ChatMessage>& messages) {
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    for (const models::ToolCall& call : messages[i].tool_calls) ids.insert(call.id);
+    const std::string& id = messages[i].tool_call_id;
+    if (messages[i].role != "tool" || id.empty() || ids.contains(id)) continue;
+    throw bad_field("messages[" + std::to_string(i) + "].tool_call_id",
+                    "is of no call before; got " + shown(id) +
+                        ", expected an id of tool_calls of the assistant");
+  }
 }
 
 void refuse_modalities(const Fields& fields) {
@@ -115,6 +129,7 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
                     "continue_final_message");
   }
   const auto messages = read_chat_messages(fields);
+  require_known_calls(messages);
   if (options.continue_final_message) require_continuable(messages);
   job.prompt = within_context(request, service, "messages", true, [&](models::EncodeLimits limits) {
     options.limits = std::move(limits);
@@ -135,6 +150,7 @@ models::ChatPrompt read_chat_prompt(const Fields& fields, const ApiRequest& requ
   options.tools = read_tool_choice(fields).tools;
   options.limits = text_limits(request, service, kMostListedTokens);
   const auto messages = read_chat_messages(fields);
+  require_known_calls(messages);
   if (options.continue_final_message) require_continuable(messages);
   const WorkSlots::Slot slot = service.encoders->take(options.limits.watch);
   return service.model->chat().render(messages, options);

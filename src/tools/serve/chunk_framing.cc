@@ -1,7 +1,5 @@
 #include "tools/serve/chunk_framing.h"
 
-#include <algorithm>
-
 namespace hearth::tools::serve {
 namespace {
 
@@ -17,19 +15,9 @@ std::size_t hexadecimal_digit(char byte) {
 }  // namespace
 
 ChunkFraming::Fault ChunkFraming::pass(std::string_view bytes) {
-  while (!bytes.empty()) {
-    if (state_ == State::done) break;
-    if (state_ == State::data) {
-      const std::size_t taken = std::min(bytes.size(), left_);
-      bytes.remove_prefix(taken);
-      left_ -= taken;
-      if (left_ == 0) state_ = State::end_of_data;
-      continue;
-    }
-    const Fault fault = pass_byte(bytes.front());
-    if (fault != Fault::none) return fault;
-    bytes.remove_prefix(1);
-  }
+  if (state_ != State::data) return bytes.empty() ? Fault::none : pass_byte(bytes.front());
+  left_ -= bytes.size();
+  if (left_ == 0) state_ = State::end_of_data;
   return Fault::none;
 }
 
@@ -57,12 +45,25 @@ ChunkFraming::Fault ChunkFraming::pass_byte(char byte) {
       return Fault::none;
     case State::end_of_line:
       left_for_all_ -= left_;
-      return expect('\n', left_ > 0 ? State::data : State::done);
+      return expect('\n', left_ > 0 ? State::data : State::trailer_start);
     case State::end_of_data:
       return expect('\r', State::end_of_data_line);
     case State::end_of_data_line:
       has_digits_ = false;
       return expect('\n', State::size);
+    case State::trailer_start:
+      is_in_trailer_ = byte != '\r';
+      if (!is_in_trailer_) return expect('\r', State::end_of_body);
+      state_ = State::trailer;
+      [[fallthrough]];
+    case State::trailer:
+      if (byte == '\n' || byte == '\0') return Fault::malformed;
+      if (byte == '\r') state_ = State::end_of_trailer;
+      return Fault::none;
+    case State::end_of_trailer:
+      return expect('\n', State::trailer_start);
+    case State::end_of_body:
+      return expect('\n', State::done);
     case State::data:
     case State::done:
       break;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "tools/serve/connection_threads.h"
 #include "tools/serve/free_memory.h"
 #include "tools/serve/listen_error.h"
+#include "tools/serve/packed_body.h"
 #include "tools/serve/request_errors.h"
 
 namespace hearth::tools::serve {
@@ -64,12 +66,13 @@ void set_response(ApiResponse given, httplib::Response& response) {
 }
 
 ApiRequest request_of(const httplib::Request& request) {
+  const RequestHead& head = connection_of_thread->head();
   return {.method = request.method,
           .path = request.path,
           .body = {},
-          .authorization = request.get_header_value("Authorization"),
-          .origin = request.get_header_value("Origin"),
-          .asked_headers = request.get_header_value("Access-Control-Request-Headers"),
+          .authorization = std::string(head.value("Authorization")),
+          .origin = std::string(head.value("Origin")),
+          .asked_headers = std::string(head.value("Access-Control-Request-Headers")),
           .is_open = [stream = connection_of_thread,
                       is_new = request.version == "HTTP/1.1"] { return stream->is_open(is_new); },
           .may_be_gone = [stream = connection_of_thread] { return stream->is_input_ended(); }};
@@ -96,9 +99,7 @@ class HttpTransport::Server final : public httplib::Server {
     new_task_queue = [this] { return threads_ = new ConnectionThreads(options_.threads); };
     // All is answered here but what has a body, which is read first.
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      if (has_body(request)) {
-        if (refuse_body(request, response)) return HandlerResponse::Handled;
-        if (is_chunked(request)) connection_of_thread->expect_chunks();
+      if (connection_of_thread->head().has_body()) {
         if (request.method == "POST" && request.path.size() <= kMostPathBytes) {
           return HandlerResponse::Unhandled;
         }
@@ -107,21 +108,18 @@ class HttpTransport::Server final : public httplib::Server {
       set_response(answer_(request_of(request)), response);
       return HandlerResponse::Handled;
     });
-    set_expect_100_continue_handler(
-        [this](const httplib::Request& request, httplib::Response& response) {
-          return refuse_body(request, response) ? response.status : 100;
-        });
     Post(".*", [this](const httplib::Request& request, httplib::Response& response,
                       const httplib::ContentReader& reader) { post(request, response, reader); });
-    // What the library refuses by itself, heads, has no body. Where the next request begins is
+    // What the library refuses by itself: the rest of a head. Where the next request begins is
     // unknown then.
-    set_error_handler([this](const httplib::Request&, httplib::Response& response) {
+    set_error_handler([](const httplib::Request&, httplib::Response& response) {
       if (!response.body.empty() || response.content_provider_) return;
       connection_of_thread->give_up();
-      set_response(
-          error_of_head(response.status, connection_of_thread->refusal(), options_.most_head_bytes)
-              .response(),
-          response);
+      set_response(bad_request(response.status, response.status == 414
+                                                    ? "the path of the request is too long"
+                                                    : "the request is no HTTP that is understood")
+                       .response(),
+                   response);
     });
     // The library tells what was thrown in a header.
     set_exception_handler([](const httplib::Request&, httplib::Response& response,
@@ -186,17 +184,14 @@ class HttpTransport::Server final : public httplib::Server {
     connection_of_thread = stream.get();
     for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
       ++active_;
-      bool is_closed = false;
-      const bool is_answered = process_request(*stream, left == 1 || end_.is_stopping, is_closed,
-                                               [](httplib::Request& request) {
-                                                 // What the library would do by itself with
-                                                 // answers.
-                                                 request.ranges.clear();
-                                                 request.headers.erase("Accept-Encoding");
-                                               });
+      bool is_closed = false, is_answered = true;
+      if (const auto fault = stream->read_head()) {
+        refuse(*stream, *fault);
+      } else {
+        is_answered = process_request(*stream, left == 1 || end_.is_stopping, is_closed, nullptr);
+      }
       --active_;
       if (stream->bytes_passed() >= kLargeExchange) give_memory_back();
-      if (!is_answered && !stream->is_answer_begun()) refuse_first_line(*stream);
       if (stream->is_given_up()) stream->drain();
       if (!is_answered || is_closed || stream->is_given_up()) break;
     }
@@ -210,36 +205,38 @@ class HttpTransport::Server final : public httplib::Server {
             const httplib::ContentReader& reader) {
     ApiRequest asked = request_of(request);
     bool is_too_long = false;
-    // Unpacked bytes count, too.
     const bool is_read = reader([&](const char* bytes, std::size_t size) {
       is_too_long = asked.body.size() + size > options_.most_body_bytes;
       if (!is_too_long) asked.body.append(bytes, size);
       return !is_too_long;
     });
+    const bool is_packed = connection_of_thread->head().is_packed();
+    if (is_read && is_packed) {
+      auto unpacked = unpack_body(asked.body, options_.most_body_bytes);
+      const std::optional<ApiError> fault =
+          !unpacked
+              ? bad_request(400, "the body is not, or not all, of what its Content-Encoding says")
+          : unpacked->is_too_long ? too_long_body(options_.most_body_bytes)
+                                  : std::optional<ApiError>();
+      if (fault) {
+        connection_of_thread->give_up();
+        return set_response(fault->response(), response);
+      }
+      asked.body = std::move(unpacked->bytes);
+    }
     if (is_read) return set_response(answer_(asked), response);
     connection_of_thread->give_up();
-    const ApiError error =
-        is_too_long ? too_long_body(options_.most_body_bytes)
-                    : error_of_body(request, response.status, connection_of_thread->refusal(),
-                                    options_.most_body_bytes);
     response.headers.clear();
-    set_response(error.response(), response);
+    set_response(
+        (is_too_long ? too_long_body(options_.most_body_bytes)
+                     : error_of_body(connection_of_thread->refusal(), options_.most_body_bytes))
+            .response(),
+        response);
   }
 
-  // Whether it was refused; the connection ends then, with the body unread.
-  bool refuse_body(const httplib::Request& request, httplib::Response& response) const {
-    const auto refusal = refusal_of_body(request, options_.most_body_bytes);
-    if (!refusal) return false;
-    connection_of_thread->give_up();
-    set_response(refusal->response(), response);
-    return true;
-  }
-
-  // The library answers nothing to a first line that never ends.
-  void refuse_first_line(BoundedStream& stream) const {
-    if (stream.refusal() == Refusal::none) return;
-    const ApiResponse refused =
-        error_of_head(400, stream.refusal(), options_.most_head_bytes).response();
+  // Answers a head that the library does not get to see.
+  static void refuse(BoundedStream& stream, const ApiError& error) {
+    const ApiResponse refused = error.response();
     std::string answer = "HTTP/1.1 " + std::to_string(refused.status) + " \r\n";
     for (const auto& [name, value] : refused.headers) answer += name + ": " + value + "\r\n";
     answer += "Connection: close\r\nContent-Type: " + refused.content_type +

@@ -1,9 +1,11 @@
 #include "tools/serve/read_sampling.h"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <random>
+#include <set>
 #include <variant>
 
 #include "core/counted.h"
@@ -107,6 +109,17 @@ std::vector<models::LogitBias> read_biases(const Fields& fields, const models::T
   return biases;
 }
 
+// Refuses biases that leave no token of the model.
+void require_unbanned(const std::vector<models::LogitBias>& biases, std::int64_t vocabulary) {
+  if (static_cast<std::int64_t>(biases.size()) < vocabulary) return;
+  std::set<std::int32_t> banned;
+  for (const models::LogitBias& bias : biases) {
+    if (std::isinf(bias.value)) banned.insert(bias.token);
+  }
+  if (static_cast<std::int64_t>(banned.size()) < vocabulary) return;
+  throw bad_field("logit_bias", "bans all tokens of the model; expected one that is left");
+}
+
 // The steps in order: an array of names, or llama.cpp's letters. Nothing where none are given.
 std::optional<std::vector<models::SamplingStep>> read_steps(const Fields& fields) {
   constexpr std::size_t kMostSteps = 32;
@@ -176,6 +189,7 @@ models::SamplingOptions read_sampling(const Fields& fields, const ServedModel& m
     options.mirostat = static_cast<models::Mirostat>(*kind);
   }
   options.logit_bias = read_biases(fields, model.tokenizer());
+  require_unbanned(options.logit_bias, vocabulary);
   if (auto steps = read_steps(fields)) options.steps = *std::move(steps);
   options.dry_breakers = read_dry_breakers(fields, model.tokenizer(), options.dry_multiplier > 0);
   try {

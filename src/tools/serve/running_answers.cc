@@ -29,8 +29,10 @@ void add_phase(JsonObject& timings, const std::string& name, std::int64_t count,
 
 void require_whole(const models::GenerationPiece& piece, bool is_constrained) {
   if (piece.finish == models::FinishReason::failed) {
-    // A grammar may turn out to be too ambiguous only as it is read.
-    if (is_constrained && piece.error_code == ErrorCode::unsupported) {
+    // A grammar may turn out to be too ambiguous only as it is read, and to leave no token beside
+    // biases.
+    if (is_constrained && (piece.error_code == ErrorCode::unsupported ||
+                           piece.error_code == ErrorCode::invalid_argument)) {
       throw ApiError(400, piece.error, "invalid_request_error");
     }
     throw ApiError(500, piece.error, "server_error");
@@ -51,7 +53,7 @@ RunningAnswers::RunningAnswers(Service service, std::vector<models::GenerationRe
       answers_.push_back({.stream = nullptr, .prompt_tokens = prompt_tokens, .is_finished = true});
       continue;
     }
-    const bool is_constrained = each.constraint != nullptr;
+    const bool is_constrained = each.constraint != nullptr || !each.sampling.logit_bias.empty();
     answers_.push_back(
         {.stream = service_.model->submit(std::move(each)), .is_constrained = is_constrained});
   }

@@ -1,6 +1,7 @@
 #include "models/language/folder/config_defaults.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 
 #include "core/json_object.h"
@@ -52,12 +53,23 @@ JsonObject defaults_of(const FolderType& type) {
   return all;
 }
 
+// Whether the type has no such key: what it is named for is not done.
+bool is_foreign(std::string_view key, const FolderType& type) {
+  const auto is_of = [&](std::initializer_list<std::string_view> keys) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+  };
+  return (!type.has_windows &&
+          is_of({"sliding_window", "sliding_window_pattern", "_sliding_window_pattern"})) ||
+         (!type.has_softcaps && is_of({"attn_logit_softcapping", "final_logit_softcapping"}));
+}
+
 }  // namespace
 
 JsonObject with_defaults(const JsonObject& config, const Family& family, std::string_view type) {
   JsonObject filled = config;
   for (const FolderType& each : family.model_types) {
     if (each.name != type) continue;
+    std::erase_if(filled, [&](const auto& member) { return is_foreign(member.first, each); });
     for (const auto& member : defaults_of(each)) {
       const bool is_said = std::any_of(config.begin(), config.end(), [&](const auto& said) {
         return are_same(said.first, member.first, family);
