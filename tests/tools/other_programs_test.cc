@@ -149,7 +149,7 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"--speculative-config", "serve", "--draft-model"},
       {"--uvicorn-log-level", "serve", "no log"},
       {"--max-logprobs", "serve", "top_logprobs"},
-      {"--min-tokens", "serve", "ignore_eos"},
+      {"--min-tokens", "serve", "min_tokens in requests"},
       {"--min-tokens", "generate", "--logit-bias"},
       {"--reasoning-format", "serve", "reasoning_content"},
       {"--reasoning-format", "chat", "dimmed"},
