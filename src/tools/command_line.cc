@@ -76,12 +76,20 @@ void check_whole_number(CLI::Option* option) {
   option->check(CLI::Validator(refused, "", kFits));
 }
 
+// What the option's value is called, "FILE" or "FILE[:SCALE]"; what it may be stands behind a
+// colon.
+std::string value_word(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  std::size_t end = type.find(':');
+  while (end != type.npos && end > 0 && type[end - 1] == '[') end = type.find(':', end + 1);
+  return type.substr(0, end);
+}
+
 // Refuses "", which would mean what it means that an option is not given.
 void refuse_empty(CLI::Option* option) {
   const auto refused = [option](std::string& text) {
     if (!text.empty()) return std::string();
-    const std::string type = option->get_type_name();
-    const std::string what = type.substr(0, type.find(':'));
+    const std::string what = value_word(*option);
     return "empty; got \"\", expected " + (what == "TEXT" ? "a text" : what);
   };
   option->check(CLI::Validator(refused, "", kNotEmpty));
@@ -155,8 +163,7 @@ std::string plain_name(const CLI::Option& option) {
 
 // How the option is written: "--file FILE", or "a FILE or --model FILE" of an argument.
 std::string way_to_give(const CLI::Option& option) {
-  const std::string type = option.get_type_name();  // what it may be stands behind a colon
-  const std::string value = type.substr(0, type.find(':'));
+  const std::string value = value_word(option);
   std::string way = option.get_positional() ? "a " + value : "";
   if (!option.get_lnames().empty()) {
     way += (way.empty() ? "--" : " or --") + option.get_lnames().front() + " " + value;

@@ -149,6 +149,28 @@ TEST(Scheduler, TextsHaveTheLeastTokensThatAreAskedFor) {
   }
 }
 
+// A tokenizer may have more tokens than the model has rows of scores.
+TEST(Scheduler, LeastTokensOfATokenizerWithMoreTokensThanTheModel) {
+  LoadedModel loaded = loaded_golden("llama");
+  const GenerationRequest usual = request_of(loaded, 6, 5, 4);
+  GgufMetadata metadata = words_metadata(loaded.model.vocabulary() + 40);
+  std::vector<std::string> texts = metadata.find("tokenizer.ggml.tokens")->as_texts();
+  std::vector<std::int32_t> types(texts.size(), 1);
+  texts.back() = "<|im_end|>";
+  types[0] = 2;
+  types[1] = types[2] = types.back() = 3;
+  metadata.set("tokenizer.ggml.tokens", texts);
+  metadata.set("tokenizer.ggml.token_type", types);
+  loaded.tokenizer = tokenizer_from_gguf(metadata, "test");
+  ASSERT_TRUE(loaded.tokenizer.is_end_of_generation(
+      static_cast<std::int32_t>(loaded.model.vocabulary() + 39)));
+  Scheduler scheduler(loaded, {.pages = 20, .page_size = 8});
+  GenerationRequest request = usual;
+  request.ignores_end = false;
+  request.least_tokens = 4;
+  EXPECT_EQ(read(*scheduler.submit(request)).tokens.size(), 4u);
+}
+
 // As vLLM has it: a stop counts where it stands behind them.
 TEST(Scheduler, StopsAreLookedForBehindTheLeastTokens) {
   const LoadedModel loaded = loaded_golden("llama");
@@ -197,7 +219,8 @@ TEST(Scheduler, WhatFailsFailsAlone) {
   const Answer failed = read(*second);
   EXPECT_EQ(failed.last.finish, FinishReason::failed);
   EXPECT_EQ(failed.last.error_code, ErrorCode::invalid_argument);
-  EXPECT_TRUE(check::contains(failed.last.error, "got all of them banned, by biases or a grammar"));
+  EXPECT_TRUE(check::contains(failed.last.error,
+                              "got all of them banned, by biases, a grammar or min_tokens"));
   EXPECT_EQ(read(*first).tokens, tokens_alone(loaded, good));
 }
 

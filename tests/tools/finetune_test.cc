@@ -274,7 +274,8 @@ TEST_F(Finetune, LearnsCallsOfToolsWhereTheTemplateWritesThem) {
   write_chats(R"({"tools": [{"type": "function", "function": {"name": ")" + sign(8) +
               R"("}}], "messages": [{"role": "user", "content": ")" + sign(5) +
               R"("}, {"role": "assistant", "content": null, "tool_calls": [)" + call + "]}]}\n");
-  EXPECT_NE(chats_error().find("line 1: chat: the model's chat template knows no tools"), std::string::npos)
+  EXPECT_NE(chats_error().find("line 1: chat: the model's chat template knows no tools"),
+            std::string::npos)
       << chats_error();
   write_chats(R"({"messages": [{"role": "user", "content": ")" + sign(5) +
               R"("}, {"role": "assistant", "content": null, "tool_calls": [)" + call + "]}]}\n");

@@ -193,6 +193,7 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       {R"("structured_outputs": {"json": {"type": "no"}})", "structured_outputs.json"},
       {R"("structured_outputs": {"json_object": 1})", "structured_outputs.json_object"},
       {R"("structured_outputs": {"grammar": 1})", "structured_outputs.grammar"},
+      {R"("structured_outputs": {"grammar": ""})", "structured_outputs.grammar"},
       {R"("structured_outputs": {"grammar": "root ::= nothing"})", "structured_outputs.grammar"},
       {R"("structured_outputs": {"choice": ["a", "b"]})", "structured_outputs.choice"},
       {R"("structured_outputs": {"regex": "a+"})", "structured_outputs.regex"},
@@ -412,12 +413,16 @@ TEST_F(ServeFields, FormatsAreGrammars) {
   auto object =
       matcher(R"("structured_outputs": {"json_object": true, "disable_fallback": false})");
   EXPECT_TRUE(accept_text(object, R"({"x": 1})"));
-  document("/v1/chat/completions", chat(R"("response_format": {"type": "text"})"));
-  EXPECT_EQ(model_->requests().back().constraint, nullptr);
+  for (const char* free : {R"("response_format": {"type": "text"})", R"("grammar": "")"}) {
+    document("/v1/chat/completions", chat(free));
+    EXPECT_EQ(model_->requests().back().constraint, nullptr) << free;
+  }
+  auto beside = matcher(R"("json_schema": {"const": 1}, "grammar": "")");
+  EXPECT_TRUE(accept_text(beside, "1"));
 }
 
 TEST_F(ServeFields, GrammarsThatAllowNoTextAreRefused) {
-  for (const char* gbnf : {"", "root ::= []", "root ::= <[99999999]>", R"(root ::= \"a\" root)",
+  for (const char* gbnf : {"root ::= []", "root ::= <[99999999]>", R"(root ::= \"a\" root)",
                            "root ::= <|im_end|>", "root ::= <[2]>"}) {
     const JsonValue error =
         refusal("/v1/chat/completions", chat("\"grammar\": \"" + std::string(gbnf) + "\""));

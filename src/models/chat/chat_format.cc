@@ -129,7 +129,7 @@ RenderedPrompt ChatFormat::written_out(std::span<const ChatMessage> messages,
                     ", expected no tools, or another template");
   }
   RenderedPrompt prompt = rendered(tokenizer_, chosen.chat_template, messages, options, arguments_);
-  require_calls_written(chosen, prompt, messages, options);
+  if (options.refuses_lost_calls) require_calls_written(chosen, prompt, messages, options);
   if (options.continue_final_message) {
     end_behind(prompt, messages.empty() ? "" : std::string_view(messages.back().content));
   }

@@ -25,6 +25,9 @@ struct ChatOptions {
   // In place of that: the prompt ends behind the content of the last message, and the answer goes
   // on with it.
   bool continue_final_message = false;
+  // Error{invalid_argument} where the template writes no tool_calls of messages, which would be
+  // lost.
+  bool refuses_lost_calls = false;
   JsonObject arguments = {};  // of the template, such as enable_thinking
   std::optional<chat_template::LocalTime> now = std::nullopt;  // the clock's where not given
   EncodeLimits limits = {};                                    // of the prompt's tokens

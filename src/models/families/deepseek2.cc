@@ -22,11 +22,9 @@ constexpr std::string_view kDeepseekV3Defaults =
         "qk_rope_head_dim": 64, "v_head_dim": 128, "qk_nope_head_dim": 128, "n_group": 8,
         "topk_group": 4, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
         "norm_topk_prob": true, "rms_norm_eps": 1e-6, "num_nextn_predict_layers": 1})";
-constexpr std::string_view kDeepseekBiased[] = {"attn_q_a", "attn_kv_a_mqa", "attn_output"};
-constexpr FolderType kDeepseekTypes[] = {
-    {.name = "deepseek_v2", .defaults = kDeepseekV2Defaults, .attention_bias = kDeepseekBiased},
-    {.name = "deepseek_v3", .defaults = kDeepseekV3Defaults, .attention_bias = kDeepseekBiased},
-    {.name = "kimi_k2", .defaults = kDeepseekV3Defaults, .attention_bias = kDeepseekBiased}};
+constexpr FolderType kDeepseekTypes[] = {{.name = "deepseek_v2", .defaults = kDeepseekV2Defaults},
+                                         {.name = "deepseek_v3", .defaults = kDeepseekV3Defaults},
+                                         {.name = "kimi_k2", .defaults = kDeepseekV3Defaults}};
 constexpr FixedValue kDeepseekFixed[] = {{"rope_interleave", true}, {"moe_layer_freq", 1.0}};
 
 void adjust_deepseek(LanguageConfig& config, const Keys&, FileKind) {

@@ -10,11 +10,8 @@ constexpr std::string_view kGemma2Defaults =
         "head_dim": 256, "rms_norm_eps": 1e-6, "tie_word_embeddings": true,
         "query_pre_attn_scalar": 256, "sliding_window": 4096, "final_logit_softcapping": 30.0,
         "attn_logit_softcapping": 50.0})";
-constexpr FolderType kGemma2Types[] = {{.name = "gemma2",
-                                        .defaults = kGemma2Defaults,
-                                        .has_windows = true,
-                                        .has_softcaps = true,
-                                        .attention_bias = kBiasedAttention}};
+constexpr FolderType kGemma2Types[] = {
+    {.name = "gemma2", .defaults = kGemma2Defaults, .has_windows = true, .has_softcaps = true}};
 
 }  // namespace
 

@@ -10,16 +10,9 @@ constexpr std::string_view kGemma3Defaults =
         "head_dim": 256, "rms_norm_eps": 1e-6, "tie_word_embeddings": true,
         "query_pre_attn_scalar": 256, "sliding_window": 4096, "rope_theta": 1e6,
         "rope_local_base_freq": 1e4})";
-constexpr FolderType kGemma3Types[] = {{.name = "gemma3_text",
-                                        .defaults = kGemma3Defaults,
-                                        .has_windows = true,
-                                        .has_softcaps = true,
-                                        .attention_bias = kBiasedAttention},
-                                       {.name = "gemma3",
-                                        .defaults = kGemma3Defaults,
-                                        .has_windows = true,
-                                        .has_softcaps = true,
-                                        .attention_bias = kBiasedAttention}};
+constexpr FolderType kGemma3Types[] = {
+    {.name = "gemma3_text", .defaults = kGemma3Defaults, .has_windows = true, .has_softcaps = true},
+    {.name = "gemma3", .defaults = kGemma3Defaults, .has_windows = true, .has_softcaps = true}};
 
 // Scores are not capped, whatever files say.
 void adjust_gemma3(LanguageConfig& config, const Keys& keys, FileKind) {

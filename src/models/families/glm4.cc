@@ -8,9 +8,7 @@ constexpr std::string_view kGlm4Defaults =
     R"({"max_position_embeddings": 131072, "hidden_size": 4096, "intermediate_size": 13696,
         "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 2,
         "head_dim": 128, "rms_norm_eps": 1.5625e-7, "partial_rotary_factor": 0.5})";
-constexpr std::string_view kGlm4Biased[] = {"attn_q", "attn_k", "attn_v"};
-constexpr FolderType kGlm4Types[] = {
-    {.name = "glm4", .defaults = kGlm4Defaults, .attention_bias = kGlm4Biased}};
+constexpr FolderType kGlm4Types[] = {{.name = "glm4", .defaults = kGlm4Defaults}};
 constexpr TensorRule kGlm4Tensors[] = {
     {"model.layers.{}.post_self_attn_layernorm", "blk.{}.post_attention_norm"},
     {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},

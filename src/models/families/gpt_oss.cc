@@ -12,10 +12,8 @@ constexpr std::string_view kGptOssDefaults =
         "num_experts_per_tok": 4, "rope_parameters": {"rope_type": "yarn", "factor": 32.0,
         "beta_fast": 32.0, "beta_slow": 1.0, "truncate": false,
         "original_max_position_embeddings": 4096}, "rope_theta": 1.5e5})";
-constexpr FolderType kGptOssTypes[] = {{.name = "gpt_oss",
-                                        .defaults = kGptOssDefaults,
-                                        .has_windows = true,
-                                        .attention_bias = kBiasedAttention}};
+constexpr FolderType kGptOssTypes[] = {
+    {.name = "gpt_oss", .defaults = kGptOssDefaults, .has_windows = true}};
 
 // Every second column of the last axis.
 Array every_second(const Array& x, std::int64_t first) {

@@ -8,10 +8,7 @@ constexpr std::string_view kGraniteDefaults =
     R"({"max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008,
         "num_hidden_layers": 32, "num_attention_heads": 32, "rms_norm_eps": 1e-6,
         "attention_multiplier": 1.0})";
-constexpr FolderType kGraniteTypes[] = {{.name = "granite",
-                                         .defaults = kGraniteDefaults,
-                                         .attention_bias = kBiasedAttention,
-                                         .mlp_bias = kBiasedFeedForward}};
+constexpr FolderType kGraniteTypes[] = {{.name = "granite", .defaults = kGraniteDefaults}};
 
 }  // namespace
 

@@ -9,8 +9,7 @@ constexpr std::string_view kGraniteMoeDefaults =
     R"({"max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008,
         "num_hidden_layers": 32, "num_attention_heads": 32, "rms_norm_eps": 1e-6,
         "attention_multiplier": 1.0, "num_local_experts": 8, "num_experts_per_tok": 2})";
-constexpr FolderType kGraniteMoeTypes[] = {
-    {.name = "granitemoe", .defaults = kGraniteMoeDefaults, .attention_bias = kBiasedAttention}};
+constexpr FolderType kGraniteMoeTypes[] = {{.name = "granitemoe", .defaults = kGraniteMoeDefaults}};
 
 constexpr TensorRule kGraniteMoeTensors[] = {
     {"model.layers.{}.block_sparse_moe.router.layer", "blk.{}.ffn_gate_inp"},

@@ -16,10 +16,7 @@ constexpr std::string_view kMixtralDefaults =
         "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
         "rms_norm_eps": 1e-5, "num_experts_per_tok": 2, "num_local_experts": 8, "rope_theta": 1e6})";
 constexpr FolderType kLlamaTypes[] = {
-    {.name = "llama",
-     .defaults = kLlamaDefaults,
-     .attention_bias = kBiasedAttention,
-     .mlp_bias = kBiasedFeedForward},
+    {.name = "llama", .defaults = kLlamaDefaults},
     {.name = "mistral", .defaults = kMistralDefaults, .has_windows = true},
     {.name = "mixtral", .defaults = kMixtralDefaults, .has_windows = true}};
 constexpr TensorRule kLlamaTensors[] = {

@@ -13,11 +13,8 @@ constexpr std::string_view kOlmo3Defaults =
         "num_hidden_layers": 32, "num_attention_heads": 32, "rms_norm_eps": 1e-5,
         "sliding_window": 4096, "rope_theta": 5e5})";
 constexpr FolderType kOlmo2Types[] = {
-    {.name = "olmo2", .defaults = kOlmo2Defaults, .attention_bias = kBiasedAttention},
-    {.name = "olmo3",
-     .defaults = kOlmo3Defaults,
-     .has_windows = true,
-     .attention_bias = kBiasedAttention}};
+    {.name = "olmo2", .defaults = kOlmo2Defaults},
+    {.name = "olmo3", .defaults = kOlmo3Defaults, .has_windows = true}};
 constexpr TensorRule kOlmo2Tensors[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
 };

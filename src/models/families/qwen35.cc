@@ -10,9 +10,8 @@ constexpr std::string_view kQwen35Defaults =
         "head_dim": 256, "rms_norm_eps": 1e-6, "linear_conv_kernel_dim": 4,
         "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
         "linear_num_value_heads": 32, "partial_rotary_factor": 0.25})";
-constexpr FolderType kQwen35Types[] = {
-    {.name = "qwen3_5_text", .defaults = kQwen35Defaults, .attention_bias = kBiasedAttention},
-    {.name = "qwen3_5", .defaults = kQwen35Defaults, .attention_bias = kBiasedAttention}};
+constexpr FolderType kQwen35Types[] = {{.name = "qwen3_5_text", .defaults = kQwen35Defaults},
+                                       {.name = "qwen3_5", .defaults = kQwen35Defaults}};
 
 }  // namespace
 

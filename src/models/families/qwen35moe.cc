@@ -12,10 +12,8 @@ constexpr std::string_view kQwen35MoeDefaults =
         "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
         "num_experts_per_tok": 8, "num_experts": 256, "partial_rotary_factor": 0.25})";
 constexpr FolderType kQwen35MoeTypes[] = {
-    {.name = "qwen3_5_moe_text",
-     .defaults = kQwen35MoeDefaults,
-     .attention_bias = kBiasedAttention},
-    {.name = "qwen3_5_moe", .defaults = kQwen35MoeDefaults, .attention_bias = kBiasedAttention}};
+    {.name = "qwen3_5_moe_text", .defaults = kQwen35MoeDefaults},
+    {.name = "qwen3_5_moe", .defaults = kQwen35MoeDefaults}};
 
 }  // namespace
 

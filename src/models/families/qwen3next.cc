@@ -12,8 +12,7 @@ constexpr std::string_view kQwen3NextDefaults =
         "linear_num_value_heads": 32, "moe_intermediate_size": 512,
         "shared_expert_intermediate_size": 512, "num_experts_per_tok": 10, "num_experts": 512,
         "norm_topk_prob": true, "partial_rotary_factor": 0.25})";
-constexpr FolderType kQwen3NextTypes[] = {
-    {.name = "qwen3_next", .defaults = kQwen3NextDefaults, .attention_bias = kBiasedAttention}};
+constexpr FolderType kQwen3NextTypes[] = {{.name = "qwen3_next", .defaults = kQwen3NextDefaults}};
 
 }  // namespace
 

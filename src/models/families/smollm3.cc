@@ -14,11 +14,8 @@ constexpr std::string_view kSmolLm3Defaults =
     R"({"max_position_embeddings": 32768, "hidden_size": 2048, "intermediate_size": 11008,
         "num_hidden_layers": 36, "num_attention_heads": 16, "num_key_value_heads": 4,
         "rms_norm_eps": 1e-6, "tie_word_embeddings": true, "rope_theta": 2e6})";
-constexpr FolderType kSmolLm3Types[] = {{.name = "smollm3",
-                                         .defaults = kSmolLm3Defaults,
-                                         .has_windows = true,
-                                         .attention_bias = kBiasedAttention,
-                                         .mlp_bias = kBiasedFeedForward}};
+constexpr FolderType kSmolLm3Types[] = {
+    {.name = "smollm3", .defaults = kSmolLm3Defaults, .has_windows = true}};
 
 constexpr std::int64_t kSmolLm3Interval = 4;
 

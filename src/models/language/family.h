@@ -42,13 +42,7 @@ struct FolderType {
   // Whether it has windows (sliding_window) and caps of scores (attn_logit_softcapping and
   // final_logit_softcapping). Where not, files say nothing by these keys.
   bool has_windows = false, has_softcaps = false;
-  // GGUF's names of projections whose biases must be there where the key of this name is true.
-  std::span<const std::string_view> attention_bias = {}, mlp_bias = {};
 };
-
-inline constexpr std::string_view kBiasedAttention[] = {"attn_q", "attn_k", "attn_v",
-                                                        "attn_output"};
-inline constexpr std::string_view kBiasedFeedForward[] = {"ffn_gate", "ffn_up", "ffn_down"};
 
 // What a transform of a folder's tensor may ask for.
 struct FolderContext {

@@ -81,8 +81,10 @@ RunningText::RunningText(const LoadedModel& loaded, std::int64_t longest, Genera
     sampling_.set_grammar(grammar::GrammarMatcher(request_.constraint, request_.trigger));
   }
   if (request_.least_tokens > 0 && !request_.ignores_end) {
-    sampling_.ban_first(ending_tokens(loaded.tokenizer),
-                        static_cast<std::uint64_t>(request_.least_tokens));
+    std::vector<std::int32_t> ending = ending_tokens(loaded.tokenizer);
+    // Tokenizers may have more tokens than the model has rows of scores.
+    std::erase_if(ending, [&](auto token) { return token >= loaded.model.vocabulary(); });
+    sampling_.ban_first(std::move(ending), static_cast<std::uint64_t>(request_.least_tokens));
   }
   if (request_.most_tokens == 0 && !wants_prompt_scores()) end(FinishReason::length);
 }
@@ -180,8 +182,9 @@ void RunningText::break_off() noexcept {
 Error RunningText::why_none() const {
   const std::string none = "generate: no token can be drawn; got ";
   if (bans_all()) {
-    return {ErrorCode::invalid_argument,
-            none + "all of them banned, by biases or a grammar, expected one that may come next"};
+    return {ErrorCode::invalid_argument, none +
+                                             "all of them banned, by biases, a grammar or "
+                                             "min_tokens, expected one that may come next"};
   }
   const std::string overflow =
       compute_ == DType::f16 ? ": f16 overflows in some models, bf16 and f32 do not" : "";

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <chrono>
 
+#include "hearth/error.h"
 #include "io/text_file.h"
-#include "tools/output.h"
 
 namespace hearth::tools {
 namespace {
@@ -36,11 +36,10 @@ std::string piped_text(const std::string& command, std::uint64_t limit) {
   if (!S_ISREG(input.st_mode)) {
     if (!S_ISFIFO(input.st_mode) && !S_ISSOCK(input.st_mode)) return {};
     if (!speaks_within(kPatience)) {
-      write_note(
-          command + ": nothing came from standard input within " +
-          std::to_string(kPatience.count()) +
-          " s, so that there is no prompt: --prompt - waits for one, --prompt \"\" does not\n");
-      return {};
+      throw Error(ErrorCode::invalid_argument,
+                  command + ": no prompt; got nothing from standard input within " +
+                      std::to_string(kPatience.count()) +
+                      " s, expected --prompt TEXT (\"\" for none), or --prompt - to wait for one");
     }
   }
   return io::read_input_text(limit);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -20,14 +21,16 @@ AnswerForm form_of_schema(JsonValue schema, const std::string& param) {
   return {.schema = std::move(schema), .gbnf = {}, .param = param};
 }
 
+// Whether the field is there; "" is none, as clients of llama.cpp send it.
+bool is_given(const Fields& fields, std::string_view name) {
+  const JsonValue* given = fields.find(name);
+  return given != nullptr && *given != JsonValue("");
+}
+
 // Of the field `grammar`, which may not be there.
 AnswerForm form_of_gbnf(const Fields& fields) {
   const std::string param = fields.path("grammar");
-  const auto given = fields.text("grammar");
-  if (given && given->empty()) {
-    throw bad_field(param, "is empty; expected a grammar (GBNF), or null for none");
-  }
-  std::string gbnf = given.value_or("");
+  std::string gbnf = fields.text("grammar").value_or("");
   if (gbnf.size() > kMostGrammarBytes) {
     throw bad_field(param, "is too long; got " + counted(gbnf.size(), "byte") +
                                ", expected at most " + std::to_string(kMostGrammarBytes));
@@ -77,7 +80,12 @@ AnswerForm form_of_structured(const JsonObject& structured) {
     throw bad_field("structured_outputs", "has " + counted(given.size(), "member") +
                                               "; expected one of json, json_object and grammar");
   }
-  if (given.front() == "grammar") return form_of_gbnf(fields);
+  if (given.front() == "grammar") {
+    if (!is_given(fields, "grammar")) {
+      throw bad_field(fields.path("grammar"), "is empty; expected a grammar (GBNF)");
+    }
+    return form_of_gbnf(fields);
+  }
   const std::string param = fields.path(given.front());
   if (given.front() == "json") return form_of_schema(bare_schema(fields, "json"), param);
   fields.flag("json_object", true);
@@ -100,7 +108,7 @@ AnswerForm read_answer_form(const Fields& fields) {
   const JsonObject* format = fields.object("response_format");
   if (const JsonObject* structured = fields.object("structured_outputs")) {
     for (const char* other : {"json_schema", "guided_json", "grammar", "response_format"}) {
-      if (fields.find(other) != nullptr) {
+      if (is_given(fields, other)) {
         throw bad_field("structured_outputs", std::string("beside ") + other + "; expected one");
       }
     }
@@ -108,7 +116,7 @@ AnswerForm read_answer_form(const Fields& fields) {
   }
   if (const char* name = bare_schema_name(fields)) {
     for (const char* other : {"grammar", "response_format"}) {
-      if (fields.find(other) != nullptr) {
+      if (is_given(fields, other)) {
         throw bad_field(name, std::string("beside ") + other + "; expected one");
       }
     }
@@ -122,7 +130,7 @@ AnswerForm read_answer_form(const Fields& fields) {
     throw bad_field("response_format.type", "is not known; got " + shown(type) +
                                                 ", expected text, json_object or json_schema");
   }
-  if (fields.text("grammar")) {
+  if (is_given(fields, "grammar")) {
     throw bad_field("grammar", "a grammar beside a response_format; expected one");
   }
   if (type == "json_object") {

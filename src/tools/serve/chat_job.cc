@@ -18,16 +18,18 @@ namespace {
 
 constexpr std::size_t kMostModalities = 16;
 
+bool is_none(const JsonValue& value) { return value == JsonValue("none"); }
+
 constexpr UnsupportedField kNotOfTemplates[] = {
-    {"chat_template", never, "--chat-template of the server's command"},
+    {"chat_template", is_empty, "--chat-template of the server's command"},
     {"add_special_tokens", is_false, "false: the template says what a prompt begins with"},
     {"documents", is_empty, "them in chat_template_kwargs, where the template knows any"},
 };
 constexpr UnsupportedField kNotOfChats[] = {
-    {"functions", never, "tools and tool_choice"},
-    {"function_call", never, "tools and tool_choice"},
-    {"audio", never, "none"},
-    {"web_search_options", never, "none"},
+    {"functions", is_empty, "tools and tool_choice"},
+    {"function_call", is_none, "tools and tool_choice"},
+    {"audio", never, "a request without it: answers are texts"},
+    {"web_search_options", never, "a request without it: nothing is searched for"},
     {"n_probs", is_empty, "logprobs and top_logprobs"},
     {"post_sampling_probs", is_false, "logprobs, which are of the model's own scores"},
     {"prompt_logprobs", never, "it in /v1/completions"},
@@ -53,7 +55,8 @@ void require_known_calls(const std::vector<models::ChatMessage>& messages) {
   for (std::size_t i = 0; i < messages.size(); ++i) {
     for (const models::ToolCall& call : messages[i].tool_calls) ids.insert(call.id);
     const std::string& id = messages[i].tool_call_id;
-    if (messages[i].role != "tool" || id.empty() || ids.contains(id)) continue;
+    // Calls without an id of theirs may be meant by any.
+    if (messages[i].role != "tool" || id.empty() || ids.contains(id) || ids.contains("")) continue;
     throw bad_field("messages[" + std::to_string(i) + "].tool_call_id",
                     "is of no call before; got " + shown(id) +
                         ", expected an id of tool_calls of the assistant");
@@ -122,6 +125,7 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
   job.is_call = choice.call_schema.has_value();
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);
+  options.refuses_lost_calls = true;
   options.tools = std::move(choice.tools);
   if (!options.add_generation_prompt && !options.continue_final_message) {
     throw bad_field("add_generation_prompt",
@@ -147,6 +151,7 @@ models::ChatPrompt read_chat_prompt(const Fields& fields, const ApiRequest& requ
                                     const Service& service) {
   refuse_unsupported(fields, kNotOfTemplates);
   models::ChatOptions options = read_template_options(fields);
+  options.refuses_lost_calls = true;
   options.tools = read_tool_choice(fields).tools;
   options.limits = text_limits(request, service, kMostListedTokens);
   const auto messages = read_chat_messages(fields);

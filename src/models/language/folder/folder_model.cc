@@ -16,7 +16,6 @@
 #include "hearth/ops.h"
 #include "models/files/tensor_roles.h"
 #include "models/language/family.h"
-#include "models/language/folder/biases.h"
 #include "models/language/folder/config_defaults.h"
 #include "models/language/folder/config_values.h"
 #include "models/language/folder/latent_keys.h"
@@ -244,7 +243,6 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   if (!tied) tied = find_flag(config, "tie_word_embeddings");
   const FolderContext context{contents.metadata, family.architecture};
   ExpertParts experts;
-  std::map<std::string, std::string> sources;
   bool has_output = false;
   for (const NamedArray& each : arrays) {
     const std::string name = text_name(each.name);
@@ -257,7 +255,6 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
     }
     for (const RenamedTensor& one : all) {
       if (one.name.empty()) continue;
-      sources.emplace(one.name, each.name);
       if (one.name == kOutputWeight) {
         has_output = true;
         if (tied.value_or(false)) continue;
@@ -273,9 +270,6 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
     }
   }
   add_stacked(experts, contents.arrays);
-  if (const FolderType* own = find_folder_type(family, type.value_or(""))) {
-    require_biases(config, *own, sources);
-  }
   const bool is_decoder =
       Keys(contents.metadata, std::string(family.architecture)).flag("attention.causal", true);
   if (tied.has_value() && !*tied && !has_output && is_decoder) {
