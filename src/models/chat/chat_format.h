@@ -56,9 +56,9 @@ class ChatFormat {
   // What the template makes of messages. What comes from messages and tools can never be a control
   // token; the rest is one text with it. A token of the text's beginning, where the tokenizer wants
   // one, is there once. Throws Error{invalid_argument} as ChatTemplate::render() does, and for
-  // tools, and for calls of messages, where the template does not look at any: the model would
-  // never hear of them. So do continued messages, as end_behind() says. Limits are those of
-  // Tokenizer::encode().
+  // tools, and where asked for calls of messages, where the template does not look at any: the
+  // model would never hear of them. So do continued messages, as end_behind() says. Limits are
+  // those of Tokenizer::encode().
   ChatPrompt render(std::span<const ChatMessage> messages, const ChatOptions& options = {}) const;
   // The same without limits, for many conversations that begin alike: `first`, empty at first,
   // keeps the first one's tokens, and what others share with it is not encoded again.

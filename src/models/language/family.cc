@@ -38,13 +38,6 @@ const Family* find_family_of_folder(std::string_view model_type) {
   return nullptr;
 }
 
-const FolderType* find_folder_type(const Family& family, std::string_view model_type) {
-  for (const FolderType& type : family.model_types) {
-    if (type.name == model_type) return &type;
-  }
-  return nullptr;
-}
-
 std::int64_t FolderContext::size(std::string_view key) const {
   return Keys(metadata, std::string(architecture)).size(key);
 }

@@ -136,7 +136,5 @@ const Family* find_family(std::string_view architecture);
 // Throws Error{unsupported} with all names where there is none.
 const Family& family_by_name(std::string_view architecture);
 const Family* find_family_of_folder(std::string_view model_type);
-// Null where it is not of the family.
-const FolderType* find_folder_type(const Family& family, std::string_view model_type);
 
 }  // namespace hearth::models
