@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/grammar/gbnf_parser.h"
+#include "models/grammar/schema_bounds.h"
 #include "models/grammar/schema_document.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/schema_numbers.h"
@@ -30,35 +31,6 @@ std::string join(const std::vector<std::string>& parts, const char* between) {
   return out;
 }
 
-bool is_before(const Decimal& a, const Decimal& b) {
-  const bool a_negative = a.is_negative && !a.is_zero();
-  const bool b_negative = b.is_negative && !b.is_zero();
-  if (a_negative != b_negative) return a_negative;
-  const auto below = [](const Decimal& x, const Decimal& y) {
-    if (x.digits.size() != y.digits.size()) return x.digits.size() < y.digits.size();
-    return x.digits != y.digits ? x.digits < y.digits : x.fraction < y.fraction;
-  };
-  return a_negative ? below(b, a) : below(a, b);
-}
-
-// The stricter one of two keywords. In Draft 4 the exclusive one is true or false.
-std::optional<Bound> bound_of(const JsonObject& schema, std::string_view key,
-                              std::string_view exclusive_key, bool is_low) {
-  const JsonValue* inclusive = find_key(schema, key);
-  const JsonValue* exclusive = find_key(schema, exclusive_key);
-  std::optional<Bound> out;
-  if (inclusive != nullptr) out = Bound{decimal_of(*inclusive), false};
-  if (exclusive == nullptr) return out;
-  if (const auto* flag = std::get_if<bool>(exclusive)) {
-    if (out) out->is_exclusive = *flag;
-    return out;
-  }
-  const Bound other{decimal_of(*exclusive), true};
-  if (!out || !is_before(is_low ? other.value : out->value, is_low ? out->value : other.value)) {
-    out = other;
-  }
-  return out;
-}
 // An operator of repetition; without an upper limit where `most` is -1.
 std::string times(std::int64_t least, std::int64_t most, const char* what) {
   if (most >= 0 && most < least) {

@@ -1,9 +1,8 @@
 #include "models/grammar/schema_numbers.h"
 
 #include <algorithm>
-#include <cmath>
+#include <vector>
 
-#include "core/number_text.h"
 #include "models/grammar/schema_merge.h"
 
 namespace hearth::models::grammar {
@@ -14,7 +13,6 @@ using Alternatives = std::vector<std::string>;
 // Digits behind the point, beyond those that a bound has.
 constexpr char kMoreDigits[] = " [0-9]{0,15}";
 constexpr char kAnyFraction[] = " (\".\" [0-9]{1,16})?";
-constexpr std::size_t kMaxDigits = 400;
 
 std::string quoted(const std::string& digits) { return "\"" + digits + "\""; }
 
@@ -256,50 +254,6 @@ void append_signed(bool is_negative, const Alternatives& part, Alternatives* out
 }
 
 }  // namespace
-
-Decimal decimal_of(const JsonValue& number) {
-  std::string text;
-  if (const auto* i = std::get_if<std::int64_t>(&number)) {
-    text = number_text(*i);
-  } else if (const auto* u = std::get_if<std::uint64_t>(&number)) {
-    text = number_text(*u);
-  } else if (const auto* d = std::get_if<double>(&number); d != nullptr && std::isfinite(*d)) {
-    text = number_text(*d);
-  } else {
-    fail_schema("limit without a number; got " + json_text(number) + ", expected a number");
-  }
-  Decimal out;
-  out.is_negative = text[0] == '-';
-  if (out.is_negative) text.erase(0, 1);
-  std::ptrdiff_t exponent = 0;
-  if (const std::size_t at = text.find('e'); at != std::string::npos) {
-    exponent = std::stoi(text.substr(at + 1));
-    text.resize(at);
-  }
-  std::size_t point = text.find('.');
-  if (point == std::string::npos) {
-    point = text.size();
-  } else {
-    text.erase(point, 1);
-  }
-  std::ptrdiff_t whole = static_cast<std::ptrdiff_t>(point) + exponent;
-  if (whole < 0) {
-    text.insert(0, static_cast<std::size_t>(-whole), '0');
-    whole = 0;
-  }
-  const auto digits = static_cast<std::size_t>(whole);
-  if (text.size() < digits) text.resize(digits, '0');
-  out.fraction = text.substr(digits);
-  text.resize(digits);
-  while (!out.fraction.empty() && out.fraction.back() == '0') out.fraction.pop_back();
-  text.erase(0, std::min(text.find_first_not_of('0'), text.size()));
-  out.digits = text.empty() ? "0" : text;
-  if (out.digits.size() > kMaxDigits || out.fraction.size() > kMaxDigits) {
-    fail_unsupported("limit too long; got " + json_text(number) + ", expected at most " +
-                     std::to_string(kMaxDigits) + " digits");
-  }
-  return out;
-}
 
 std::string integer_grammar(const std::optional<Bound>& low, const std::optional<Bound>& high) {
   if (!low && !high) return "\"-\"? (\"0\" | [1-9] [0-9]{0,15})";

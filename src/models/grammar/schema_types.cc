@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "models/grammar/schema_bounds.h"
 #include "models/grammar/schema_merge.h"
-#include "models/grammar/schema_numbers.h"
 
 namespace hearth::models::grammar {
 namespace {
