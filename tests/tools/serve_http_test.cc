@@ -101,7 +101,7 @@ class ServeHttp : public ::testing::Test {
   }
   // Of a body that is not there yet.
   static constexpr const char* kUnfinishedHead =
-      "POST /tokenize HTTP/1.1\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n";
+      "POST /tokenize HTTP/1.1\r\nContent-Length: 1000000\r\nexpect: 100-Continue\r\n";
   // The server waits for the body then.
   static void begin_body(Peer& peer) {
     ASSERT_TRUE(peer.send(std::string(kUnfinishedHead) + "\r\n"));

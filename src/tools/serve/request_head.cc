@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMostShown = 40;
 // All else is read here: the library decodes values as those of forms before it looks at them, does
 // ranges and packs by itself.
-constexpr const char* kReadByLibrary[] = {"Content-Length", "Expect", "Transfer-Encoding"};
+constexpr const char* kReadByLibrary[] = {"Content-Length", "Transfer-Encoding"};
+constexpr std::string_view kWaits = "100-continue";  // for the server's word before the body
 
 char small_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -87,6 +88,7 @@ std::optional<ApiError> RequestHead::take_line() {
     fault = take_field();
   } else {
     // By the one spelling that the library knows.
+    if (is_same_word(value("Expect"), kWaits)) text_ += "Expect: " + std::string(kWaits) + "\r\n";
     if (is_listed("Connection", "close")) {
       text_ += "Connection: close\r\n";
     } else if (is_version_1_0_ && is_listed("Connection", "keep-alive")) {
