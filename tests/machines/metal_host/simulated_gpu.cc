@@ -16,6 +16,13 @@ constexpr std::int64_t kMemory = std::int64_t{8} << 30;
 constexpr std::int64_t kThreadgroupMemory = 32 * 1024;
 constexpr std::uint32_t kSplit = 1u << 14;  // of a record's thread; see access_clock.cc
 
+// Most memory is none that a launch touches: so many cells are passed over at a time.
+constexpr std::int64_t kCells = 64;
+bool are_empty(const sim::ShadowCell* cells) {
+  static const sim::ShadowCell empty[kCells] = {};
+  return std::memcmp(cells, empty, sizeof empty) == 0;
+}
+
 runtime::Size3 size_of(const Size& size) {
   return {static_cast<std::uint32_t>(size.width), static_cast<std::uint32_t>(size.height),
           static_cast<std::uint32_t>(size.depth)};
@@ -140,25 +147,23 @@ void SimulatedGpu::run_or_throw(const fake::GpuLaunch& launch,
   // After the arguments: kernels find them by the pointers.
   grid.arguments.insert(grid.arguments.end(), reached.begin(), reached.end());
   if (!check_) return runner_.run_fast(grid);
-  for (const Blocks::value_type* block : blocks) forget(*block);
-  runner_.run_checked(grid);
-  for (const Blocks::value_type* block : blocks) find_touched(*block, touched);
+  try {
+    runner_.run_checked(grid);
+  } catch (...) {
+    std::vector<fake::Touched> unasked;
+    for (const Blocks::value_type* block : blocks) take_touched(*block, unasked);
+    throw;
+  }
+  for (const Blocks::value_type* block : blocks) take_touched(*block, touched);
 }
 
-// Cells then tell of the next launch alone.
-void SimulatedGpu::forget(const Blocks::value_type& block) {
-  const sim::Shadow shadow = memory_.shadow(block.second.address);
-  const auto bytes = static_cast<std::size_t>(block.second.bytes);
-  std::fill_n(shadow.words, (bytes + 3) / 4, sim::ShadowCell{});
-  std::fill_n(shadow.bytes, bytes, sim::ShadowCell{});
-}
-
-void SimulatedGpu::find_touched(const Blocks::value_type& block,
+void SimulatedGpu::take_touched(const Blocks::value_type& block,
                                 std::vector<fake::Touched>& touched) {
   const sim::Shadow shadow = memory_.shadow(block.second.address);
-  const auto note = [&](std::int64_t at, std::int64_t bytes, const sim::ShadowCell& cell) {
+  const auto take = [&](std::int64_t at, std::int64_t bytes, sim::ShadowCell& cell) {
     const bool written = cell.write.segment != 0;
     if (!written && cell.read.segment == 0) return;
+    cell = {};
     const std::byte* const begin = block.first + at;
     if (!touched.empty() && touched.back().end == begin && touched.back().written == written) {
       touched.back().end += bytes;
@@ -167,13 +172,18 @@ void SimulatedGpu::find_touched(const Blocks::value_type& block,
     }
   };
   for (std::int64_t at = 0; at < block.second.bytes; at += 4) {
-    const sim::ShadowCell& word = shadow.words[at / 4];
+    while (at + 4 * kCells <= block.second.bytes && are_empty(shadow.words + at / 4)) {
+      at += 4 * kCells;
+    }
+    if (at >= block.second.bytes) break;
+    sim::ShadowCell& word = shadow.words[at / 4];
     if ((word.write.thread & kSplit) == 0) {
-      note(at, std::min<std::int64_t>(4, block.second.bytes - at), word);
+      take(at, std::min<std::int64_t>(4, block.second.bytes - at), word);
       continue;
     }
+    word = {};
     for (std::int64_t i = at; i < std::min(at + 4, block.second.bytes); ++i) {
-      note(i, 1, shadow.bytes[i]);
+      take(i, 1, shadow.bytes[i]);
     }
   }
 }

@@ -35,8 +35,8 @@ class SimulatedGpu final : public fake::Gpu {
 
   void run_or_throw(const fake::GpuLaunch& launch, std::vector<fake::Touched>& touched);
   const Blocks::value_type& block_of(std::byte* memory);
-  void forget(const Blocks::value_type& block);
-  void find_touched(const Blocks::value_type& block, std::vector<fake::Touched>& touched);
+  // What the last launch touched of `block`, whose cells are empty then: they tell of one launch.
+  void take_touched(const Blocks::value_type& block, std::vector<fake::Touched>& touched);
 
   const bool check_;
   sim::SimulatedMemory memory_;
