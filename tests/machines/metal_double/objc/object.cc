@@ -1,5 +1,6 @@
 #include "machines/metal_double/objc/object.h"
 
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -14,9 +15,15 @@ Object::Object(fake::Class& is, bool is_counted) : type(&is) {
 namespace fake {
 namespace {
 
+// Of classes, selectors and what was released.
 std::mutex& registry_mutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
+}
+
+std::map<std::string, Class*>& all_classes() {
+  static auto* classes = new std::map<std::string, Class*>;
+  return *classes;
 }
 
 std::vector<std::vector<Id>>& pools() {
@@ -57,15 +64,11 @@ const Method* Class::find(Selector selector) const {
 
 bool is_there(const Method& method) { return state().system >= method.since; }
 
-std::map<std::string, Class*>& all_classes() {
-  static auto* classes = new std::map<std::string, Class*>;
-  return *classes;
-}
-
 Class& class_named(const std::string& name) {
+  Class* const super = name == "NSObject" ? nullptr : &class_named("NSObject");
+  const std::lock_guard lock(registry_mutex());
   Class*& found = all_classes()[name];
-  if (found == nullptr)
-    found = new Class(name, name == "NSObject" ? nullptr : &class_named("NSObject"));
+  if (found == nullptr) found = new Class(name, super);
   return *found;
 }
 
@@ -186,6 +189,7 @@ EXPORT Id objc_getClass(const char* name) {
     define_mps_arrays();
     define_mps_graphs();
   });
+  const std::lock_guard lock(registry_mutex());
   const auto found = all_classes().find(name);
   return found == all_classes().end() ? nullptr : found->second;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -60,7 +59,6 @@ bool is_there(const Method& method);
 
 // A class by its name, made when it is first asked for; all inherit from NSObject.
 Class& class_named(const std::string& name);
-std::map<std::string, Class*>& all_classes();
 Selector selector_of(std::string_view name);
 
 // Takes part of the life of objects, as release and autorelease do.
