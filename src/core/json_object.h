@@ -6,15 +6,16 @@
 #include <utility>
 #include <variant>
 
-#include "core/json.h"
+#include "core/python_json.h"
 #include "hearth/error.h"
 
 namespace hearth {
 
+// Of files that Python writes, with its words for numbers that are not finite.
 // Throws Error{corrupt_file} "source: not what; expected one JSON object" for any other text.
 inline JsonObject parse_json_object(const std::string& text, const std::string& source,
                                     const std::string& what) {
-  std::optional<JsonValue> document = parse_json(text);
+  std::optional<JsonValue> document = parse_python_json(text);
   if (!document || !std::holds_alternative<JsonObject>(*document)) {
     throw Error(ErrorCode::corrupt_file, source + ": not " + what + "; expected one JSON object");
   }

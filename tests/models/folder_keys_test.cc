@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/json.h"
+#include "core/python_json.h"
 #include "error_text.h"
 #include "hearth/ops.h"
 #include "models/golden_language_model.h"
@@ -222,6 +222,38 @@ TEST(FolderKeys, LimitsOfStepsMayBeWholeNumbers) {
       read_with("mamba2", std::string(kTied) + R"("time_step_limit": [1, 5])").scan;
   EXPECT_EQ(scan.least_step, 1);
   EXPECT_EQ(scan.largest_step, 5);
+}
+
+// As transformers before and from version 5 write them.
+TEST(FolderKeys, InfinityIsNoLimitOfSteps) {
+  for (const char* text : {"Infinity", R"({"__float__": "Infinity"})"}) {
+    const auto members = std::get<JsonObject>(
+        parse_python_json(R"({"time_step_limit": [0.25, )" + std::string(text) + "]}").value());
+    JsonObject config = config_with("mamba2", kTied + std::string(R"("a": 0)"));
+    std::erase_if(config, [](const auto& each) { return each.first == "time_step_limit"; });
+    config.push_back(members.front());
+    const ScanConfig scan = read_config(gguf_of_folder(config, {}).metadata, FileKind::folder).scan;
+    EXPECT_EQ(scan.least_step, 0.25);
+    EXPECT_EQ(scan.largest_step, ScanConfig().largest_step);
+  }
+}
+
+// As sentence-transformers saves models that make vectors: transformers' Qwen3Model and its like.
+TEST(FolderKeys, TensorsOfModelsWithoutOutputHaveShorterNames) {
+  const GoldenModel whole = testing::read_golden_model("qwen3");
+  const JsonObject config = config_with("qwen3", R"("tie_word_embeddings": true)");
+  NamedArrays arrays = testing::golden_weights(whole);
+  std::erase_if(arrays, [](const NamedArray& each) { return each.name == "lm_head.weight"; });
+  const GgufContents with = gguf_of_folder(config, arrays);
+  for (NamedArray& each : arrays) {
+    ASSERT_TRUE(each.name.starts_with("model.")) << each.name;
+    each.name = each.name.substr(6);
+  }
+  const GgufContents without = gguf_of_folder(config, arrays);
+  ASSERT_EQ(without.arrays.size(), with.arrays.size());
+  for (std::size_t i = 0; i < with.arrays.size(); ++i) {
+    EXPECT_EQ(without.arrays[i].name, with.arrays[i].name);
+  }
 }
 
 TEST(FolderKeys, ScoresOfGemma3AreNotCapped) {

@@ -135,8 +135,8 @@ TEST_P(ModelFolders, HoldWeightsOfMlx) {
   const ModelFolder folder = read_model_folder(golden_folder("mlx"), GetParam());
   EXPECT_EQ(folder.form, WeightForm::mlx);
   EXPECT_TRUE(folder.is_mlx);
-  expect_values(folder, {{"bits_2.weight", DType::f16},
-                         {"bits_3.weight", DType::f16},
+  expect_values(folder, {{"bits_2.weight", DType::q4_1},
+                         {"bits_3.weight", DType::q4_1},
                          {"bits_4.weight", DType::q4_1},
                          {"bits_5.weight", DType::q5_1},
                          {"bits_6.weight", DType::f16},

@@ -160,6 +160,49 @@ FAMILIES = {
     "deepseek-v3": DEEPSEEK,
 }
 
+# Patterns as the models' own files have them, which GGUF files only name.
+HAN = UPPER[:-1] + r"&&[^\p{Han}]]", LOWER[:-1] + r"&&[^\p{Han}]]"
+NAMED = {
+    "jais-2": [
+        LLAMA3.split(r"|\s+(?!\S)")[0]
+        + "".join(rf"|\s{{{count}}}(?!\S)" for count in (512, 256, 128, 64, 32, 16, 8, 4))
+        + r"|\s{1,2}(?!\S)|\s{1}"
+    ],
+    "bailingmoe": [
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}"
+        r"| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+    ],
+    "seed-coder": [
+        CASELESS
+        + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+"
+        + SPACES_OF_LLAMA
+    ],
+    "ufakzeka": [QWEN2.removeprefix(CASELESS + "|")],
+    "exaone-moe": [
+        CASELESS
+        + r"|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}"
+        + r"| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+"
+    ],
+    "minicpm5": [r"\p{N}{1,3}", LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}+")],
+    "spark2_5": DEEPSEEK[:2]
+    + [
+        DEEPSEEK[2].replace(r"[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+", r"[\p{P}\p{S}]+|[\r\n]"),
+        r"\p{N}",
+    ],
+    "youtu": [
+        "[\uac00-\ud7a3\u3131-\u318e]+|[\uff01\u2026\u201c\u201d\u2018\u2019\u2014\uff1a\uff1b"
+        "\uff0c\u3001-\u303f\ufe30-\ufe4f]+|[\u3105-\u312f]+"
+        "|[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+        GPT4O.replace(r"\p{N}{1,3}", r"\p{N}"),
+    ],
+    "kimi-k2": [
+        r"[\p{Han}]+|" + GPT4O.replace(UPPER, HAN[0]).replace(LOWER, HAN[1]).replace("/]*", "]*")
+    ],
+    "laguna": [r"[^\n]+|[\n]+", QWEN2],
+    "granite-embed-multi-97m": [GPT4O],
+}
+WHOLE_FIRST = ["minicpm5", "youtu", "granite-embed-multi-97m"]
+
 
 def write_gguf(path, model, tokens, types, scores=None, **keys):
     writer = gguf.GGUFWriter(path, "llama")
@@ -188,8 +231,27 @@ def test_byte_level(family, tmp_path):
         flags = ["--special"] if is_trusted else []
         expect_same(path, samples, ids, tokenizer.decode_batch(ids), *flags)
 
-    # The same by name, from GGUF.
-    model = json.loads(path.read_text())["model"]
+    write_named(path.with_suffix(".gguf"), tokenizer, family)
+    # There words that are tokens are taken whole, which these merges may not make.
+    if family != "llama-bpe":
+        expect_same(path.with_suffix(".gguf"), samples, ids, None, "--plain")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_splits_by_name(name, tmp_path):
+    tokenizer = byte_level(*NAMED[name])
+    tokenizer.model.ignore_merges = name in WHOLE_FIRST
+    tokenizer.encode_special_tokens = True
+    samples = texts(3)
+    ids = [each.ids for each in tokenizer.encode_batch(samples)]
+    path = tmp_path / "tokenizer.gguf"
+    write_named(path, tokenizer, name)
+    expect_same(path, samples, ids, None, "--plain")
+
+
+def write_named(path, tokenizer, name):
+    """A GGUF file of a tokenizer over bytes, whose splits it names."""
+    model = json.loads(tokenizer.to_str())["model"]
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     tokens = [tokenizer.id_to_token(at) for at in range(tokenizer.get_vocab_size())]
     types = [
@@ -200,14 +262,10 @@ def test_byte_level(family, tmp_path):
     ]  # fmt: skip
     string = gguf.GGUFValueType.STRING
     merges = [each if isinstance(each, str) else " ".join(each) for each in model["merges"]]
-    path = tmp_path / "tokenizer.gguf"
     write_gguf(
-        path, "gpt2", tokens, types, pre=(family, string),
+        path, "gpt2", tokens, types, pre=(name, string),
         merges=(merges, gguf.GGUFValueType.ARRAY, string),
     )  # fmt: skip
-    # There words that are tokens are taken whole, which these merges may not make.
-    if family != "llama-bpe":
-        expect_same(path, samples, ids, None, "--plain")
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])

@@ -1,4 +1,6 @@
 // Mamba 2: a scan in each layer, no attention and no feed-forward.
+#include <cmath>
+
 #include "models/families/transforms.h"
 #include "models/language/folder/config_values.h"
 
@@ -36,11 +38,12 @@ void add_mamba2_keys(const JsonObject& config, const JsonObject&, GgufMetadata& 
   metadata.set("mamba2.ssm.inner_size", static_cast<std::uint32_t>(inner));
   const JsonArray* limits = find_array(config, "time_step_limit");
   if (limits == nullptr || limits->size() != 2) return;
-  // Infinity, which JSON has no number for, is no limit.
+  // Infinity is no limit, as Python writes it into JSON, and as an object of transformers 5.
   const auto set = [&](const char* key, const JsonValue& limit) {
     const bool is_whole = std::holds_alternative<std::int64_t>(limit);
     if (!is_whole && !std::holds_alternative<double>(limit)) return;
-    metadata.set(key, as_number(limit, "time_step_limit", config_source()).value_or(0));
+    const double value = as_number(limit, "time_step_limit", config_source()).value_or(0);
+    if (!std::isinf(value)) metadata.set(key, value);
   };
   set("mamba2.ssm.time_step_min", (*limits)[0]);
   set("mamba2.ssm.time_step_max", (*limits)[1]);

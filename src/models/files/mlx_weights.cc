@@ -123,8 +123,8 @@ void store_half(float value, std::byte* at) {
   at[1] = static_cast<std::byte>(bits >> 8);
 }
 
-// Writes blocks of q4_1 or q5_1, of zeros before, that stand for `count` codes with one scale and
-// bias, and moves both places behind them.
+// Writes blocks of q4_1, of 5 bits q5_1, of zeros before, that stand for `count` codes with one
+// scale and bias, and moves both places behind them.
 void store_blocks(const std::byte*& from, std::int64_t bits, std::size_t count, float scale,
                   float bias, std::byte*& to) {
   for (std::size_t block = 0; block < count; block += kBlock) {
@@ -136,11 +136,11 @@ void store_blocks(const std::byte*& from, std::int64_t bits, std::size_t count, 
     } else {
       CodeReader codes(from, bits);
       std::byte* fifths = to;
-      to += kBlock / 8;
+      if (bits == 5) to += kBlock / 8;
       for (std::size_t i = 0; i < kBlock; ++i) {
         const unsigned code = codes.next();
         to[i % 16] |= static_cast<std::byte>((code & 15) << (i < 16 ? 0 : 4));
-        fifths[i / 8] |= static_cast<std::byte>((code >> 4) << (i % 8));
+        if (bits == 5) fifths[i / 8] |= static_cast<std::byte>((code >> 4) << (i % 8));
       }
     }
     to += kBlock / 2;
@@ -186,10 +186,10 @@ HostTensor decode_mlx_weight(const io::SafetensorsView& words, const io::Safeten
   const auto groups = static_cast<std::size_t>(shape[shape.rank() - 1] / scheme.group_size);
   const auto group_size = static_cast<std::size_t>(scheme.group_size);
   const std::size_t row_bytes = groups * group_size * static_cast<std::size_t>(scheme.bits) / 8;
-  const bool is_packable = scheme.bits == 4 || scheme.bits == 5;
+  const bool is_packable = scheme.bits <= 5;
   HostTensor made{scales.dtype, shape, {}};
   const bool packs = is_packable && are_halves(scales) && are_halves(*biases);
-  if (packs) made.dtype = scheme.bits == 4 ? DType::q4_1 : DType::q5_1;
+  if (packs) made.dtype = scheme.bits == 5 ? DType::q5_1 : DType::q4_1;
   made.bytes.resize(static_cast<std::size_t>(bytes_of(made.dtype, element_count(shape))));
   std::byte* to = made.bytes.data();
   const auto value_bytes = static_cast<std::size_t>(size_of(scales.dtype));

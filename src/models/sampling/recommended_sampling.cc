@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/json.h"
+#include "core/python_json.h"
 #include "hearth/error.h"
 #include "models/files/json_values.h"
 
@@ -112,7 +112,7 @@ RecommendedSampling recommended_sampling(const GgufMetadata& metadata) {
 
 void add_generation_config(GgufMetadata& metadata, const std::string& text,
                            const std::string& source) {
-  const std::optional<JsonValue> document = parse_json(text);
+  const std::optional<JsonValue> document = parse_python_json(text);
   const auto* config = document ? std::get_if<JsonObject>(&*document) : nullptr;
   if (config == nullptr) {
     throw Error(ErrorCode::corrupt_file, source + ": not a configuration; expected a JSON object");

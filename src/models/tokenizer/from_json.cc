@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/json_object.h"
+#include "core/python_json.h"
 #include "core/quoted.h"
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/byte_level.h"
@@ -458,7 +459,8 @@ class JsonTokenizer {
 Tokenizer tokenizer_from_json(const std::string& json, const std::string& source,
                               const std::string& config, std::span<const std::int64_t> ends) {
   const JsonValue document = parse_json_object(json, source, "a tokenizer");
-  const std::optional<JsonValue> settings = config.empty() ? std::nullopt : parse_json(config);
+  const std::optional<JsonValue> settings =
+      config.empty() ? std::nullopt : parse_python_json(config);
   if (!config.empty() && !settings) {
     throw Error(ErrorCode::corrupt_file, source + ": its tokenizer_config.json is no JSON");
   }

@@ -37,6 +37,44 @@ constexpr char kTekkenPattern[] =
     R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" HEARTH_LINES;
 constexpr char kDeepseekPattern[] =
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*)" HEARTH_LINES;
+constexpr char kJais2Pattern[] =
+    HEARTH_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+)"
+    R"(|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s)";
+constexpr char kBailingPattern[] =
+    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n])" HEARTH_SPACES;
+constexpr char kSeedCoderPattern[] =
+    HEARTH_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+)" HEARTH_LINES;
+constexpr char kUfakzekaPattern[] =
+    R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)" HEARTH_LINES;
+constexpr char kExaoneMoePattern[] =
+    HEARTH_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n])" HEARTH_SPACES;
+constexpr char kMinicpm5Pattern[] =
+    HEARTH_CONTRACTIONS R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*)" HEARTH_LINES;
+constexpr char kSparkPattern[] =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+|[\r\n])" HEARTH_SPACES;
+constexpr char kYoutuScripts[] =
+    R"([\x{ac00}-\x{d7a3}\x{3131}-\x{318e}]+|[\x{ff01}\x{2026}\x{201c}\x{201d}\x{2018}\x{2019}\x{2014}\x{ff1a}\x{ff1b}\x{ff0c}\x{3001}-\x{303f}\x{fe30}-\x{fe4f}]+)"
+    R"(|[\x{3105}-\x{312f}]+|[\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]+)";
+constexpr char kYoutuPattern[] =
+    R"([^\r\n\p{L}\p{N}]?)" HEARTH_UPPER "*" HEARTH_LOWER "+" HEARTH_CONTRACTIONS "?"
+    R"(|[^\r\n\p{L}\p{N}]?)" HEARTH_UPPER "+" HEARTH_LOWER "*" HEARTH_CONTRACTIONS "?"
+    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*)" HEARTH_LINES;
+// Unicode's script Han.
+#define HEARTH_HAN \
+  R"([\x{2e80}-\x{2e99}\x{2e9b}-\x{2ef3}\x{2f00}-\x{2fd5}\x{3005}\x{3007}\x{3021}-\x{3029})" \
+  R"(\x{3038}-\x{303b}\x{3400}-\x{4dbf}\x{4e00}-\x{9fff}\x{f900}-\x{fa6d}\x{fa70}-\x{fad9})" \
+  R"(\x{16fe2}-\x{16fe3}\x{16ff0}-\x{16ff1}\x{20000}-\x{2a6df}\x{2a700}-\x{2b739})" \
+  R"(\x{2b740}-\x{2b81d}\x{2b820}-\x{2cea1}\x{2ceb0}-\x{2ebe0}\x{2ebf0}-\x{2ee5d})" \
+  R"(\x{2f800}-\x{2fa1d}\x{30000}-\x{3134a}\x{31350}-\x{323af}])"
+#define HEARTH_UPPER_NOT_HAN "(?:(?!" HEARTH_HAN ")" HEARTH_UPPER ")"
+#define HEARTH_LOWER_NOT_HAN "(?:(?!" HEARTH_HAN ")" HEARTH_LOWER ")"
+constexpr char kKimiPattern[] =
+    HEARTH_HAN R"(+|[^\r\n\p{L}\p{N}]?)" HEARTH_UPPER_NOT_HAN "*" HEARTH_LOWER_NOT_HAN "+" HEARTH_CONTRACTIONS "?"
+    R"(|[^\r\n\p{L}\p{N}]?)" HEARTH_UPPER_NOT_HAN "+" HEARTH_LOWER_NOT_HAN "*" HEARTH_CONTRACTIONS "?"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)" HEARTH_LINES;
+#undef HEARTH_UPPER_NOT_HAN
+#undef HEARTH_LOWER_NOT_HAN
+#undef HEARTH_HAN
 #undef HEARTH_SPACES
 #undef HEARTH_LINES
 #undef HEARTH_CONTRACTIONS
@@ -147,7 +185,24 @@ constexpr Splitting kDefault = {
     {R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Pattern, R"(\p{N}+)", "[0-9][0-9][0-9]"}};
 constexpr Splitting kBloom = {{kBloomPattern}};
 constexpr Splitting kViking = {{kBloomPattern, R"(\p{N})"}};
+constexpr Splitting kJais2 = {{kJais2Pattern}};
+constexpr Splitting kBailing = {{kBailingPattern}};
+constexpr Splitting kSeedCoder = {{kSeedCoderPattern}};
+constexpr Splitting kUfakzeka = {{kUfakzekaPattern}};
+constexpr Splitting kExaoneMoe = {{kExaoneMoePattern}};
+constexpr Splitting kMinicpm5 = {{R"(\p{N}{1,3})", kMinicpm5Pattern}, true, true, false};
+constexpr Splitting kSpark = {{R"(\p{N}{1,3})", kIdeographsAndKana, kSparkPattern, R"(\p{N})"}};
+constexpr Splitting kYoutu = {{kYoutuScripts, kYoutuPattern}, true, true, false};
+constexpr Splitting kKimi = {{kKimiPattern}};
+constexpr Splitting kGpt4oWhole = {{kGpt4oPattern}, true, true, false};
+constexpr Splitting kLaguna = {{R"([^\n]+|[\n]+)", kQwen2Pattern}};
+constexpr Splitting kChameleon = {{"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", R"([\t\n]|    |  )",
+                                   R"(\p{N})", R"([\p{P}!-/:-@\[-`{-~])", kGpt2Pattern},
+                                  true,
+                                  false,
+                                  true};
 constexpr Splitting kGemma4 = {{R"([^\n]+|[\n]+)"}, false, false, true};
+constexpr Splitting kSarvam = {{R"([^\n]+|[\n]+)"}, false, false, false};
 
 struct NamedSplitting {
   std::string_view name;
@@ -174,6 +229,7 @@ constexpr NamedSplitting kNamed[] = {
     {"mellum", &kGpt2},
     {"gigachat", &kGpt2},
     {"a.x-4.0", &kGpt2},
+    {"granite-docling", &kGpt2},
     {"starcoder", &kDigitsGpt2},
     {"refact", &kDigitsGpt2},
     {"command-r", &kDigitsGpt2},
@@ -188,6 +244,9 @@ constexpr NamedSplitting kNamed[] = {
     {"falcon3", &kLlama3},
     {"pixtral", &kLlama3},
     {"lfm2", &kLlama3},
+    {"falcon-h1", &kLlama3},
+    {"midm-2.0", &kLlama3},
+    {"jina-v5-nano", &kLlama3},
     {"dbrx", &kLlama3Merging},
     {"smaug-bpe", &kLlama3Merging},
     {"chatglm-bpe", &kLlama3Merging},
@@ -200,11 +259,15 @@ constexpr NamedSplitting kNamed[] = {
     {"solar-open", &kQwen2},
     {"grok-2", &kQwen2},
     {"deepseek-r1-qwen", &kQwen2},
+    {"kormo", &kQwen2},
+    {"f2llmv2", &kQwen2},
     {"qwen35", &kQwen35},
     {"gpt-4o", &kGpt4o},
     {"llama4", &kGpt4o},
     {"kanana2", &kGpt4o},
     {"minimax-m2", &kGpt4o},
+    {"talkie", &kGpt4o},
+    {"granite-embed-multi-97m", &kGpt4oWhole},
     {"tekken", &kTekken},
     {"deepseek-v3", &kDeepseekV3},
     {"hunyuan-dense", &kDeepseekV3},
@@ -219,7 +282,22 @@ constexpr NamedSplitting kNamed[] = {
     {"poro-chat", &kBloom},
     {"gpt3-finnish", &kBloom},
     {"viking", &kViking},
+    {"jais-2", &kJais2},
+    {"bailingmoe", &kBailing},
+    {"bailingmoe2", &kBailing},
+    {"llada-moe", &kBailing},
+    {"seed-coder", &kSeedCoder},
+    {"ufakzeka", &kUfakzeka},
+    {"exaone-moe", &kExaoneMoe},
+    {"minicpm5", &kMinicpm5},
+    {"spark2_5", &kSpark},
+    {"youtu", &kYoutu},
+    {"kimi-k2", &kKimi},
+    {"laguna", &kLaguna},
+    {"chameleon", &kChameleon},
     {"gemma4", &kGemma4},
+    {"granite-embed-multi-311m", &kGemma4},
+    {"sarvam-moe", &kSarvam},
 };
 
 }  // namespace

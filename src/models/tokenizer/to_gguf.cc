@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/python_json.h"
 #include "core/quoted.h"
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/from_json.h"
@@ -266,7 +267,7 @@ void add_templates(GgufMetadata& metadata, const TokenizerTexts& texts, const st
     if (!texts.tool_template.empty()) metadata.set(key + ".tool_use", texts.tool_template);
     return;
   }
-  const auto document = texts.config.empty() ? std::nullopt : parse_json(texts.config);
+  const auto document = texts.config.empty() ? std::nullopt : parse_python_json(texts.config);
   if (!document) return;
   const JsonFields config(*document, source + ": tokenizer_config.json");
   const JsonValue* value = config.find("chat_template");

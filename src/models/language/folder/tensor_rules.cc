@@ -54,6 +54,10 @@ std::string text_name(const std::string& name) {
         {"language_model.lm_head.", "lm_head."}}) {
     if (name.starts_with(prefix)) return std::string(with) + name.substr(prefix.size());
   }
+  // Of a model without its output, saved alone, as those are that make vectors.
+  for (const std::string_view bare : {"embed_tokens.", "layers.", "norm."}) {
+    if (name.starts_with(bare)) return "model." + name;
+  }
   return name;
 }
 

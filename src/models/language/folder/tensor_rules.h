@@ -16,7 +16,8 @@ struct RenamedTensor {
   std::int64_t expert = -1;  // -1: of no expert
 };
 
-// Names of models within models of texts and images, as of those of texts alone.
+// Names of models within models of texts and images, and of those without their output, as of
+// models of texts alone.
 std::string text_name(const std::string& name);
 
 // What the rules that fit the longest part of a name make of it: those of the family before the
