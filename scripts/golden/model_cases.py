@@ -54,6 +54,7 @@ case("llama_linear", "Llama", rope_parameters=rope("linear", factor=3.0))
 case("llama_yarn", "Llama", rope_parameters=scaled("yarn"), head_dim=16)
 case("llama_yarn_options", "Llama", rope_parameters=scaled(
     "yarn", beta_fast=8.0, beta_slow=2.0, attention_factor=0.8, truncate=False), head_dim=16)
+case("llama_yarn_magnitudes", "Llama", rope_parameters=scaled("yarn", mscale=0.6, mscale_all_dim=1.2))
 case("llama_relu", "Llama", rope_parameters=rope(), hidden_act="relu")
 case("mistral_window", "Mistral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope())
 case("mixtral", "Mixtral", num_local_experts=4, num_experts_per_tok=2, rope_parameters=rope(),
@@ -87,6 +88,9 @@ case("qwen3_5", "Qwen3_5", DELTA, rope_parameters=SECTIONS, config="Qwen3_5TextC
      tie_word_embeddings=True, norms_add_one=True)
 case("qwen3_5_moe", "Qwen3_5Moe", {**EXPERTS, **DELTA}, rope_parameters=SECTIONS,
      config="Qwen3_5MoeTextConfig", shared_expert_intermediate_size=24, norms_add_one=True)
+case("qwen3_next_attention", "Qwen3Next", {**EXPERTS, **DELTA}, rope_parameters=PARTIAL,
+     shared_expert_intermediate_size=24, norm_topk_prob=True, norms_add_one=True,
+     num_hidden_layers=2, layer_types=["full_attention"] * 2)
 # As GGUF files can say it: heads of values as wide as those of keys.
 EVEN = {**DELTA, "linear_key_head_dim": 12}
 case("qwen3_next_even", "Qwen3Next", {**EXPERTS, **EVEN}, rope_parameters=PARTIAL,
@@ -136,6 +140,9 @@ case("deepseek_v3", "DeepseekV3", MLA, q_lora_rank=20, n_group=4, topk_group=2,
      rope_parameters=scaled("yarn", mscale=1.0, mscale_all_dim=1.0))
 case("deepseek_v3_plain_query", "DeepseekV3", MLA, q_lora_rank=None, n_group=1, topk_group=1,
      routed_scaling_factor=1.0, norm_topk_prob=False, num_mtp_layers=0, rope_parameters=rope())
+case("deepseek_v3_epsilon", "DeepseekV3", MLA, q_lora_rank=20, n_group=1, topk_group=1,
+     num_mtp_layers=0, attention_bias=True, rms_norm_eps=0.01,
+     rope_parameters=scaled("yarn", mscale_all_dim=0.8))
 case("olmo2", "Olmo2", rope_parameters=rope(theta=5e5))
 case("olmo3", "Olmo3", sliding_window=WINDOW, num_hidden_layers=5,
      rope_parameters={"sliding_attention": rope(theta=5e5),
@@ -143,6 +150,10 @@ case("olmo3", "Olmo3", sliding_window=WINDOW, num_hidden_layers=5,
 case("olmo3_window", "Olmo3", sliding_window=WINDOW, tie_word_embeddings=True,
      layer_types=["sliding_attention", "full_attention"],
      rope_parameters={"sliding_attention": rope(theta=1e3), "full_attention": rope(theta=1e3)})
+case("olmo3_windows_only", "Olmo3", sliding_window=WINDOW, layer_types=["sliding_attention"] * 2,
+     rope_parameters={"sliding_attention": rope(), "full_attention": rope(
+         "longrope", original_max_position_embeddings=ORIGINAL,
+         short_factor=[1.0] * 6, long_factor=[2.0] * 6)})
 GRANITE = dict(embedding_multiplier=6.0, residual_multiplier=0.4, attention_multiplier=0.2,
                logits_scaling=4.0)
 case("granite", "Granite", GRANITE, tie_word_embeddings=True, rope_parameters=rope())

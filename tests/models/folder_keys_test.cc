@@ -104,6 +104,7 @@ TEST(FolderKeys, ValuesThatAreTakenForGrantedAreTheOnlyOnes) {
     return refused(ErrorCode::unsupported, golden, kTied + member);
   };
   EXPECT_TRUE(contains(error("gpt_oss", R"("swiglu_limit": 0.5)"), "expected 7"));
+  EXPECT_TRUE(contains(error("gpt_oss", R"("swiglu_alpha": 1.5)"), "expected 1.702"));
   EXPECT_TRUE(contains(error("deepseek_v3", R"("rope_interleave": false)"), "expected true"));
   EXPECT_TRUE(contains(error("deepseek_v3", R"("moe_layer_freq": 2)"), "expected 1"));
   EXPECT_TRUE(contains(error("bert", R"("position_embedding_type": "relative_key")"),
@@ -185,6 +186,49 @@ TEST(FolderKeys, AreReadWhereTheTypeHasThem) {
     EXPECT_EQ(config.layers.front().attention.window, window) << golden;
     EXPECT_EQ(config.logit_softcap, cap) << golden;
   }
+}
+
+TEST(FolderKeys, LayersAreListedWhereTheTypeHasThem) {
+  const std::string members =
+      std::string(kTied) +
+      R"("num_hidden_layers": 2, "sliding_window": 5, "use_sliding_window": true,
+                             "layer_types": ["full_attention", "sliding_attention"])";
+  for (const auto& [golden, first] : {std::pair("mistral_window", 5),
+                                      {"mixtral", 5},
+                                      {"phi3", 5},
+                                      {"starcoder2", 5},
+                                      {"qwen3_moe", 5},
+                                      {"qwen2", 0},
+                                      {"gemma2", 0}}) {
+    const LanguageConfig config = read_with(golden, members);
+    EXPECT_EQ(config.layers[0].attention.window, first) << golden;
+    EXPECT_EQ(config.layers[1].attention.window, 5) << golden;
+  }
+}
+
+TEST(FolderKeys, HeadsTurnInPartWhereTheFamilyHasThat) {
+  const std::string members =
+      std::string(kTied) + R"("head_dim": 16, "hidden_size": 48, "num_attention_heads": 3,
+                             "num_key_value_heads": 1, "partial_rotary_factor": 0.5,
+                             "rope_parameters": {"rope_theta": 1e4, "partial_rotary_factor": 0.5})";
+  for (const auto& [golden, dims] : {std::pair("llama", 16),
+                                     {"qwen3", 16},
+                                     {"olmo2", 16},
+                                     {"granite", 16},
+                                     {"glm4", 8},
+                                     {"stablelm", 8},
+                                     {"phi3", 8},
+                                     {"gpt_neox", 8}}) {
+    EXPECT_EQ(read_with(golden, members).layers[0].attention.rope.dims, dims) << golden;
+  }
+}
+
+TEST(FolderKeys, ScalingsOfLayersWithWindowsAreRefused) {
+  const std::string error = refused(
+      ErrorCode::unsupported, "gemma3",
+      std::string(kTied) + R"("rope_parameters": {"full_attention": {"rope_type": "default"},
+          "sliding_attention": {"rope_type": "linear", "factor": 2.0}})");
+  EXPECT_TRUE(contains(error, "got \"linear\", expected default")) << error;
 }
 
 // A bias that the configuration says and the weights lack is zero, as transformers takes it.

@@ -23,6 +23,7 @@ Family glm4_family() {
           .model_types = kGlm4Types,
           .places = NormPlaces::both,
           .rope = RopePairs::neighbours,
+          .turns_parts = true,
           .tensors = kGlm4Tensors};
 }
 

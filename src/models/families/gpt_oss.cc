@@ -53,7 +53,7 @@ constexpr TensorRule kGptOssTensors[] = {
     {"model.layers.{}.mlp.experts.down_proj_bias", "blk.{}.ffn_down_exps.bias"},
 };
 constexpr KeyRule kGptOssKeys[] = {{"intermediate_size", "expert_feed_forward_length"}};
-constexpr FixedValue kGptOssFixed[] = {{"swiglu_limit", 7.0}};
+constexpr FixedValue kGptOssFixed[] = {{"swiglu_alpha", 1.702}, {"swiglu_limit", 7.0}};
 
 // Files do not say that yarn's range is not one of whole pairs.
 void adjust_gpt_oss(LanguageConfig& config, const Keys& keys, FileKind) {

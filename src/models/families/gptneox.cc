@@ -48,6 +48,7 @@ Family gptneox_family() {
   return {.architecture = "gptneox",
           .model_types = kNeoXTypes,
           .activation = Activation::gelu,
+          .turns_parts = true,
           .keys = kNeoXKeys,
           .tensors = kNeoXTensors,
           .repeats_output = true};

@@ -9,7 +9,7 @@ constexpr std::string_view kPhi3Defaults =
         "num_hidden_layers": 32, "num_attention_heads": 32,
         "original_max_position_embeddings": 4096, "rms_norm_eps": 1e-5})";
 constexpr FolderType kPhi3Types[] = {
-    {.name = "phi3", .defaults = kPhi3Defaults, .has_windows = true}};
+    {.name = "phi3", .defaults = kPhi3Defaults, .has_windows = true, .has_layer_types = false}};
 constexpr TensorRule kPhi3Tensors[] = {
     {"model.layers.{}.self_attn.qkv_proj", "blk.{}.attn_qkv"},
     {"model.layers.{}.mlp.gate_up_proj", "blk.{}.ffn_up"},
@@ -20,6 +20,7 @@ constexpr TensorRule kPhi3Tensors[] = {
 Family phi3_family() {
   return {.architecture = "phi3",
           .model_types = kPhi3Types,
+          .turns_parts = true,
           .window_period = 0,
           .tensors = kPhi3Tensors};
 }

@@ -19,6 +19,7 @@ Family qwen35_family() {
   return {.architecture = "qwen35",
           .model_types = kQwen35Types,
           .feed_forward_norm = "post_attention_norm",
+          .turns_parts = true,
           .mixer = Mixer::delta,
           .tiles_values = true,
           .gates_heads = true,

@@ -21,6 +21,7 @@ Family qwen35moe_family() {
   return {.architecture = "qwen35moe",
           .model_types = kQwen35MoeTypes,
           .feed_forward_norm = "post_attention_norm",
+          .turns_parts = true,
           .mixer = Mixer::delta,
           .tiles_values = true,
           .gates_heads = true,

@@ -9,8 +9,10 @@ constexpr std::string_view kQwen3MoeDefaults =
         "num_hidden_layers": 24, "num_attention_heads": 32, "num_key_value_heads": 4,
         "rms_norm_eps": 1e-6, "sliding_window": 4096, "moe_intermediate_size": 768,
         "num_experts_per_tok": 8, "num_experts": 128, "norm_topk_prob": false})";
-constexpr FolderType kQwen3MoeTypes[] = {
-    {.name = "qwen3_moe", .defaults = kQwen3MoeDefaults, .has_windows = true}};
+constexpr FolderType kQwen3MoeTypes[] = {{.name = "qwen3_moe",
+                                          .defaults = kQwen3MoeDefaults,
+                                          .has_windows = true,
+                                          .has_layer_types = false}};
 
 void add_all_windows(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
   add_window_layers(config, metadata, [](std::int64_t) { return true; });

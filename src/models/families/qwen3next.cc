@@ -20,6 +20,7 @@ Family qwen3next_family() {
   return {.architecture = "qwen3next",
           .model_types = kQwen3NextTypes,
           .feed_forward_norm = "post_attention_norm",
+          .turns_parts = true,
           .mixer = Mixer::delta,
           .gates_heads = true,
           .is_normalised = true,

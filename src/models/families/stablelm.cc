@@ -22,6 +22,7 @@ constexpr TensorRule kStablelmTensors[] = {
 Family stablelm_family() {
   return {.architecture = "stablelm",
           .model_types = kStablelmTypes,
+          .turns_parts = true,
           .may_share_norm = true,
           .keys = kStablelmKeys,
           .tensors = kStablelmTensors};

@@ -8,8 +8,10 @@ constexpr std::string_view kStarcoder2Defaults =
     R"({"max_position_embeddings": 4096, "hidden_size": 3072, "intermediate_size": 12288,
         "num_hidden_layers": 30, "num_attention_heads": 24, "num_key_value_heads": 2,
         "norm_epsilon": 1e-5, "tie_word_embeddings": true})";
-constexpr FolderType kStarcoder2Types[] = {
-    {.name = "starcoder2", .defaults = kStarcoder2Defaults, .has_windows = true}};
+constexpr FolderType kStarcoder2Types[] = {{.name = "starcoder2",
+                                            .defaults = kStarcoder2Defaults,
+                                            .has_windows = true,
+                                            .has_layer_types = false}};
 constexpr KeyRule kStarcoder2Keys[] = {
     {"norm_epsilon", "attention.layer_norm_epsilon", ConfigType::number}};
 constexpr TensorRule kStarcoder2Tensors[] = {

@@ -42,6 +42,8 @@ struct FolderType {
   // Whether it has windows (sliding_window) and caps of scores (attn_logit_softcapping and
   // final_logit_softcapping). Where not, files say nothing by these keys.
   bool has_windows = false, has_softcaps = false;
+  // Likewise whether layer_types says which layers have windows; where not, all have them or none.
+  bool has_layer_types = true;
 };
 
 // What a transform of a folder's tensor may ask for.
@@ -86,6 +88,8 @@ struct Family {
   Activation activation = Activation::silu;         // where files do not say
   bool scales_embedding = false;                    // by the square root of `dim`
   RopePairs rope = RopePairs::halves;
+  // partial_rotary_factor of folders says how much of a head turns; where not, all of it does.
+  bool turns_parts = false;
   // GGUF's rows of queries and keys are in an order that makes neighbours of halves.
   bool is_permuted = false;
   // Of all layers; delta: of those that files say, else of three of four.

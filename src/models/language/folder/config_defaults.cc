@@ -60,6 +60,7 @@ bool is_foreign(std::string_view key, const FolderType& type) {
   };
   return (!type.has_windows &&
           is_of({"sliding_window", "sliding_window_pattern", "_sliding_window_pattern"})) ||
+         (!type.has_layer_types && key == "layer_types") ||
          (!type.has_softcaps && is_of({"attn_logit_softcapping", "final_logit_softcapping"}));
 }
 

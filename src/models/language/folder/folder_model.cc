@@ -22,6 +22,7 @@
 #include "models/language/folder/rope_keys.h"
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 namespace {
@@ -95,7 +96,11 @@ void add_layer_types(const JsonObject& config, const Family& family, GgufMetadat
     return std::find(flags.begin(), flags.end(), true) != flags.end();
   };
   if (types != nullptr || any(windows)) metadata.set(prefix + "sliding_window_pattern", windows);
-  if (any(recurrent)) metadata.set(prefix + "recurrent_layers", recurrent);
+  // Families whose layers differ take some for recurrent where files list none.
+  const bool differs = definition_of(family.mixer).mixes_layer != nullptr;
+  if (any(recurrent) || (types != nullptr && differs)) {
+    metadata.set(prefix + "recurrent_layers", recurrent);
+  }
 }
 
 // Which layers have experts, where not all that could.
@@ -238,7 +243,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   if (family.adjust_folder != nullptr) {
     family.adjust_folder(config, text == nullptr ? config : whole, contents.metadata);
   }
-  add_rope(config, family.architecture, head_dim_of(contents.metadata, family), contents);
+  add_rope(config, family, head_dim_of(contents.metadata, family), contents);
   std::optional<bool> tied = find_flag(whole, "tie_word_embeddings");
   if (!tied) tied = find_flag(config, "tie_word_embeddings");
   const FolderContext context{contents.metadata, family.architecture};

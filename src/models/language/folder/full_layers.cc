@@ -47,9 +47,7 @@ void add_full_layers(const JsonObject& config, GgufMetadata& metadata) {
     metadata.set(prefix + "attention.key_length_swa", window_dim);
     metadata.set(prefix + "attention.value_length_swa", window_dim);
   }
-  const double part =
-      find_number(config, "rope_parameters.sliding_attention.partial_rotary_factor").value_or(1);
-  metadata.set(prefix + "rope.dimension_count_swa", static_cast<std::uint32_t>(part * window_dim));
+  metadata.set(prefix + "rope.dimension_count_swa", window_dim);
   const auto full_heads =
       number_of_full_layers(config, "num_key_value_heads", "num_global_key_value_heads");
   if (!full_heads || !find_flag(config, "attention_k_eq_v").value_or(false)) return;

@@ -19,8 +19,11 @@ namespace {
 
 class RopeKeys {
  public:
-  RopeKeys(const JsonObject& config, std::string_view architecture, GgufContents& contents)
-      : config_(config), prefix_(std::string(architecture) + ".rope."), contents_(contents) {}
+  RopeKeys(const JsonObject& config, const Family& family, GgufContents& contents)
+      : config_(config),
+        family_(family),
+        prefix_(std::string(family.architecture) + ".rope."),
+        contents_(contents) {}
 
   void add(std::int64_t head_dim) {
     const JsonObject none;
@@ -29,11 +32,16 @@ class RopeKeys {
     const JsonObject& all = found == nullptr ? none : *found;
     const JsonObject* full = find_object(all, "full_attention");
     const JsonObject& own = full == nullptr ? all : *full;
-    std::optional<double> part = either(own, "partial_rotary_factor");
-    if (!part) part = find_number(config_, "rotary_pct");
+    refuse_scaled_windows(all);
     const bool is_proportional = find_text(own, "rope_type").value_or("") == "proportional";
-    if (part && !(*part >= 0 && *part <= 1)) fail("partial_rotary_factor", *part, "0 to 1");
-    const double dims = static_cast<double>(head_dim) * (is_proportional ? 1 : part.value_or(1));
+    std::optional<double> said = either(own, "partial_rotary_factor");
+    if (!said) said = find_number(config_, "rotary_pct");
+    const double said_part = said.value_or(1);
+    if (!(said_part >= 0 && said_part <= 1)) {
+      fail("partial_rotary_factor", said_part, "0 to 1");
+    }
+    const double part = is_proportional || family_.turns_parts ? said_part : 1;
+    const double dims = static_cast<double>(head_dim) * (is_proportional ? 1 : part);
     if (!contents_.metadata.contains(prefix_ + "dimension_count")) {
       set("dimension_count", static_cast<std::uint32_t>(dims));
     }
@@ -43,7 +51,7 @@ class RopeKeys {
     if (local) set("freq_base_swa", *local);
     add_sections(own);
     if (is_proportional) {
-      add_proportional(head_dim, part.value_or(1), find_number(own, "factor").value_or(1));
+      add_proportional(head_dim, part, find_number(own, "factor").value_or(1));
     } else {
       add_scaling(own);
     }
@@ -64,6 +72,15 @@ class RopeKeys {
     throw Error(ErrorCode::invalid_argument,
                 std::string("config.json: ") + key + " of positions; got " +
                     (got ? number_text(*got) : "none") + ", expected " + expected);
+  }
+
+  // Layers with a window turn positions as they are.
+  static void refuse_scaled_windows(const JsonObject& all) {
+    const std::string type = find_text(all, "sliding_attention.rope_type").value_or("default");
+    if (type == "default") return;
+    throw Error(ErrorCode::unsupported,
+                "config.json: scaling of positions in layers with a window; got " +
+                    hearth::quoted(type) + ", expected default");
   }
 
   // A number above 0 that scalings of this kind cannot do without.
@@ -116,16 +133,21 @@ class RopeKeys {
     }
   }
 
-  // What yarn multiplies cosines and sines by, beyond its own factor.
+  // What yarn multiplies cosines and sines by, beyond its own factor. Scores of latent heads are
+  // scaled by mscale_all_dim, too: where that is said, readers leave out the factor (read_rope()).
   void add_magnitude(const JsonObject& own, double factor) {
     const double usual = rope_magnitude(factor);
     const double one = find_number(own, "mscale").value_or(0);
     const double all = find_number(own, "mscale_all_dim").value_or(0);
-    if (const auto given = find_number(own, "attention_factor")) {
-      set("scaling.attn_factor", *given / usual);
-    } else if (one != 0 && all != 0) {
-      set("scaling.attn_factor", rope_magnitude(factor, one) / rope_magnitude(factor, all));
+    const double derived =
+        one != 0 && all != 0 ? rope_magnitude(factor, one) / rope_magnitude(factor, all) : usual;
+    const double magnitude = find_number(own, "attention_factor").value_or(derived);
+    const bool is_latent = family_.mixer == Mixer::latent;
+    if (is_latent && all != 0) {
+      set("scaling.attn_factor", magnitude);
       set("scaling.yarn_log_multiplier", 0.1 * all);
+    } else if (magnitude != usual) {
+      set("scaling.attn_factor", magnitude / usual);
     }
   }
 
@@ -190,15 +212,16 @@ class RopeKeys {
   }
 
   const JsonObject& config_;
+  const Family& family_;
   std::string prefix_;
   GgufContents& contents_;
 };
 
 }  // namespace
 
-void add_rope(const JsonObject& config, std::string_view architecture, std::int64_t head_dim,
+void add_rope(const JsonObject& config, const Family& family, std::int64_t head_dim,
               GgufContents& contents) {
-  RopeKeys(config, architecture, contents).add(head_dim);
+  RopeKeys(config, family, contents).add(head_dim);
 }
 
 }  // namespace hearth::models

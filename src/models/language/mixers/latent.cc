@@ -13,6 +13,9 @@
 namespace hearth::models {
 namespace {
 
+// Of the norms of compressed rows, whatever files say of the others.
+constexpr double kLatentEpsilon = 1e-6;
+
 struct LatentAttention final : MixerBlock {
   explicit LatentAttention(const MixerParts& parts);
 
@@ -50,14 +53,14 @@ LatentAttention::LatentAttention(const MixerParts& parts)
   const std::int64_t queries = config.heads * config.key_dim;
   if (latent.query_rank > 0) {
     query_low = weights.projection(prefix + "attn_q_a", latent.query_rank, model.dim);
-    query_norm = weights.norm(prefix + "attn_q_a_norm", latent.query_rank, model.norm_epsilon);
+    query_norm = weights.norm(prefix + "attn_q_a_norm", latent.query_rank, kLatentEpsilon);
     query = weights.projection(prefix + "attn_q_b", queries, latent.query_rank);
   } else {
     query = weights.projection(prefix + "attn_q", queries, model.dim);
   }
   key_value =
       weights.projection(prefix + "attn_kv_a_mqa", latent.rank + latent.rope_dims, model.dim);
-  latent_norm = weights.norm(prefix + "attn_kv_a_norm", latent.rank, model.norm_epsilon);
+  latent_norm = weights.norm(prefix + "attn_kv_a_norm", latent.rank, kLatentEpsilon);
   const std::int64_t plain = config.key_dim - latent.rope_dims;
   if (weights.has(prefix + "attn_kv_b.weight")) {
     // Files from before keys and values were apart: of each head its keys, then its values.

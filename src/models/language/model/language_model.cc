@@ -59,6 +59,13 @@ Array read_divisors(const LanguageConfig& config, Weights& weights, std::int64_t
     pairs = layer.attention.rope.dims / 2;
     original = layer.attention.rope.scaling.original_length;
   }
+  if (pairs == 0) {
+    for (const char* unread :
+         {"rope_factors_long.weight", "rope_factors_short.weight", "rope_freqs.weight"}) {
+      weights.ignore(unread);
+    }
+    return {};
+  }
   const Array of_long = weights.optional_vector("rope_factors_long.weight", pairs);
   const Array of_short = weights.optional_vector("rope_factors_short.weight", pairs);
   if (of_long.defined() && of_short.defined()) return context > original ? of_long : of_short;
