@@ -4,7 +4,7 @@
 
 #include "hearth/error.h"
 #include "models/language/cache.h"
-#include "models/language/require_causal.h"
+#include "models/language/require_scores.h"
 #include "models/serving/cache_plan.h"
 
 namespace hearth {
@@ -32,7 +32,7 @@ TextModel::Loaded::Loaded(models::LoadedModel model, const TextModelOptions& opt
     : model_(std::move(model)),
       longest_text_(language().config.context),
       constraints_(model_.tokenizer) {
-  if (!language().config.is_causal) return;
+  if (!language().config.gives_scores()) return;
   const models::CacheTypes types = models::cache_types_from_names(options.keys, options.values);
   models::require_cache_types(language().config, types.keys.value_or(language().compute),
                               types.values.value_or(language().compute));
@@ -41,8 +41,8 @@ TextModel::Loaded::Loaded(models::LoadedModel model, const TextModelOptions& opt
       language().config, models::cache_options(language().config, language().compute, options_));
 }
 
-void TextModel::Loaded::require_causal(const char* what) const {
-  models::require_causal(language().config, std::string("text model: ") + what);
+void TextModel::Loaded::require_scores(const char* what) const {
+  models::require_scores(language().config, std::string("text model: ") + what);
 }
 
 models::Scheduler& TextModel::Loaded::scheduler() {

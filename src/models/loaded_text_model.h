@@ -29,7 +29,7 @@ class TextModel::Loaded {
   // Tokens of a text that scheduler() has room for; of an encoder, that the model sees.
   std::int64_t longest_text() const noexcept { return longest_text_; }
   // Throws Error{unsupported} of an encoder, which `what` cannot be of.
-  void require_causal(const char* what) const;
+  void require_scores(const char* what) const;
   // Made when the first text is asked for.
   models::Scheduler& scheduler();
   // Null where both are empty; Error{invalid_argument} where neither is.

@@ -40,7 +40,7 @@ struct ChatSession::State {
 
 ChatSession::ChatSession(const TextModel& model, const ChatSessionOptions& options) {
   const std::shared_ptr<TextModel::Loaded>& loaded = model.loaded_;
-  loaded->require_causal("conversations");
+  loaded->require_scores("conversations");
   models::ConversationOptions own{
       .system = options.system,
       .most_tokens = options.tokens,

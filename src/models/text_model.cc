@@ -47,7 +47,7 @@ std::int64_t TextModel::context() const noexcept { return loaded_->longest_text(
 
 std::int64_t TextModel::vocabulary() const noexcept { return loaded_->language().vocabulary(); }
 
-bool TextModel::is_encoder() const noexcept { return !loaded_->language().config.is_causal; }
+bool TextModel::is_encoder() const noexcept { return !loaded_->language().config.gives_scores(); }
 
 SamplingOptions TextModel::recommended_sampling() const {
   return loaded_->model().recommended.over({});
@@ -87,7 +87,7 @@ std::string TextModel::detokenize(std::span<const std::int32_t> tokens) const {
 
 GeneratedText TextModel::generate(std::string_view prompt, const GenerateOptions& options,
                                   const std::function<bool(std::string_view)>& write) const {
-  loaded_->require_causal("texts");
+  loaded_->require_scores("texts");
   models::Scheduler& scheduler = loaded_->scheduler();
   const auto stream = scheduler.submit(
       {.tokens = models::within_prompt(scheduler.longest_text(), options.tokens,
@@ -110,7 +110,7 @@ Array TextModel::logits(std::span<const std::int32_t> tokens) const {
                                             ", expected 1 to " +
                                             std::to_string(model.config.context));
   }
-  loaded_->require_causal("scores");
+  loaded_->require_scores("scores");
   models::Sequences sequences(model, {.pages = models::pages_of(rows),
                                       .states = 1,
                                       .keys = model.compute,

@@ -169,7 +169,7 @@ std::string backend_of(Device device) {
 
 // The rows of all steps; threads are then those of the last one.
 std::vector<ModelBenchRow> measure_steps(
-    const std::vector<ModelBenchStep>& steps, bool is_causal,
+    const std::vector<ModelBenchStep>& steps, bool writes_texts,
     const std::function<std::vector<ModelBenchRow>(const ModelBenchOptions&)>& measure) {
   std::vector<ModelBenchRow> rows;
   for (const ModelBenchStep& step : steps) {
@@ -181,7 +181,7 @@ std::vector<ModelBenchRow> measure_steps(
       row.prompt = step.options.prompt;
       row.tokens = step.options.tokens;
       // Prompts are read one by one, but texts become vectors side by side.
-      row.parallel = is_causal && row.tokens == 0 ? 1 : step.options.parallel;
+      row.parallel = writes_texts && row.tokens == 0 ? 1 : step.options.parallel;
       rows.push_back(std::move(row));
     }
   }
@@ -203,9 +203,10 @@ void run_bench_model(const BenchModelArguments& arguments) {
     context = std::max(context, kLeastDraftedPrompt + *std::ranges::max_element(sweep.tokens));
   }
   const BenchedModel benched = model_to_bench(arguments, context, device, compute);
-  const bool is_causal = benched.model.config.is_causal;
-  const std::vector<ModelBenchStep> steps = steps_of(
-      sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values}, is_causal);
+  const bool writes_texts = benched.model.config.gives_scores();
+  const std::vector<ModelBenchStep> steps =
+      steps_of(sweep, {.repeat = arguments.repeat, .keys = report.keys, .values = report.values},
+               writes_texts);
   report.model = benched.name;
   report.path = arguments.model.path.empty() ? benched.name : arguments.model.path;
   report.type = benched.type;
@@ -218,10 +219,10 @@ void run_bench_model(const BenchModelArguments& arguments) {
   };
   if (arguments.shows_profile) {
     const runtime::Profile profile;
-    measure_steps(steps, is_causal, plain);
+    measure_steps(steps, writes_texts, plain);
     return write_out(kernel_table(profile.kernels()));
   }
-  report.rows = measure_steps(steps, is_causal, plain);
+  report.rows = measure_steps(steps, writes_texts, plain);
   if (arguments.drafts.count() > 0) {
     const auto draft_model = load_draft_model(
         arguments.drafts, {.device = device, .compute = compute, .context = context});
@@ -230,7 +231,7 @@ void run_bench_model(const BenchModelArguments& arguments) {
       if (options.tokens == 0 || options.together) return {};
       return {measure_drafts(loaded, options, arguments.drafts.count(), draft_model.get())};
     };
-    std::ranges::move(measure_steps(steps, is_causal, drafted), std::back_inserter(report.rows));
+    std::ranges::move(measure_steps(steps, writes_texts, drafted), std::back_inserter(report.rows));
   }
   write_out(report_text(report, arguments.has_json ? "json" : arguments.output));
 }

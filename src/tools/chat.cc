@@ -16,7 +16,7 @@
 #include "core/json.h"
 #include "models/chat/chat_format.h"
 #include "models/chat/conversation.h"
-#include "models/language/require_causal.h"
+#include "models/language/require_scores.h"
 #include "models/loading/load_model.h"
 #include "models/serving/cache_plan.h"
 #include "models/serving/scheduler.h"
@@ -230,7 +230,7 @@ void run_chat(const ChatArguments& arguments) {
   JsonObject told = template_arguments_of(arguments.writer.template_arguments);
   const LoadedWriter writer_model = load_writer(arguments.writer);
   const models::LoadedModel& loaded = writer_model.loaded;
-  models::require_causal(loaded.model.config, "chat: conversations", kEncodersEmbed);
+  models::require_scores(loaded.model.config, "chat: conversations", kEncodersEmbed);
   models::ChatFormat format = format_of(loaded);
   models::SchedulerOptions options = options_for(arguments, loaded.model.config);
   warn_of_context("chat", loaded.model.config.context, loaded.model.trained_context);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hearth/error.h"
-#include "models/language/require_causal.h"
+#include "models/language/require_scores.h"
 #include "models/serving/text_generation.h"
 #include "tools/commands.h"
 #include "tools/lm/context_note.h"
@@ -63,7 +63,7 @@ class PromptBefore {
 void run_generate(const GenerateArguments& arguments) {
   const LoadedWriter writer = load_writer(arguments.writer);
   const models::LoadedModel& loaded = writer.loaded;
-  models::require_causal(loaded.model.config, "generate: texts", kEncodersEmbed);
+  models::require_scores(loaded.model.config, "generate: texts", kEncodersEmbed);
   warn_of_context("generate", loaded.model.config.context, loaded.model.trained_context);
   const AskedSampling sampling = asked_sampling(arguments.text.sampling, loaded);
   const models::TextGenerationOptions generate{

@@ -15,7 +15,7 @@
 #include "hearth/ops.h"
 #include "io/file.h"
 #include "io/text_file.h"
-#include "models/language/require_causal.h"
+#include "models/language/require_scores.h"
 #include "models/loading/load_model.h"
 #include "models/quantize/read_files.h"
 #include "tools/commands.h"
@@ -107,7 +107,7 @@ void run_perplexity(const PerplexityArguments& arguments) {
   const Device device = use_device(arguments.model);
   const models::LoadedModel loaded =
       load_model(arguments.model.path, load_options(arguments.model, device));
-  models::require_causal(loaded.model.config, "perplexity: scores", kEncodersEmbed);
+  models::require_scores(loaded.model.config, "perplexity: scores", kEncodersEmbed);
   const std::vector<std::int32_t> tokens = loaded.tokenizer.encode(read_option_file(
       "--file", "a text", [&] { return io::read_text(arguments.file, kMaxText); }));
   const std::int32_t bos = loaded.tokenizer.adds_bos() ? loaded.tokenizer.special().bos : -1;

@@ -85,7 +85,7 @@ void check_context(const ServeArguments& arguments, std::int64_t wanted, std::in
 
 // Refuses a --memory that has no room for texts of the model.
 void require_memory(const models::LanguageModel& model, const models::SchedulerOptions& options) {
-  if (!model.config.is_causal) return;
+  if (!model.config.gives_scores()) return;
   if (models::fitting_caches(model.config, model.compute, options)) return;
   const std::int64_t least =
       models::least_cache_bytes(model.config, model.compute, options, options.page_size);

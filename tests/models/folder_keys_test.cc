@@ -42,7 +42,7 @@ std::string refused(ErrorCode code, const std::string& golden, const std::string
   return error_of(code, [&] { static_cast<void>(read_with(golden, members)); });
 }
 
-// A golden configuration without a tied output needs one.
+// Gives golden configurations an output where no tensors are read.
 constexpr const char* kTied = R"("tie_word_embeddings": true, )";
 
 TEST(FolderKeys, ActivationsAreThoseOfTheFile) {

@@ -14,9 +14,12 @@
 #include "models/files/model_folder.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
+#include "models/language/folder/file_layout.h"
+#include "models/language/folder/folder_model.h"
 #include "models/language/model/text_encoder.h"
 #include "models/language/read_config.h"
 #include "models/language/read_text_vectors.h"
+#include "models/language/require_scores.h"
 #include "models/language/sentence_modules.h"
 #include "models/loading/load_model.h"
 #include "models/tokenizer/from_gguf.h"
@@ -137,6 +140,34 @@ TEST(TextVectors, OfModelsThatSeeOneWayAreTheirs) {
   }
   model.config.layers.front().mixer = Mixer::scan;
   EXPECT_FALSE(makes_vectors(model.config));
+}
+
+// As sentence-transformers saves models that make vectors, with a configuration that says that the
+// output is not tied.
+TEST(TextVectors, NeedNoOutput) {
+  const GoldenModel golden = testing::read_golden_model("qwen3");
+  LanguageModel whole = testing::golden_language_model(golden, DType::f32, 0);
+  whole.config.vectors.pooling = Pooling::last;
+  NamedArrays arrays = testing::golden_weights(golden);
+  ASSERT_EQ(std::erase_if(arrays, [](const auto& each) { return each.name == "lm_head.weight"; }),
+            1u);
+  for (NamedArray& each : arrays) each.name = each.name.substr(std::string("model.").size());
+  GgufContents contents = gguf_of_folder(golden.config, arrays);
+  const TokenLists texts = some_texts(whole, 9);
+  for (const FileKind kind : {FileKind::folder, FileKind::gguf}) {
+    if (kind == FileKind::gguf) lay_out_as_file(contents);
+    LanguageModel bare(read_config(contents.metadata, kind),
+                       Weights(contents.arrays, DType::f32, Device()), Device());
+    bare.config.vectors.pooling = Pooling::last;
+    EXPECT_EQ(embed_texts(bare, texts).to_doubles(), embed_texts(whole, texts).to_doubles());
+    EXPECT_FALSE(bare.config.gives_scores());
+    const auto refusal = [](const auto& act) { return error_of(ErrorCode::unsupported, act); };
+    EXPECT_TRUE(contains(refusal([&] { require_scores(bare.config, "generate: texts"); }),
+                         "generate: texts of a model without its output"));
+    EXPECT_TRUE(
+        contains(refusal([&] { static_cast<void>(bare.scores(zeros({1, bare.config.dim}))); }),
+                 "no weight of the output"));
+  }
 }
 
 TextVectorConfig read_with(const std::string& architecture,

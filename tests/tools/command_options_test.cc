@@ -384,9 +384,9 @@ TEST_F(CommandOptions, ServeTellsWhatAnEncoderIsFor) {
   serve::LoadedService service(models::load_language_model(path("encoder.gguf")), "e", {});
   try {
     service.chat();
-    ADD_FAILURE() << "a chat with an encoder";
+    ADD_FAILURE() << "a chat with a model that writes none";
   } catch (const Error& error) {
-    expect_says(error.what(), "serve: a chat with an encoder; got ");
+    expect_says(error.what(), "serve: a chat with a model that writes none; got ");
   }
 }
 

@@ -157,11 +157,17 @@ struct LanguageConfig {
   double logit_scale = 1;
   double logit_softcap = 0;  // 0: none
   bool is_causal = true;
+  // Whether there is a weight of the output, its own or the embedding's. Without one rows become
+  // vectors only.
+  bool has_output = true;
   TextVectorConfig vectors;
   DeltaConfig delta;    // of the layers that have that mixer
   LatentConfig latent;  // likewise
   ScanConfig scan;      // likewise
   std::vector<LayerConfig> layers;
+
+  // Whether tokens that may follow get scores.
+  bool gives_scores() const noexcept { return is_causal && has_output; }
 };
 
 }  // namespace hearth::models

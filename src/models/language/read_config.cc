@@ -115,6 +115,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.layer_input_dim = keys.size("embedding_length_per_layer_input", 0);
   config.logit_softcap = keys.number("final_logit_softcapping", 0);
   config.is_causal = !family.is_encoder && keys.flag("attention.causal", true);
+  config.has_output = keys.flag(kHasOutputKey, true);
   config.vectors = read_text_vectors(keys, family);
   const std::int64_t blocks = keys.size("block_count");
   const std::int64_t extra = keys.size("nextn_predict_layers", 0);  // heads of more tokens at once

@@ -84,15 +84,15 @@ MemoryPlan plan_memory(const ModelContents& files, const MemoryPlanOptions& opti
                 "memory plan: more than any memory; got " + counted(options.parallel, "text") +
                     " of " + counted(plan.context, "token") + ", expected less than 2^62 bytes");
   }
-  const std::int64_t rows_of_step = config.is_causal
+  const std::int64_t rows_of_step = config.gives_scores()
                                         ? std::min(options.prefill, plan.context) + options.parallel
                                         : plan.context * options.parallel;
   const std::int64_t scores =
-      config.is_causal ? options.parallel * vocabulary_of(files.contents.arrays) : 0;
+      config.gives_scores() ? options.parallel * vocabulary_of(files.contents.arrays) : 0;
   const auto size = static_cast<std::int64_t>(size_of(options.compute));
   plan.activations =
       rows_of_step * widest_columns(config) * size + 2 * scores * std::max<std::int64_t>(size, 4);
-  if (!config.is_causal) return plan;  // encoders remember nothing
+  if (!config.gives_scores()) return plan;  // encoders remember nothing
   const std::int64_t most_pages = kMostPages / options.parallel;
   if (pages_of(plan.context, defaults.page_size) > most_pages) {
     throw Error(ErrorCode::invalid_argument,

@@ -10,7 +10,7 @@
 #include "hearth/error.h"
 #include "hearth/grad.h"
 #include "models/language/model/text_loss.h"
-#include "models/language/require_causal.h"
+#include "models/language/require_scores.h"
 #include "tools/lm/chat_template_option.h"
 #include "tools/lm/model_options.h"
 #include "tools/output.h"
@@ -68,7 +68,7 @@ models::LoadedModel load_trained(const FinetuneOptions& options, const models::M
                              files.chat_template,
                              {},
                              files.tool_template};
-  models::require_causal(loaded.model.config, "finetune: adapters", kEncodersEmbed);
+  models::require_scores(loaded.model.config, "finetune: adapters", kEncodersEmbed);
   set_chat_template(loaded, options.chat_template);
   static_cast<void>(adapter.adapter());  // throws where nothing is trained
   return loaded;

@@ -71,7 +71,7 @@ std::vector<AdapterFile> adapter_files(const std::vector<std::string>& values);
 // Refuses, by the option's name, what is no adapter, as models::read_adapter() does.
 void require_adapters(const std::string& option, const std::vector<AdapterFile>& files);
 
-// What commands that write or score texts say of encoders: `instead` of models::require_causal().
+// What commands that write or score texts say of others: `instead` of models::require_scores().
 inline constexpr const char* kEncodersEmbed = "`hearth embed` makes vectors with it";
 
 }  // namespace hearth::tools

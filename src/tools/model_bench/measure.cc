@@ -12,7 +12,7 @@
 #include "hearth/ops.h"
 #include "models/language/model/sequences.h"
 #include "models/language/model/text_encoder.h"
-#include "models/language/require_causal.h"
+#include "models/language/require_scores.h"
 #include "models/serving/cache_plan.h"
 #include "models/serving/read_text.h"
 #include "models/serving/scheduler.h"
@@ -200,7 +200,7 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
     for (std::int64_t i = 0; i < options.repeat; ++i) row.rates.push_back(rate());
   };
   const std::string prompt = std::to_string(options.prompt);
-  if (!model.config.is_causal) {
+  if (!model.config.gives_scores()) {
     if (options.prompt == 0) return rows;
     TokenDraws draws(model);
     measure("embed" + prompt + streams, [&] { return encoding_rate(model, options, draws); });
@@ -225,7 +225,7 @@ std::vector<ModelBenchRow> measure_model(const models::LanguageModel& model,
 ModelBenchRow measure_drafts(const models::LoadedModel& loaded, const ModelBenchOptions& options,
                              std::int64_t drafts, const models::LoadedModel* draft_model) {
   constexpr std::int64_t kSpareRows = 64;  // of the least prompt
-  models::require_causal(loaded.model.config, "bench-model: drafts");
+  models::require_scores(loaded.model.config, "bench-model: drafts");
   const std::int64_t rows = options.depth + options.tokens + drafts + kSpareRows;
   models::Scheduler scheduler(loaded,
                               models::with_pages_for({.parallel = options.parallel,

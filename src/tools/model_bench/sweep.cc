@@ -118,7 +118,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pairs_of_lists(
 }
 
 std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBenchOptions& options,
-                                     bool is_causal) {
+                                     bool writes_texts) {
   const std::size_t count = (sweep.prompts.size() + sweep.tokens.size() + sweep.pairs.size()) *
                             sweep.depths.size() * sweep.parallel.size() * sweep.prefills.size() *
                             sweep.threads.size();
@@ -127,7 +127,7 @@ std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBe
                                                  std::to_string(count) + ", expected at most " +
                                                  std::to_string(kMostSteps));
   }
-  if (!is_causal && !sweep.pairs.empty()) {
+  if (!writes_texts && !sweep.pairs.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "bench-model: --prompt-tokens of a model that writes no texts; expected --prompt");
   }
@@ -146,7 +146,7 @@ std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBe
           one.prefill = prefill;
           one.parallel = parallel;
           one.depth = depth;
-          const bool reads = !is_causal || parallel == sweep.parallel.front();
+          const bool reads = !writes_texts || parallel == sweep.parallel.front();
           for (const std::int64_t prompt : sweep.prompts) {
             if (reads) add(prompt, 0, threads);
           }

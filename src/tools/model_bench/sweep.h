@@ -41,10 +41,10 @@ struct ModelBenchStep {
   std::int64_t threads = 0;
 };
 // Prompts, then writing, then pairs of each of the other combinations, threads changing last; of a
-// causal model, whose prompts are read one by one, prompts once for all numbers of texts.
+// model that writes, whose prompts are read one by one, prompts once for all numbers of texts.
 // `repeat`, keys and values are those of `options`. Throws Error{invalid_argument} for more than
 // are reasonable.
 std::vector<ModelBenchStep> steps_of(const ModelBenchSweep& sweep, const ModelBenchOptions& options,
-                                     bool is_causal);
+                                     bool writes_texts);
 
 }  // namespace hearth::tools

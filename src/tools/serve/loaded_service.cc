@@ -5,6 +5,7 @@
 
 #include "hearth/error.h"
 #include "models/language/model/text_encoder.h"
+#include "models/language/require_scores.h"
 #include "tools/lm/chat_template_option.h"
 #include "tools/serve/answer_objects.h"
 
@@ -27,12 +28,13 @@ LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
   card_ = {.id = id,
            .created = seconds_now(),
            .context = config.context,
-           .writes = config.is_causal,
+           .writes = config.gives_scores(),
            .embeds = models::makes_vectors(config)};
+  if (!card_.writes && !card_.embeds) models::require_scores(config, "serve: texts");
   if (!card_.writes) {
     no_chat_ =
-        "serve: a chat with an encoder; got a model that makes vectors only, expected one that "
-        "writes texts";
+        "serve: a chat with a model that writes none; got one that makes vectors only, expected "
+        "one that writes texts";
     return;
   }
   try {
@@ -66,8 +68,8 @@ std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_schema(
 std::shared_ptr<models::GenerationStream> LoadedService::submit(models::GenerationRequest request) {
   if (scheduler_ == nullptr) {
     throw Error(ErrorCode::unsupported,
-                "serve: a text of a model that writes none; got an encoder, expected a model that "
-                "sees one way");
+                "serve: a text of a model that writes none; got one that makes vectors only, "
+                "expected a model that sees one way and has an output");
   }
   return scheduler_->submit(std::move(request));
 }

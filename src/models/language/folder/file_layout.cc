@@ -123,7 +123,7 @@ void lay_out_as_file(GgufContents& contents) {
   if (rope.scaling.kind == RopeScalingKind::llama3) {
     add_llama3_factors(contents, rope, config.architecture);
   }
-  if (family.repeats_output) repeat_output(contents.arrays);
+  if (family.repeats_output && config.has_output) repeat_output(contents.arrays);
   if (!config.is_causal) say_both_ways(contents, config);
   const MixerDef& mixer = definition_of(family.mixer);
   if (mixer.lay_out != nullptr) mixer.lay_out(contents, config, family);

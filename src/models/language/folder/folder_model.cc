@@ -23,6 +23,7 @@
 #include "models/language/folder/standard_rules.h"
 #include "models/language/folder/tensor_rules.h"
 #include "models/language/mixer.h"
+#include "models/language/read_config.h"
 
 namespace hearth::models {
 namespace {
@@ -276,12 +277,11 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   }
   add_stacked(experts, contents.arrays);
   const bool is_decoder =
+      !family.is_encoder &&
       Keys(contents.metadata, std::string(family.architecture)).flag("attention.causal", true);
   if (tied.has_value() && !*tied && !has_output && is_decoder) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        "model: a tensor is missing; got no weight of the output, expected one: the configuration "
-        "says that it is not tied");
+    contents.metadata.set(std::string(family.architecture) + "." + std::string(kHasOutputKey),
+                          false);
   }
   return contents;
 }

@@ -4,6 +4,7 @@
 
 #include "hearth/ops.h"
 #include "models/files/tensor_roles.h"
+#include "models/language/require_scores.h"
 
 namespace hearth::models {
 namespace {
@@ -137,7 +138,7 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
     output_norm = read_norm(config, weights, "output_norm");
   }
   output = weights.optional_projection("output", token_embedding.shape(0), config.dim);
-  if (!output.defined()) output.weight = token_embedding;
+  if (!output.defined() && config.has_output) output.weight = token_embedding;
   weights.require_empty();
   if (context == 0) return;
   const bool has_rows = position_embedding.defined();
@@ -169,6 +170,7 @@ Array LanguageModel::logits(const Batch& batch, Cache& cache) const {
 }
 
 Array LanguageModel::scores(const Array& x) const {
+  if (!output.defined()) require_scores(config, "model: scores");
   Array made =
       cast(output.forward(output_norm.forward(x)), compute == DType::f64 ? DType::f64 : DType::f32);
   if (config.logit_scale != 1) made = made * config.logit_scale;

@@ -9,13 +9,13 @@
 #include "hearth/error.h"
 #include "hearth/grad.h"
 #include "hearth/ops.h"
-#include "models/language/require_causal.h"
+#include "models/language/require_scores.h"
 
 namespace hearth::models {
 namespace {
 
 void require_texts(const LanguageModel& model, const Array& tokens) {
-  require_causal(model.config, "model: texts");
+  require_scores(model.config, "model: texts");
   if (tokens.rank() != 2 || tokens.size() == 0) {
     throw Error(ErrorCode::shape, "model: tokens of texts; got " + to_string(tokens.shape()) +
                                       ", expected [texts, rows] of at least one");
