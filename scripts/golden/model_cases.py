@@ -143,6 +143,11 @@ case("deepseek_v3_plain_query", "DeepseekV3", MLA, q_lora_rank=None, n_group=1, 
 case("deepseek_v3_epsilon", "DeepseekV3", MLA, q_lora_rank=20, n_group=1, topk_group=1,
      num_mtp_layers=0, attention_bias=True, rms_norm_eps=0.01,
      rope_parameters=scaled("yarn", mscale_all_dim=0.8))
+case("glm4_moe_lite", "Glm4MoeLite", MLA, q_lora_rank=20, n_group=4, topk_group=2,
+     routed_scaling_factor=1.8, rope_parameters=rope(theta=1e6))
+case("glm4_moe_lite_layers", "Glm4MoeLite", MLA, q_lora_rank=None, attention_bias=True,
+     norm_topk_prob=False, rope_parameters=rope(),
+     mlp_layer_types=["sparse", "dense", "sparse"])
 case("olmo2", "Olmo2", rope_parameters=rope(theta=5e5))
 case("olmo3", "Olmo3", sliding_window=WINDOW, num_hidden_layers=5,
      rope_parameters={"sliding_attention": rope(theta=5e5),

@@ -173,6 +173,17 @@ TEST(FolderDefaults, AreThoseOfTransformers) {
        {"routed_scaling_factor"},
        [](const LanguageConfig& config) { return config.layers.back().experts.scale; },
        2.5},
+      {"glm4_moe_lite", {"norm_topk_prob"}, normalises, 1},
+      {"glm4_moe_lite",
+       {"routed_scaling_factor"},
+       [](const LanguageConfig& config) { return config.layers.back().experts.scale; },
+       1.8},
+      {"glm4_moe_lite",
+       {"mlp_layer_types", "first_k_dense_replace"},
+       [](const LanguageConfig& config) {
+         return static_cast<double>(config.layers[0].hidden + config.layers[1].experts.count);
+       },
+       80 + 8},
       {"qwen2_moe", {"norm_topk_prob"}, normalises, 0},
       {"qwen3_moe", {"norm_topk_prob"}, normalises, 0},
       {"qwen3_next", {"norm_topk_prob"}, normalises, 1},

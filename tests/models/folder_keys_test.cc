@@ -282,6 +282,22 @@ TEST(FolderKeys, InfinityIsNoLimitOfSteps) {
   }
 }
 
+TEST(FolderKeys, LayersWithExpertsMayBeListed) {
+  const auto counts = [](const std::string& types) {
+    std::vector<std::int64_t> all;
+    const LanguageConfig config = read_with("glm4_moe_lite", R"("mlp_layer_types": )" + types);
+    for (const LayerConfig& layer : config.layers) all.push_back(layer.experts.count);
+    return all;
+  };
+  using Counts = std::vector<std::int64_t>;
+  EXPECT_EQ(counts(R"(["sparse", "dense", "sparse"])"), (Counts{8, 0, 8}));
+  EXPECT_EQ(counts(R"(["dense", "dense", "sparse"])"), (Counts{0, 0, 8}));
+  EXPECT_EQ(counts(R"(["dense", "dense", "dense"])"), (Counts{0, 0, 0}));
+  EXPECT_TRUE(contains(
+      refused(ErrorCode::unsupported, "glm4_moe_lite", R"("mlp_layer_types": ["dense", "hash"])"),
+      "expected dense or sparse"));
+}
+
 // As sentence-transformers saves models that make vectors: transformers' Qwen3Model and its like.
 TEST(FolderKeys, TensorsOfModelsWithoutOutputHaveShorterNames) {
   const GoldenModel whole = testing::read_golden_model("qwen3");

@@ -1,4 +1,5 @@
-// DeepSeek V2 and V3, Kimi K2: multi-head latent attention; experts by groups, and shared ones.
+// DeepSeek V2 and V3, Kimi K2, GLM-4.7-Flash: multi-head latent attention; experts by groups, and
+// shared ones.
 #include <optional>
 #include <string>
 
@@ -22,9 +23,18 @@ constexpr std::string_view kDeepseekV3Defaults =
         "qk_rope_head_dim": 64, "v_head_dim": 128, "qk_nope_head_dim": 128, "n_group": 8,
         "topk_group": 4, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
         "norm_topk_prob": true, "rms_norm_eps": 1e-6, "num_nextn_predict_layers": 1})";
-constexpr FolderType kDeepseekTypes[] = {{.name = "deepseek_v2", .defaults = kDeepseekV2Defaults},
-                                         {.name = "deepseek_v3", .defaults = kDeepseekV3Defaults},
-                                         {.name = "kimi_k2", .defaults = kDeepseekV3Defaults}};
+constexpr std::string_view kGlm4MoeLiteDefaults =
+    R"({"max_position_embeddings": 202752, "hidden_size": 2048, "intermediate_size": 10240,
+        "num_hidden_layers": 47, "num_attention_heads": 20, "num_key_value_heads": 20,
+        "moe_intermediate_size": 1536, "n_shared_experts": 1, "n_routed_experts": 64,
+        "routed_scaling_factor": 1.8, "kv_lora_rank": 512, "q_lora_rank": 768,
+        "qk_rope_head_dim": 64, "v_head_dim": 256, "qk_nope_head_dim": 192,
+        "num_experts_per_tok": 4, "first_k_dense_replace": 1, "norm_topk_prob": true})";
+constexpr FolderType kDeepseekTypes[] = {
+    {.name = "deepseek_v2", .defaults = kDeepseekV2Defaults},
+    {.name = "deepseek_v3", .defaults = kDeepseekV3Defaults},
+    {.name = "kimi_k2", .defaults = kDeepseekV3Defaults},
+    {.name = "glm4_moe_lite", .defaults = kGlm4MoeLiteDefaults}};
 constexpr FixedValue kDeepseekFixed[] = {{"rope_interleave", true}, {"moe_layer_freq", 1.0}};
 
 void adjust_deepseek(LanguageConfig& config, const Keys&, FileKind) {

@@ -104,8 +104,36 @@ void add_layer_types(const JsonObject& config, const Family& family, GgufMetadat
   }
 }
 
+// Whether the layers have experts, as mlp_layer_types says; empty where it is not there.
+std::vector<bool> listed_expert_layers(const JsonObject& config) {
+  std::vector<bool> flags;
+  const JsonArray* types = find_array(config, "mlp_layer_types");
+  if (types == nullptr) return flags;
+  for (const JsonValue& each : *types) {
+    flags.push_back(each == JsonValue(std::string("sparse")));
+    if (!flags.back() && each != JsonValue(std::string("dense"))) {
+      throw Error(ErrorCode::unsupported, "config.json: unknown type of feed-forward; got " +
+                                              hearth::quoted(json_text(each)) +
+                                              ", expected dense or sparse");
+    }
+  }
+  return flags;
+}
+
 // Which layers have experts, where not all that could.
 void add_expert_layers(const JsonObject& config, const Family& family, GgufMetadata& metadata) {
+  const std::vector<bool> listed = listed_expert_layers(config);
+  if (!listed.empty()) {
+    // All behind the first few, as GGUF has it, or any.
+    const auto first = std::find(listed.begin(), listed.end(), true);
+    const std::string prefix = std::string(family.architecture) + ".";
+    metadata.set(prefix + "leading_dense_block_count",
+                 static_cast<std::uint32_t>(first - listed.begin()));
+    if (std::find(first, listed.end(), false) != listed.end()) {
+      metadata.set(prefix + "expert_layers", listed);
+    }
+    return;
+  }
   const std::int64_t step = find_integer(config, "decoder_sparse_step").value_or(1);
   const JsonArray* dense = find_array(config, "mlp_only_layers");
   if (step < 1 || (step == 1 && (dense == nullptr || dense->empty()))) return;
