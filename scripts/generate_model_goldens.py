@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes tests/golden/models/<case>.json: what transformers gives for tiny models of each family.
 
-    {"case", "transformers", "output": "logits" or "hidden", "config": config.json of the model,
+Families that it does not have run in NumPy (OwnCase of scripts/golden/model_cases.py).
+
+    {"case", "transformers" or "numpy", "output": "logits" or "hidden", "config": config.json of the model,
      "old_config": the same as older files have it, or null,
      "tensors": [{"name", "shape", "base", "scale"}], "prompts": [{"tokens", "first", "values"}],
      "nmse_of_f32"}
@@ -21,6 +23,7 @@ with what requirements-goldens.txt lists after changing a case; the files are ch
 
 import base64
 import json
+import math
 import pathlib
 import random
 import sys
@@ -36,7 +39,7 @@ import torch
 import transformers
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from model_cases import CASES, VOCABULARY
+from model_cases import CASES, VOCABULARY, OwnCase
 from model_weights import base_and_scale, elements
 
 FOLDER = ROOT / "tests" / "golden" / "models"
@@ -126,21 +129,39 @@ def run(case, folder, dtype, prompts):
     return out
 
 
+def tensors_of(case, shapes):
+    tensors = []
+    for name, shape in sorted(shapes.items()):
+        base, scale = base_and_scale(name, shape, case.norms_add_one, case.inputs_first)
+        tensors.append({"name": name, "shape": shape, "base": base, "scale": scale})
+    return tensors
+
+
+def own_golden(case):
+    tensors = tensors_of(case, case.shapes)
+    weights = {each["name"]: elements(**each) for each in tensors}
+
+    def run_as(dtype):
+        own = {name: value.astype(dtype) for name, value in weights.items()}
+        return [case.module.hidden_states(case.arguments, own, tokens) for tokens in prompts]
+
+    prompts = prompts_of(case.name)
+    return document(case, {"numpy": numpy.__version__}, case.arguments, None, tensors, prompts,
+                    run_as(numpy.float64), run_as(numpy.float32))
+
+
 def golden(case):
+    if isinstance(case, OwnCase):
+        return own_golden(case)
     with tempfile.TemporaryDirectory() as text:
         folder = pathlib.Path(text)
         torch.set_default_dtype(torch.float32)
         config = getattr(transformers, case.config)(**case.arguments)
         getattr(transformers, case.model)(config).save_pretrained(folder)
-        tensors = []
-        for name, shape in sorted(saved_tensors(folder).items()):
-            base, scale = base_and_scale(name, shape, case.norms_add_one, case.inputs_first)
-            tensors.append({"name": name, "shape": shape, "base": base, "scale": scale})
+        tensors = tensors_of(case, saved_tensors(folder))
         for path in folder.glob("*.safetensors*"):
             path.unlink()
         weights = {each["name"]: elements(**each) for each in tensors}
-        parameters = sum(value.size for value in weights.values())
-        assert parameters <= MAX_PARAMETERS, f"{case.name}: {parameters} parameters"
         safetensors.numpy.save_file(weights, folder / "model.safetensors", {"format": "pt"})
         prompts = prompts_of(case.name)
         with torch.no_grad():
@@ -159,6 +180,13 @@ def golden(case):
             except Exception as error:  # a family that never had it
                 print(f"{case.name}: no older spelling: {type(error).__name__}: {error}")
                 old = None
+    return document(case, {"transformers": transformers.__version__}, written, old, tensors, prompts,
+                    exact, rounded)
+
+
+def document(case, origin, config, old_config, tensors, prompts, exact, rounded):
+    parameters = sum(math.prod(each["shape"]) for each in tensors)
+    assert parameters <= MAX_PARAMETERS, f"{case.name}: {parameters} parameters"
     error = sum(numpy.square(a - b).sum() for a, b in zip(exact, rounded))
     nmse = error / sum(numpy.square(a).sum() for a in exact)
     entries = []
@@ -168,9 +196,9 @@ def golden(case):
         entries.append({"tokens": tokens, "first": first, "values": base64.b64encode(data).decode()})
     spread = numpy.concatenate(exact).std()
     print(f"{case.name:24} {parameters:7} parameters  f32 {nmse:.1e}  values' deviation {spread:.2f}"
-          f"{'  also in the older spelling' if old else ''}")
-    return {"case": case.name, "transformers": transformers.__version__, "output": case.output,
-            "config": written, "old_config": old, "tensors": tensors, "prompts": entries, "nmse_of_f32": float(f"{nmse:.2g}")}
+          f"{'  also in the older spelling' if old_config else ''}")
+    return {"case": case.name, **origin, "output": case.output,
+            "config": config, "old_config": old_config, "tensors": tensors, "prompts": entries, "nmse_of_f32": float(f"{nmse:.2g}")}
 
 
 def text_of(document):

@@ -7,6 +7,8 @@ are not hidden_size / heads wide where the family allows it; experts are more th
 
 import dataclasses
 
+import nomic_experts
+
 VOCABULARY = 96
 SMALL = dict(
     vocab_size=VOCABULARY, hidden_size=48, intermediate_size=80, num_hidden_layers=2,
@@ -26,6 +28,18 @@ class Case:
     output: str = "logits"
     norms_add_one: bool = False  # norms of rows and heads multiply by 1 and their weight
     inputs_first: str | None = None  # what names of matrices have that are [in, out]
+
+
+@dataclasses.dataclass
+class OwnCase:
+    """Of a model that transformers does not have: the module that runs it, and config.json."""
+    name: str
+    module: object  # with hidden_states(config, weights, tokens)
+    arguments: dict
+    shapes: dict  # of tensors by name
+    output: str = "hidden"
+    norms_add_one: bool = False
+    inputs_first: str | None = None
 
 
 def rope(kind="default", theta=10000.0, **others):
@@ -205,6 +219,10 @@ ENCODER = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=2, num_a
 CASES.append(Case("bert", "BertModel", "BertConfig", dict(ENCODER), "hidden"))
 CASES.append(Case("nomic_bert", "NomicBertModel", "NomicBertConfig",
                   dict(ENCODER, rope_parameters=rope(theta=1000.0)), "hidden"))
+for name, layers, period, has_bias in [
+        ("nomic_bert_moe", 5, 3, True), ("nomic_bert_moe_plain", 4, 2, False)]:
+    config = nomic_experts.config(layers, period, vocabulary=VOCABULARY)
+    CASES.append(OwnCase(name, nomic_experts, config, nomic_experts.shapes(config, has_bias)))
 G4 = dict(head_dim=8, global_head_dim=16, sliding_window=WINDOW, num_hidden_layers=4,
           hidden_size=32, intermediate_size=40,
           layer_types=["sliding_attention", "full_attention"] * 2, final_logit_softcapping=3.0,

@@ -96,6 +96,17 @@ TEST(FolderDefaults, ATypeMayHaveOthersThanItsFamily) {
   EXPECT_EQ(*find_key(unified, "head_dim"), *find_key(usual, "head_dim"));
 }
 
+// Of Nomic's encoders alike in name.
+TEST(FolderDefaults, AKeyMayTellFamiliesOfATypeApart) {
+  const auto architecture = [](const std::string& members) {
+    return find_family_of_folder("nomic_bert", object_of("{" + members + "}"))->architecture;
+  };
+  EXPECT_EQ(architecture(""), "nomic-bert");
+  EXPECT_EQ(architecture(R"("moe_every_n_layers": 0)"), "nomic-bert");
+  EXPECT_EQ(architecture(R"("moe_every_n_layers": null)"), "nomic-bert");
+  EXPECT_EQ(architecture(R"("moe_every_n_layers": 2)"), "nomic-bert-moe");
+}
+
 TEST(FolderDefaults, OtherNamesOfAKeySayIt) {
   const auto filled = [](const std::string& type, const std::string& members) {
     return with_defaults(object_of("{" + members + "}"), *find_family_of_folder(type), type);

@@ -90,6 +90,24 @@ TEST_P(Encoders, FilesOfFoldersGiveTheSame) {
   EXPECT_FALSE(contents.metadata.as_bool(model.config.architecture + ".attention.causal"));
 }
 
+// What llama.cpp's files have no tensor for.
+TEST(EncodersOfExperts, FilesHoldABiasOfTheSumOfExpertsWhereItIsOne) {
+  const GoldenModel golden = testing::read_golden_model("nomic_bert_moe");
+  NamedArrays arrays = testing::golden_weights(golden);
+  const auto biases = [&] {
+    GgufContents contents = gguf_of_folder(golden.config, arrays);
+    lay_out_as_file(contents);
+    return std::ranges::count_if(contents.arrays, [](const NamedArray& each) {
+      return each.name.find("ffn_exps.bias") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(biases(), 2);
+  for (NamedArray& each : arrays) {
+    if (each.name == "encoder.layers.1.mlp.experts.bias") each.array = each.array * 0.0;
+  }
+  EXPECT_EQ(biases(), 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Encoders, ::testing::ValuesIn(testing::golden_language_models(true)),
                          [](const auto& each) { return each.param; });
 

@@ -100,3 +100,24 @@ def test_models_without_an_output_make_vectors_only(tmp_path):
             done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, check=False)
             assert done.returncode != 0
             assert "a model without its output; got no weight of the output" in done.stderr
+
+
+def test_vectors_of_experts_are_those_of_llama_cpp(tmp_path):
+    xllamacpp = pytest.importorskip("xllamacpp")
+    path = tmp_path / "moe.gguf"
+    tiny_gguf.write_nomic_bert_moe(path)
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = params.n_batch = params.n_ubatch = 64
+    params.n_parallel = 1
+    params.embedding = True
+    params.warmup = False
+    params.verbosity = 0
+    server = xllamacpp.Server(params)
+    texts = ["abc", "d e f", "a text of a few words"]
+    status, vectors, errors = embed(path, *texts)
+    assert status == 0, errors
+    answer = server.handle_embeddings({"input": texts})
+    for vector, other in zip(vectors, answer["data"], strict=True):
+        # Its GELU is a table of halves.
+        assert vector == pytest.approx(other["embedding"], abs=2e-3)

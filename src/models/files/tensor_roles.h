@@ -10,6 +10,8 @@ namespace hearth::models {
 
 inline constexpr std::string_view kTokenEmbedding = "token_embd.weight";
 inline constexpr std::string_view kOutputWeight = "output.weight";
+// Behind "blk.N.": what is added to the sum of what experts give.
+inline constexpr std::string_view kExpertSumBias = "ffn_exps.bias";
 
 enum class TensorRole : std::uint8_t {
   other,

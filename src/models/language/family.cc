@@ -1,12 +1,20 @@
 #include "models/language/family.h"
 
-#include <algorithm>
 #include <string>
+#include <variant>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
 
 namespace hearth::models {
+namespace {
+
+bool is_above_zero(const JsonValue* value) {
+  const auto* whole = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return whole != nullptr && *whole > 0;
+}
+
+}  // namespace
 
 const Family* find_family(std::string_view architecture) {
   for (const Family& family : families()) {
@@ -27,15 +35,19 @@ const Family& family_by_name(std::string_view architecture) {
                                           known);
 }
 
-const Family* find_family_of_folder(std::string_view model_type) {
+const Family* find_family_of_folder(std::string_view model_type, const JsonObject& config) {
+  const Family* unmarked = nullptr;
   for (const Family& family : families()) {
-    const auto& types = family.model_types;
-    const bool is_one = std::any_of(types.begin(), types.end(), [&](const FolderType& type) {
-      return type.name == model_type;
-    });
-    if (is_one) return &family;
+    for (const FolderType& type : family.model_types) {
+      if (type.name != model_type) continue;
+      if (type.mark.empty()) {
+        unmarked = &family;
+      } else if (is_above_zero(find_key(config, type.mark))) {
+        return &family;
+      }
+    }
   }
-  return nullptr;
+  return unmarked;
 }
 
 std::int64_t FolderContext::size(std::string_view key) const {

@@ -44,6 +44,8 @@ struct FolderType {
   bool has_windows = false, has_softcaps = false;
   // Likewise whether layer_types says which layers have windows; where not, all have them or none.
   bool has_layer_types = true;
+  // Where another family has the name, too: the key that configurations of this one have, above 0.
+  std::string_view mark = {};
 };
 
 // What a transform of a folder's tensor may ask for.
@@ -139,6 +141,7 @@ const std::vector<Family>& families();
 const Family* find_family(std::string_view architecture);
 // Throws Error{unsupported} with all names where there is none.
 const Family& family_by_name(std::string_view architecture);
-const Family* find_family_of_folder(std::string_view model_type);
+// `config`, which may be empty, tells apart families that have the type both.
+const Family* find_family_of_folder(std::string_view model_type, const JsonObject& config = {});
 
 }  // namespace hearth::models

@@ -24,7 +24,10 @@ ExpertsConfig read_experts(const Keys& keys, const Family& family, std::int64_t 
   ExpertsConfig experts;
   experts.count = keys.size("expert_count", 0);
   if (experts.count == 0 || layer < keys.size("leading_dense_block_count", 0)) return {};
-  if (!keys.flag_of("expert_layers", layer, true)) return {};
+  // As llama.cpp counts: of a period of 0 or 1 no layer has experts.
+  const std::int64_t period = keys.size("moe_every_n_layers", -1);
+  const bool is_in_period = period < 0 || (period > 0 && layer % period == 1);
+  if (!keys.flag_of("expert_layers", layer, is_in_period)) return {};
   experts.used = keys.size("expert_used_count");
   if (experts.used < 1 || experts.used > experts.count) {
     fail_config(ErrorCode::invalid_argument, keys.full("expert_used_count"),

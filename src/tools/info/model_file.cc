@@ -119,7 +119,7 @@ ModelFile read_folder(const std::string& path) {
   out.files = static_cast<int>(stored.files().size());
   add_members(config, out.metadata);
   out.architecture = text_of(out.metadata, "model_type");
-  out.family = name_of(models::find_family_of_folder(out.architecture));
+  out.family = name_of(models::find_family_of_folder(out.architecture, config));
   for (const char* file : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
                            "generation_config.json"}) {
     if (folders::existing_file(path, file).empty()) continue;

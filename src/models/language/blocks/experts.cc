@@ -1,9 +1,11 @@
 #include "models/language/blocks/experts.h"
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "hearth/ops.h"
+#include "models/files/tensor_roles.h"
 
 namespace hearth::models {
 namespace {
@@ -62,13 +64,17 @@ Experts::Experts(const LanguageConfig& model, const ExpertsConfig& its_config, W
     }
     return made;
   };
-  if (weights.has(prefix + "ffn_gate_up_exps.weight")) {
+  is_joined = weights.has(prefix + "ffn_gate_up_exps.weight");
+  if (is_joined) {
     up = stack_of("ffn_gate_up_exps", 2 * config.hidden, model.dim);
   } else {
-    gate = stack_of("ffn_gate_exps", config.hidden, model.dim);
+    if (weights.has(prefix + "ffn_gate_exps.weight")) {
+      gate = stack_of("ffn_gate_exps", config.hidden, model.dim);
+    }
     up = stack_of("ffn_up_exps", config.hidden, model.dim);
   }
   down = stack_of("ffn_down_exps", model.dim, config.hidden);
+  sum_bias = weights.optional_vector(prefix + std::string(kExpertSumBias), model.dim);
   if (config.shared_hidden > 0) {
     shared = FeedForward(model, config.shared_hidden, weights, prefix, "_shexp");
     const std::string of_gate = prefix + "ffn_gate_inp_shexp.weight";
@@ -82,7 +88,10 @@ Experts::Experts(const LanguageConfig& model, const ExpertsConfig& its_config, W
 
 Array Experts::activated(const Array& x, const Array& experts) const {
   const Array ups = up.forward(x, experts);
-  if (gate.weight.defined()) return activate(activation, gate.forward(x, experts), ups);
+  if (!is_joined) {
+    const Array gates = gate.weight.defined() ? gate.forward(x, experts) : Array();
+    return activate(activation, gates, ups);
+  }
   const std::vector<Array> both = chunk(ups, 2, ups.rank() - 1);
   return activate(activation, both[0], both[1]);
 }
@@ -98,6 +107,7 @@ Array Experts::forward(const Array& x, const Array& routed) const {
     chosen = chosen * reshape(scales, by_expert);
   }
   Array y = sum(down.forward(activated(x, experts), experts) * chosen, {1});
+  if (sum_bias.defined()) y = y + sum_bias;
   if (!shared.defined()) return y;
   Array all = shared.forward(x);
   if (shared_gate.defined()) all = all * sigmoid(linear(x, shared_gate));

@@ -32,11 +32,13 @@ struct Experts {
 
   ExpertsConfig config;
   Activation activation = Activation::silu;
-  Norm router_norm;      // of what experts are chosen by
-  Projection router;     // [experts, dim]
-  Array choice_bias;     // [experts]
-  Array down_scale;      // [experts]: of what each gives
-  Stack gate, up, down;  // no gate: `up` gives the columns of both, gates first
+  Norm router_norm;        // of what experts are chosen by
+  Projection router;       // [experts, dim]
+  Array choice_bias;       // [experts]
+  Array down_scale;        // [experts]: of what each gives
+  Stack gate, up, down;    // no gate: the activation is of `up`
+  bool is_joined = false;  // `up` gives the columns of both, gates first
+  Array sum_bias;          // [dim]: added to what the chosen give together
   FeedForward shared;
   Array shared_gate;  // [1, dim]: what the shared expert counts, by sigmoid
 };

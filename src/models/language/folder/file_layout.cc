@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "models/files/row_order.h"
 #include "models/files/tensor_roles.h"
@@ -99,6 +100,16 @@ void repeat_output(NamedArrays& arrays) {
   arrays.push_back({std::string(kOutputWeight), weights});
 }
 
+// Other programs have no tensor for what is added to the sum of experts, and refuse files with more
+// than they know: where it is nothing, it is left out.
+void drop_zero_biases(NamedArrays& arrays) {
+  std::erase_if(arrays, [](const NamedArray& each) {
+    if (!each.name.ends_with(kExpertSumBias)) return false;
+    const std::vector<double> values = each.array.to_doubles();
+    return std::ranges::all_of(values, [](double value) { return value == 0; });
+  });
+}
+
 // What readers cannot know of an encoder by its architecture alone.
 void say_both_ways(GgufContents& contents, const LanguageConfig& config) {
   contents.metadata.insert(config.architecture + ".attention.causal", false);
@@ -124,6 +135,7 @@ void lay_out_as_file(GgufContents& contents) {
     add_llama3_factors(contents, rope, config.architecture);
   }
   if (family.repeats_output && config.has_output) repeat_output(contents.arrays);
+  drop_zero_biases(contents.arrays);
   if (!config.is_causal) say_both_ways(contents, config);
   const MixerDef& mixer = definition_of(family.mixer);
   if (mixer.lay_out != nullptr) mixer.lay_out(contents, config, family);

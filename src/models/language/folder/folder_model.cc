@@ -28,8 +28,8 @@
 namespace hearth::models {
 namespace {
 
-const Family& family_of_type(const std::string& type) {
-  const Family* family = find_family_of_folder(type);
+const Family& family_of_type(const std::string& type, const JsonObject& config) {
+  const Family* family = find_family_of_folder(type, config);
   if (family != nullptr) return *family;
   std::string known;
   for (const Family& each : families()) {
@@ -265,7 +265,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   const JsonObject& said = text == nullptr ? whole : *text;
   std::optional<std::string> type = find_text(said, "model_type");
   if (!type) type = find_text(whole, "model_type");
-  const Family& family = family_of_type(type.value_or(""));
+  const Family& family = family_of_type(type.value_or(""), said);
   const JsonObject config = with_defaults(said, family, type.value_or(""));
   GgufContents contents;
   contents.metadata = metadata_of(config, family);
