@@ -59,6 +59,7 @@ def case(name, family, arguments=None, output="logits", model=None, config=None,
                       {**SMALL, **(arguments or {}), **others}, output, norms_add_one, inputs_first))
 
 
+MSCALE = dict(mscale=0.7, mscale_all_dim=0.9)
 LLAMA3 = dict(low_freq_factor=1.0, high_freq_factor=4.0)
 case("llama", "Llama", rope_parameters=rope(theta=500.0), head_dim=16)
 case("llama_tied_biases", "Llama", rope_parameters=rope(), attention_bias=True, mlp_bias=True,
@@ -71,6 +72,19 @@ case("llama_yarn_options", "Llama", rope_parameters=scaled(
 case("llama_yarn_magnitudes", "Llama", rope_parameters=scaled("yarn", mscale=0.6, mscale_all_dim=1.2))
 case("llama_relu", "Llama", rope_parameters=rope(), hidden_act="relu")
 case("mistral_window", "Mistral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope())
+case("ministral", "Ministral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope(),
+     layer_types=["sliding_attention", "full_attention"])
+# Positions reach several multiples of what the temperature counts.
+TEMPERATURE = dict(llama_4_scaling_beta=0.5)
+case("ministral3", "Ministral3", head_dim=16, sliding_window=None,
+     rope_parameters=scaled("yarn", mscale=1.0, mscale_all_dim=1.0, **TEMPERATURE))
+case("ministral3_mscale", "Ministral3", head_dim=16, num_hidden_layers=3, num_key_value_heads=1,
+     tie_word_embeddings=True,
+     rope_parameters=scaled("yarn", beta_fast=8.0, beta_slow=0.5, **MSCALE, **TEMPERATURE))
+case("ministral3_window", "Ministral3", head_dim=16, sliding_window=WINDOW,
+     rope_parameters=scaled("yarn", **TEMPERATURE))
+case("ministral3_unscaled", "Ministral3", head_dim=12, rope_parameters=rope(
+    original_max_position_embeddings=7, llama_4_scaling_beta=0.9))
 case("mixtral", "Mixtral", num_local_experts=4, num_experts_per_tok=2, rope_parameters=rope(),
      sliding_window=None, intermediate_size=40)
 case("qwen2", "Qwen2", rope_parameters=rope(theta=1e6))
@@ -144,7 +158,6 @@ case("gpt_oss_truncate", "GptOss", OSS, rope_parameters=scaled(
 MLA = dict(kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=12, v_head_dim=10,
            n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=20, n_shared_experts=2,
            first_k_dense_replace=1, num_hidden_layers=3, num_key_value_heads=4)
-MSCALE = dict(mscale=0.7, mscale_all_dim=0.9)
 case("deepseek_v2", "DeepseekV2", MLA, q_lora_rank=None, topk_method="greedy", n_group=None,
      topk_group=None, routed_scaling_factor=1.5, rope_parameters=rope())
 case("deepseek_v2_groups", "DeepseekV2", MLA, q_lora_rank=20, topk_method="group_limited_greedy",
@@ -246,3 +259,8 @@ CASES.append(Case("qwen3_5_images", "Qwen3_5ForConditionalGeneration", "Qwen3_5C
     vision_start_token_id=1002, vision_end_token_id=1003, tie_word_embeddings=True,
     vision_config=dict(depth=1, hidden_size=16, intermediate_size=16, num_heads=2, patch_size=4,
                        out_hidden_size=48, num_position_embeddings=16)), norms_add_one=True))
+CASES.append(Case("mistral3_images", "Mistral3ForConditionalGeneration", "Mistral3Config", dict(
+    text_config=dict(TEXT["ministral3"], model_type="ministral3"), image_token_index=1000,
+    tie_word_embeddings=False, vision_config=dict(
+        model_type="pixtral", hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+        num_attention_heads=2, head_dim=8, image_size=28, patch_size=14))))

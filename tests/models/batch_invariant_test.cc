@@ -99,6 +99,7 @@ TEST_P(BatchInvariant, ARowHasTheSameBitsInAnyCompany) {
 INSTANTIATE_TEST_SUITE_P(Families, BatchInvariant,
                          ::testing::Values(InvariantCase{"llama", DType::f16},
                                            InvariantCase{"mistral_window", DType::f32},
+                                           InvariantCase{"ministral3", DType::bf16},
                                            InvariantCase{"qwen3_moe", DType::f32},
                                            InvariantCase{"deepseek_v2", DType::f32},
                                            InvariantCase{"mamba2", DType::f32}),

@@ -152,6 +152,17 @@ TEST(FolderDefaults, AreThoseOfTransformers) {
       {"mixtral", {"rms_norm_eps"}, epsilon_of, 1e-5},
       {"mixtral", {"rope_parameters"}, base_of, 1e6},
       {"mistral_window", {"sliding_window"}, window_at_first, 4096},
+      {"ministral", {"sliding_window"}, window_at_first, 4096},
+      {"ministral3", {"sliding_window"}, window_at_first, 0},
+      {"ministral3", {"rope_parameters"}, base_of, 1e6},
+      {"ministral3",
+       {"rope_parameters"},
+       [](const LanguageConfig& config) { return config.layers[0].attention.rope.magnitude; },
+       1},
+      {"ministral3",
+       {"rope_parameters"},
+       [](const LanguageConfig& config) { return config.layers[0].attention.temperature.scale; },
+       0.1},
       {"gemma2", {"query_pre_attn_scalar"}, scale_of, 1.0 / 16},
       {"gemma2",
        {"attn_logit_softcapping"},
@@ -218,6 +229,22 @@ TEST(FolderDefaults, AreThoseOfTransformers) {
     const LanguageConfig config = read_without(each.golden, each.keys);
     EXPECT_DOUBLE_EQ(each.number(config), each.expected) << each.golden << " " << each.keys[0];
   }
+}
+
+// Mistral 3 of a text model whose type the file does not say: Mistral's.
+TEST(FolderDefaults, OfATextModelWithoutAType) {
+  const JsonObject config = object_of(R"({"model_type": "mistral3", "text_config": {
+      "hidden_size": 5120, "num_hidden_layers": 2, "rope_theta": 1e9}})");
+  const LanguageConfig read = read_config(gguf_of_folder(config, {}).metadata, FileKind::folder);
+  EXPECT_EQ(read.context, 131072);
+  EXPECT_EQ(read.norm_epsilon, 1e-6);
+  ASSERT_EQ(read.layers.size(), 2u);
+  const AttentionConfig& attention = read.layers[0].attention;
+  EXPECT_EQ(attention.key_dim, 160);
+  EXPECT_EQ(attention.window, 4096);
+  EXPECT_EQ(attention.rope.base, 1e9);
+  EXPECT_EQ(attention.rope.scaling.kind, RopeScalingKind::none);
+  EXPECT_EQ(attention.temperature.scale, 0);
 }
 
 // What 4B of Gemma 3 has, whose file leaves out the rest.

@@ -274,6 +274,31 @@ TEST_F(AFolder, ReadsNoFileOutside) {
   EXPECT_TRUE(contains(error(ErrorCode::corrupt_file), "not an index"));
 }
 
+// As static schemes have them; activations are not rounded to eight bits here.
+TEST_F(AFolder, ScalesOfActivationsAreLeftOut) {
+  const std::vector<std::byte> bytes(32);
+  const auto view = [&](const std::string& name, DType dtype, const Shape& shape,
+                        io::Float8 float8 = io::Float8::none) {
+    const auto size = static_cast<std::size_t>(bytes_of(dtype, element_count(shape)));
+    return io::SafetensorsView{name, dtype, shape, std::span(bytes).first(size), float8};
+  };
+  write_file(place_ / "config.json",
+             R"({"quantization_config": {"quant_method": "fp8", "activation_scheme": "static",
+                 "weight_block_size": null}})");
+  io::write_safetensors(
+      place_ / "model.safetensors",
+      {view("x.weight", DType::u8, {6, 4}, io::Float8::e4m3),
+       view("x.weight_scale_inv", DType::bf16, {}), view("x.activation_scale", DType::bf16, {}),
+       view("y.weight", DType::u8, {6, 4}, io::Float8::e4m3),
+       view("y.weight_scale", DType::f32, {1}), view("y.input_scale", DType::f32, {1}),
+       view("z.weight", DType::f32, {2}), view("z.input_scale", DType::f32, {1})});
+  const ModelFolder folder = read_model_folder(place_.string(), Device());
+  std::vector<std::string> names;
+  for (const NamedArray& each : folder.tensors) names.push_back(each.name);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"x.weight", "y.weight", "z.input_scale", "z.weight"}));
+}
+
 TEST_F(AFolder, WithScalesThatDoNotFitIsAnError) {
   const std::vector<std::byte> bytes(1 << 12);
   const auto view = [&](const std::string& name, DType dtype, const Shape& shape,

@@ -61,6 +61,7 @@ Family deepseek2_family() {
   return {.architecture = "deepseek2",
           .model_types = kDeepseekTypes,
           .rope = RopePairs::neighbours,
+          .yarn_multiplier = YarnMultiplier::scores,
           .mixer = Mixer::latent,
           .adjust = adjust_deepseek,
           .fixed = kDeepseekFixed,

@@ -1,4 +1,4 @@
-// Llama 2 and 3, Mistral, Mixtral (files of llama.cpp call all of them "llama").
+// Llama 2 and 3, Mistral, Ministral, Mixtral (files of llama.cpp call all of them "llama").
 #include "models/language/family.h"
 
 namespace hearth::models {
@@ -15,15 +15,17 @@ constexpr std::string_view kMixtralDefaults =
     R"({"max_position_embeddings": 131072, "hidden_size": 4096, "intermediate_size": 14336,
         "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
         "rms_norm_eps": 1e-5, "num_experts_per_tok": 2, "num_local_experts": 8, "rope_theta": 1e6})";
-constexpr FolderType kLlamaTypes[] = {{.name = "llama", .defaults = kLlamaDefaults},
-                                      {.name = "mistral",
-                                       .defaults = kMistralDefaults,
-                                       .has_windows = true,
-                                       .has_layer_types = false},
-                                      {.name = "mixtral",
-                                       .defaults = kMixtralDefaults,
-                                       .has_windows = true,
-                                       .has_layer_types = false}};
+constexpr FolderType kLlamaTypes[] = {
+    {.name = "llama", .defaults = kLlamaDefaults},
+    {.name = "mistral",
+     .defaults = kMistralDefaults,
+     .has_windows = true,
+     .has_layer_types = false},
+    {.name = "ministral", .defaults = kMistralDefaults, .has_windows = true},
+    {.name = "mixtral",
+     .defaults = kMixtralDefaults,
+     .has_windows = true,
+     .has_layer_types = false}};
 constexpr TensorRule kLlamaTensors[] = {
     {"model.layers.{}.block_sparse_moe.gate", "blk.{}.ffn_gate_inp"},
     {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps"},

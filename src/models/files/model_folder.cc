@@ -118,6 +118,7 @@ class WeightDecoder {
     if (view.float8 != io::Float8::none) {
       if (view.float8 != io::Float8::e8m0) form_ = WeightForm::float8;
       use_up(float8_scale(view));
+      use_up_activation_scales(view);
     } else if (const SafetensorsView* scales = block_scales(view); scales != nullptr) {
       form_ = WeightForm::mxfp4;
       use_up(scales);
@@ -126,6 +127,15 @@ class WeightDecoder {
       const std::string module = without_ending(view.name, kWeight);
       use_up(mlx_scales(view));
       use_up(stored_.find(module + ".biases"));
+    }
+  }
+
+  // Of the inputs of this weight, which keep their precision here.
+  void use_up_activation_scales(const SafetensorsView& weight) {
+    if (!weight.name.ends_with(kWeight)) return;
+    const std::string module = without_ending(weight.name, kWeight);
+    for (const char* name : {".activation_scale", ".input_scale"}) {
+      use_up(stored_.find(module + name));
     }
   }
 

@@ -52,6 +52,13 @@ struct LatentConfig {
   std::int64_t rope_dims = 0;   // of a key that all heads share, behind those of each head
 };
 
+// Of queries at position p, which are multiplied by 1 + scale * log(1 + floor(p / length)) once
+// they have turned, so that scores stay apart where there are many.
+struct QueryTemperature {
+  double scale = 0;         // 0: they are not multiplied
+  std::int64_t length = 1;  // of positions that are multiplied alike
+};
+
 struct AttentionConfig {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
@@ -59,6 +66,7 @@ struct AttentionConfig {
   std::int64_t value_dim = 0;  // of a head
   std::int64_t window = 0;     // > 0: a row sees this many keys at most, its own among them
   RopeConfig rope;
+  QueryTemperature temperature;
   double scale = 0;    // of scores
   double softcap = 0;  // of scores; 0: none
   bool is_gated =

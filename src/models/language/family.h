@@ -80,6 +80,15 @@ struct FixedValue {
 // (quantize/mixes.h) give them more bits: where heads share them, or whatever heads do.
 enum class FewValues : std::uint8_t { never, where_shared, always };
 
+// What rope.scaling.yarn_log_multiplier of files, mscale_all_dim of folders, changes.
+enum class YarnMultiplier : std::uint8_t {
+  none,   // nothing: files have no such key
+  turns,  // cosines and sines are divided by rope_magnitude() of mscale_all_dim
+  // Scores are multiplied by the square of that, and cosines and sines by rope.scaling.attn_factor
+  // alone. Files have a tenth of mscale_all_dim.
+  scores,
+};
+
 struct Family {
   std::string_view architecture;                 // general.architecture of GGUF files
   std::span<const FolderType> model_types = {};  // of config.json
@@ -92,6 +101,7 @@ struct Family {
   RopePairs rope = RopePairs::halves;
   // partial_rotary_factor of folders says how much of a head turns; where not, all of it does.
   bool turns_parts = false;
+  YarnMultiplier yarn_multiplier = YarnMultiplier::none;
   // GGUF's rows of queries and keys are in an order that makes neighbours of halves.
   bool is_permuted = false;
   // Of all layers; delta: of those that files say, else of three of four.

@@ -43,6 +43,13 @@ RopeScaling read_scaling(const Keys& keys, std::int64_t context) {
   return scaling;
 }
 
+// 0: none.
+double yarn_multiplier(const Keys& keys, const Family& family) {
+  return family.yarn_multiplier == YarnMultiplier::none
+             ? 0
+             : keys.number("rope.scaling.yarn_log_multiplier", 0);
+}
+
 RopeConfig read_rope(const Keys& keys, const Family& family, FileKind kind, std::int64_t head_dim,
                      std::int64_t context) {
   RopeConfig rope;
@@ -52,12 +59,25 @@ RopeConfig read_rope(const Keys& keys, const Family& family, FileKind kind, std:
   rope.base = keys.number("rope.freq_base", 10000);
   rope.scaling = read_scaling(keys, context);
   rope.magnitude = keys.number("rope.scaling.attn_factor", 1);
-  // Where this is said, what yarn does to scores is part of their scale.
-  const bool is_in_scale = keys.number("rope.scaling.yarn_log_multiplier", 0) != 0;
-  if (rope.scaling.kind == RopeScalingKind::yarn && !is_in_scale) {
-    rope.magnitude *= rope_magnitude(rope.scaling.factor);
+  if (rope.scaling.kind != RopeScalingKind::yarn) return rope;
+  const double factor = rope.scaling.factor;
+  const double multiplier = yarn_multiplier(keys, family);
+  if (family.yarn_multiplier == YarnMultiplier::turns) {
+    rope.magnitude *= rope_magnitude(factor) / rope_magnitude(factor, multiplier);
+  } else if (multiplier == 0) {
+    rope.magnitude *= rope_magnitude(factor);
   }
   return rope;
+}
+
+QueryTemperature read_temperature(const Keys& keys, std::int64_t original_length) {
+  constexpr std::string_view kLength = "attention.temperature_length";
+  QueryTemperature temperature;
+  temperature.scale = keys.number("attention.temperature_scale", 0);
+  if (temperature.scale == 0) return temperature;
+  temperature.length = keys.size(kLength, original_length);
+  keys.require_some(kLength, temperature.length);
+  return temperature;
 }
 
 // That of layers with a window, from that of the others.
@@ -141,9 +161,10 @@ AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind 
                                                : keys.number("attention.scale", usual_scale);
   attention.softcap = keys.number("attn_logit_softcapping", 0);
   attention.rope = read_rope(keys, family, kind, attention.key_dim, config.context);
-  const double logarithms = keys.number("rope.scaling.yarn_log_multiplier", 0);
-  if (attention.rope.scaling.kind == RopeScalingKind::yarn && logarithms != 0) {
-    const double magnitude = 1 + logarithms * std::log(attention.rope.scaling.factor);
+  const RopeScaling& scaling = attention.rope.scaling;
+  attention.temperature = read_temperature(keys, scaling.original_length);
+  if (scaling.kind == RopeScalingKind::yarn && family.yarn_multiplier == YarnMultiplier::scores) {
+    const double magnitude = 1 + yarn_multiplier(keys, family) * std::log(scaling.factor);
     attention.scale *= magnitude * magnitude;
   }
   if (attention.window > 0) {

@@ -1,5 +1,8 @@
 #include "models/language/blocks/attention.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "hearth/ops.h"
@@ -21,6 +24,15 @@ Array Rotation::forward(const Array& x, const Array& positions) const {
   options.frequencies = frequencies;
   options.magnitude = config.magnitude;
   return swap_axes(rope(swap_axes(x, 0, 1), options), 0, 1);
+}
+
+Array with_temperature(const Array& q, const Array& positions,
+                       const QueryTemperature& temperature) {
+  if (temperature.scale == 0) return q;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();  // of positions
+  const Array periods = floor_divide(positions, std::min(temperature.length, kMost));
+  const Array factors = log1p(cast(periods, DType::f32)) * temperature.scale + 1;
+  return q * reshape(cast(factors, q.dtype()), {q.shape(0), 1, 1});
 }
 
 Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_config,
@@ -117,6 +129,7 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
     gate = both[1];
   }
   q = rotation.forward(heads_of(q, query_norm, config.heads), batch.positions);
+  q = with_temperature(q, batch.positions, config.temperature);
   if (config.shared_layer < 0) {
     const auto [k, v] = keys_and_values(x, batch);
     if (batch.width > 0) {

@@ -21,6 +21,9 @@ struct Rotation {
   Array frequencies;  // f32 [2, dims / 2]
 };
 
+// Queries [rows, heads, dim] that have turned, with their temperature.
+Array with_temperature(const Array& q, const Array& positions, const QueryTemperature& temperature);
+
 // attention() within whole texts (Batch::width): q [rows, heads, d], k [rows, kv_heads, d], v
 // [rows, kv_heads, dv] -> [rows, heads, dv]. Rows see all of their text where it has a length, else
 // what comes before them and themselves; `options` has the rest.

@@ -23,6 +23,7 @@ constexpr std::string_view kFloatEndings[] = {
     "_epsilon",
     "softcapping",
     ".attention.scale",
+    ".attention.temperature_scale",
     ".embedding_scale",
     ".residual_scale",
     ".logit_scale",

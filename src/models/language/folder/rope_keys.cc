@@ -133,22 +133,23 @@ class RopeKeys {
     }
   }
 
-  // What yarn multiplies cosines and sines by, beyond its own factor. Scores of latent heads are
-  // scaled by mscale_all_dim, too: where that is said, readers leave out the factor (read_rope()).
+  // What yarn multiplies cosines and sines by, as the family's files say it (YarnMultiplier).
   void add_magnitude(const JsonObject& own, double factor) {
     const double usual = rope_magnitude(factor);
     const double one = find_number(own, "mscale").value_or(0);
     const double all = find_number(own, "mscale_all_dim").value_or(0);
-    const double derived =
-        one != 0 && all != 0 ? rope_magnitude(factor, one) / rope_magnitude(factor, all) : usual;
+    const double of_all = rope_magnitude(factor, all);
+    const double derived = one != 0 && all != 0 ? rope_magnitude(factor, one) / of_all : usual;
     const double magnitude = find_number(own, "attention_factor").value_or(derived);
-    const bool is_latent = family_.mixer == Mixer::latent;
-    if (is_latent && all != 0) {
+    if (family_.yarn_multiplier == YarnMultiplier::scores && all != 0) {
       set("scaling.attn_factor", magnitude);
       set("scaling.yarn_log_multiplier", 0.1 * all);
-    } else if (magnitude != usual) {
-      set("scaling.attn_factor", magnitude / usual);
+      return;
     }
+    const bool is_divided = family_.yarn_multiplier == YarnMultiplier::turns && all != 0;
+    if (is_divided) set("scaling.yarn_log_multiplier", all);
+    const double rest = magnitude / usual * (is_divided ? of_all : 1);
+    if (static_cast<float>(rest) != 1) set("scaling.attn_factor", rest);
   }
 
   void add_factors(const JsonObject& own, std::optional<double> factor, double original) {

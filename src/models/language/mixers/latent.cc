@@ -94,7 +94,8 @@ Array LatentAttention::forward(const Array& x, const Batch& batch, LayerCache& c
   const Array keys = cat(std::vector<Array>{reshape(row, {rows, 1, latent.rank}),
                                             rotation.forward(shared, batch.positions)},
                          2);
-  const Array queries = cat(std::vector<Array>{folded, turned}, 2);
+  const Array queries = with_temperature(cat(std::vector<Array>{folded, turned}, 2),
+                                         batch.positions, config.temperature);
   PagedAttentionOptions options;
   options.scale = config.scale;
   Array mixed;
