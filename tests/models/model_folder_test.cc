@@ -292,7 +292,7 @@ TEST_F(AFolder, ScalesOfActivationsAreLeftOut) {
        view("y.weight", DType::u8, {6, 4}, io::Float8::e4m3),
        view("y.weight_scale", DType::f32, {1}), view("y.input_scale", DType::f32, {1}),
        view("z.weight", DType::f32, {2}), view("z.input_scale", DType::f32, {1})});
-  const ModelFolder folder = read_model_folder(place_.string(), Device());
+  const ModelFolder folder = read_model_folder(place_.path().string(), Device());
   std::vector<std::string> names;
   for (const NamedArray& each : folder.tensors) names.push_back(each.name);
   std::sort(names.begin(), names.end());
