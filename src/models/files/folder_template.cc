@@ -5,7 +5,7 @@
 #include <string_view>
 #include <variant>
 
-#include "core/json.h"
+#include "core/python_json.h"
 #include "io/text_file.h"
 
 namespace hearth::models {
@@ -25,7 +25,8 @@ std::string text_or_nothing(const JsonValue* value) {
 
 // `chat_template` of tokenizer_config.json: a text, or several with names.
 FolderTemplates templates_of_config(const std::string& path) {
-  const std::optional<JsonValue> config = parse_json(io::read_text(path, kMostTemplateBytes));
+  const std::optional<JsonValue> config =
+      parse_python_json(io::read_text(path, kMostTemplateBytes));
   const JsonValue* value = config ? member_of(*config, "chat_template") : nullptr;
   const auto* several = value == nullptr ? nullptr : std::get_if<JsonArray>(value);
   if (several == nullptr) return {text_or_nothing(value), ""};
