@@ -140,7 +140,10 @@ enum {
   HEARTH_MXFP4 = 36,
   HEARTH_NVFP4 = 37,
   HEARTH_TQ1_0 = 38,
-  HEARTH_TQ2_0 = 39
+  HEARTH_TQ2_0 = 39,
+  /* MLX's codes of 6 and 8 bits, which ggml has not. */
+  HEARTH_AFFINE6 = 40,
+  HEARTH_AFFINE8 = 41
 };
 
 /* "f32", "bool"; NULL for a number that is no dtype. */

@@ -1,8 +1,9 @@
 // Element types.
 //
 // A dtype is described by its block: `block_elements` values stored in `block_bytes` bytes. Plain
-// dtypes have one element a block. Packed dtypes, the block formats of ggml, have 32 to 256, which
-// share scales; the blocks lie along the last axis, whose extent is a multiple of block_elements.
+// dtypes have one element a block. Packed dtypes, the block formats of ggml and two of MLX's codes,
+// have 32 to 256, which share scales; the blocks lie along the last axis, whose extent is a
+// multiple of block_elements.
 #pragma once
 
 #include <bit>
@@ -60,11 +61,14 @@ enum class DType : std::uint8_t {
   nvfp4,
   // Ternary.
   tq1_0,
-  tq2_0
+  tq2_0,
+  // MLX's codes of 6 and 8 bits, with a scale and an offset in f32: no format of ggml.
+  affine6,
+  affine8
 };
 
 inline constexpr int kDTypeCount = 13;        // plain dtypes: f64 to bool
-inline constexpr int kPackedDTypeCount = 27;  // behind them: q1_0 to tq2_0
+inline constexpr int kPackedDTypeCount = 29;  // behind them: q1_0 to affine8
 inline constexpr int kMostBlockElements = 256, kMostBlockBytes = 292;
 
 // The kinds of tensor that the typed API tells apart.
@@ -95,8 +99,8 @@ inline bool is_packed(DType dtype) noexcept { return dtype > DType::bool_; }
 // Bytes of one block: of one element of a plain dtype.
 inline std::int64_t size_of(DType dtype) noexcept {
   constexpr std::int16_t kBytes[kDTypeCount + kPackedDTypeCount] = {
-      8,  4,  2,   2,   8,   4,   2,   1,  8,   4,  2,  1,  1,  18, 18, 18,  20, 22, 24, 34,
-      36, 84, 110, 144, 176, 210, 292, 18, 136, 50, 56, 66, 74, 82, 98, 110, 17, 36, 54, 66};
+      8,  4,   2,   2,   8,   4,   2,  1,   8,  4,  2,  1,  1,  18, 18,  18, 20, 22, 24, 34, 36,
+      84, 110, 144, 176, 210, 292, 18, 136, 50, 56, 66, 74, 82, 98, 110, 17, 36, 54, 66, 32, 40};
   return kBytes[static_cast<int>(dtype)];
 }
 

@@ -29,6 +29,7 @@ FORMATS = {
     "iq1_m": (256, 56, []), "iq2_xxs": (256, 66, [0]), "iq2_xs": (256, 74, [0]),
     "iq2_s": (256, 82, [0]), "iq3_xxs": (256, 98, [0]), "iq3_s": (256, 110, [0]),
     "mxfp4": (32, 17, []), "nvfp4": (64, 36, []), "tq1_0": (256, 54, [52]), "tq2_0": (256, 66, [64]),
+    "affine6": (32, 32, []), "affine8": (32, 40, []),
 }
 # Half 0, -0, 1, -1, the smallest, the largest subnormal, the smallest normal, the largest and least.
 EXTREMES = [0x0000, 0x8000, 0x3c00, 0xbc00, 0x0001, 0x03ff, 0x0400, 0x7bff, 0xfbff]
@@ -48,13 +49,20 @@ def by_definition(dtype, blocks):
         return (pairs.reshape(len(blocks), -1).astype(F) - F(1)) * halves(blocks[:, :2])
     if dtype == "q8_1":
         return blocks[:, 4:].view(np.int8).astype(F) * halves(blocks[:, :2])
+    if dtype.startswith("affine"):
+        step, offset = np.ascontiguousarray(blocks[:, :8]).view("<f4").T[:, :, None]
+        if dtype == "affine8":
+            return (blocks[:, 8:].astype(F) - F(128)) * step + offset
+        pairs = (blocks[:, 8:16, None] >> np.array([0, 2, 4, 6], np.uint8)) & 3
+        nibbles = np.concatenate([blocks[:, 16:] & 15, blocks[:, 16:] >> 4], axis=1)
+        return (pairs.reshape(len(blocks), -1) * 16 + nibbles).astype(F) * step + offset
     return blocks[:, 4:260].view(np.int8).astype(F) * np.ascontiguousarray(blocks[:, :4]).view(F)
 
 
 def decoded(dtype, blocks):
     """Elements in f32, a row a block."""
     with np.errstate(all="ignore"):
-        if dtype in ("q1_0", "q2_0", "q8_1", "q8_k"):
+        if dtype in ("q1_0", "q2_0", "q8_1", "q8_k", "affine6", "affine8"):
             elements = by_definition(dtype, blocks)
         else:
             elements = quants.dequantize(blocks, GGMLQuantizationType[dtype.upper()])
@@ -75,7 +83,9 @@ def set_scales(dtype, blocks, words):
         blocks[:, at:at + 2] = np.roll(words, i).astype("<u2").reshape(-1, 1).view(np.uint8)
     if dtype == "iq1_m":
         set_quarters(blocks, words)
-    if dtype == "q8_k":
+    if dtype.startswith("affine"):
+        blocks[:, 4:8] = halves(np.roll(words, 1).astype(np.uint16)).reshape(-1, 1).view(np.uint8)
+    if dtype == "q8_k" or dtype.startswith("affine"):
         blocks[:, :4] = halves(words.astype(np.uint16)).reshape(-1, 1).view(np.uint8)
 
 

@@ -8,8 +8,8 @@ usage: scripts/golden/packed_codes.py LIBRARY
     codes <dtype> <row> <0 or 1: with importance> <bytes of the blocks in hexadecimal digits>
     error <dtype> <row> <0 or 1> <sum of weight * squared difference>
 
-`codes` are of formats that Hearth encodes to the same bytes, `error` of those for which it has a
-search of its own; without importance the weights are 1, also for ggml, which refuses some formats
+`codes` are of formats that Hearth encodes to the same bytes, those that ggml has not by their
+definition, `error` of those for which it has a search of its own; without importance the weights are 1, also for ggml, which refuses some formats
 without. LIBRARY is a libggml-base.so of 2026, which was compiled for x86-64 without contraction
 (-O2, no -march). Run it with NumPy; the file is checked in.
 """
@@ -41,6 +41,22 @@ WEIGHTED = ["q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_
             "iq4_xs"]
 # ggml has no function of its table for these.
 BY_NAME = {"q8_1": "quantize_row_q8_1_ref", "q8_k": "quantize_row_q8_K_ref"}
+
+
+def affine_codes(dtype, row):
+    """Blocks of 32: codes count from the least value, which with the scale is in f32."""
+    values = row.reshape(-1, 32)
+    least, most = values.min(1, keepdims=True), values.max(1, keepdims=True)
+    top = np.float32(63 if dtype == "affine6" else 255)
+    scale = (most - least) / top
+    factor = np.where(scale == 0, np.float32(0), np.float32(1) / np.where(scale == 0, np.float32(1), scale))
+    codes = np.clip(np.rint((values - least) * factor), 0, top).astype(np.uint8)
+    if dtype == "affine8":
+        offset = (scale.astype(np.float64) * 128 + least).astype(np.float32)
+        return np.hstack([scale.view(np.uint8), offset.view(np.uint8), codes])
+    pairs = ((codes >> 4).reshape(-1, 8, 4) << np.array([0, 2, 4, 6], np.uint8)).sum(2).astype(np.uint8)
+    nibbles = (codes[:, :16] & 15) | (codes[:, 16:] & 15) << 4
+    return np.hstack([scale.view(np.uint8), least.view(np.uint8), pairs, nibbles])
 
 
 class Reference:
@@ -102,6 +118,8 @@ def main():
             for weighted in (0, 1) if dtype in WEIGHTED else (0,):
                 blocks = reference.encoded(dtype, row, importance if weighted else None)
                 lines.append(f"codes {dtype} {name} {weighted} {blocks.tobytes().hex()}")
+        for dtype in ("affine6", "affine8"):
+            lines.append(f"codes {dtype} {name} 0 {affine_codes(dtype, row).tobytes().hex()}")
         for dtype in SOUGHT:
             for weighted, weights in enumerate((ones, importance)):
                 decoded = reference.decoded(dtype, reference.encoded(dtype, row, weights))

@@ -19,8 +19,8 @@ static_assert(static_cast<int>(DType::f64) == HEARTH_F64 &&
               static_cast<int>(DType::bool_) == HEARTH_BOOL && kDTypeCount == HEARTH_BOOL + 1 &&
               static_cast<int>(DType::q8_0) == HEARTH_Q8_0 &&
               static_cast<int>(DType::iq4_nl) == HEARTH_IQ4_NL &&
-              static_cast<int>(DType::tq2_0) == HEARTH_TQ2_0 &&
-              kDTypeCount + kPackedDTypeCount == HEARTH_TQ2_0 + 1);
+              static_cast<int>(DType::affine8) == HEARTH_AFFINE8 &&
+              kDTypeCount + kPackedDTypeCount == HEARTH_AFFINE8 + 1);
 
 void require_pointer(const void* pointer, const char* function, const char* argument) {
   if (pointer == nullptr) {
@@ -70,10 +70,10 @@ std::shared_ptr<const QuantizedArray> quantized(hearth_array array, const char* 
 }
 
 DType dtype_of(std::int64_t dtype, const char* function) {
-  if (dtype < 0 || dtype > HEARTH_TQ2_0) {
+  if (dtype < 0 || dtype > HEARTH_AFFINE8) {
     throw Error(ErrorCode::dtype, std::string(function) + ": no such dtype; got " +
                                       std::to_string(dtype) + ", expected 0 to " +
-                                      std::to_string(HEARTH_TQ2_0));
+                                      std::to_string(HEARTH_AFFINE8));
   }
   return static_cast<DType>(dtype);
 }
@@ -151,17 +151,17 @@ using c_api::guarded;
 extern "C" {
 
 const char* hearth_dtype_name(hearth_dtype dtype) {
-  if (dtype < 0 || dtype > HEARTH_TQ2_0) return nullptr;
+  if (dtype < 0 || dtype > HEARTH_AFFINE8) return nullptr;
   return hearth::name(static_cast<hearth::DType>(dtype)).data();
 }
 
 size_t hearth_dtype_size(hearth_dtype dtype) {
-  if (dtype < 0 || dtype > HEARTH_TQ2_0) return 0;
+  if (dtype < 0 || dtype > HEARTH_AFFINE8) return 0;
   return static_cast<size_t>(hearth::size_of(static_cast<hearth::DType>(dtype)));
 }
 
 size_t hearth_dtype_block(hearth_dtype dtype) {
-  if (dtype < 0 || dtype > HEARTH_TQ2_0) return 0;
+  if (dtype < 0 || dtype > HEARTH_AFFINE8) return 0;
   return static_cast<size_t>(hearth::block_of(static_cast<hearth::DType>(dtype)));
 }
 

@@ -8,6 +8,8 @@
 namespace hearth::io {
 namespace {
 
+constexpr std::int32_t kNoGgufNumber = -1;
+
 struct NumberedType {
   std::int32_t number;
   GgufTensorType type;
@@ -24,14 +26,17 @@ constexpr NumberedType kNumberedTypes[] = {
   {number, {#name, DType::dtype}},
 #include "core/packed/block_formats.def"
 };
-constexpr auto kTensorTypeCount = static_cast<std::int32_t>(std::size(kNumberedTypes));
+constexpr auto kTensorTypeCount = static_cast<std::int32_t>(std::ranges::count_if(
+    kNumberedTypes, [](const NumberedType& each) { return each.number != kNoGgufNumber; }));
 
-using TensorTypes = std::array<GgufTensorType, std::size(kNumberedTypes)>;
+using TensorTypes = std::array<GgufTensorType, static_cast<std::size_t>(kTensorTypeCount)>;
 
 // By their numbers, of which none is left out or there twice.
 constexpr TensorTypes types_by_number() {
   TensorTypes types;
-  for (const auto& [number, type] : kNumberedTypes) types[static_cast<std::size_t>(number)] = type;
+  for (const auto& [number, type] : kNumberedTypes) {
+    if (number != kNoGgufNumber) types[static_cast<std::size_t>(number)] = type;
+  }
   return types;
 }
 constexpr TensorTypes kTensorTypes = types_by_number();

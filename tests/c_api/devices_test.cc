@@ -54,8 +54,8 @@ TEST(CDtypes, HaveNamesAndSizes) {
   EXPECT_EQ(hearth_dtype_size(HEARTH_Q4_K), 144u);
   EXPECT_EQ(hearth_dtype_block(HEARTH_Q4_K), 256u);
   EXPECT_EQ(hearth_dtype_block(HEARTH_F32), 1u);
-  EXPECT_EQ(hearth_dtype_block(HEARTH_TQ2_0 + 1), 0u);
-  EXPECT_EQ(hearth_dtype_name(HEARTH_TQ2_0 + 1), nullptr);
+  EXPECT_EQ(hearth_dtype_block(HEARTH_AFFINE8 + 1), 0u);
+  EXPECT_EQ(hearth_dtype_name(HEARTH_AFFINE8 + 1), nullptr);
   EXPECT_EQ(hearth_dtype_size(-1), 0u);
   EXPECT_STREQ(hearth_status_name(HEARTH_ERROR_SHAPE), "shape");
   EXPECT_STREQ(hearth_status_name(HEARTH_ERROR_INVALID_HANDLE), "invalid_handle");

@@ -126,11 +126,12 @@ TEST(GgufTypes, AreThoseOfGgml) {
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     EXPECT_EQ(hearth::name(*type.dtype), name);
   }
-  EXPECT_EQ(count, kPackedDTypeCount + 8);
+  EXPECT_EQ(count, kPackedDTypeCount - 2 + 8);  // without those of MLX
   EXPECT_EQ(gguf_type_number(DType::q4_k), 12);
   EXPECT_EQ(gguf_type_number(DType::bf16), 30);
   EXPECT_EQ(gguf_type_number(DType::nvfp4), 40);
-  for (const DType dtype : {DType::u8, DType::u16, DType::u32, DType::u64, DType::bool_}) {
+  for (const DType dtype : {DType::u8, DType::u16, DType::u32, DType::u64, DType::bool_,
+                            DType::affine6, DType::affine8}) {
     EXPECT_EQ(gguf_type_number(dtype), std::nullopt);
   }
 }

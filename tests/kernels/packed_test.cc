@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, PackedMatvec,
                                            DType::iq4_xs, DType::mxfp4, DType::nvfp4, DType::iq1_s,
                                            DType::iq1_m, DType::iq2_xxs, DType::iq2_xs,
                                            DType::iq2_s, DType::iq3_xxs, DType::iq3_s, DType::q1_0,
-                                           DType::tq2_0),
+                                           DType::tq2_0, DType::affine6, DType::affine8),
                          [](const auto& test) { return std::string(name(test.param)); });
 
 // Rows longer than what a simdgroup stages at a time, and than what a threadgroup codes for itself.

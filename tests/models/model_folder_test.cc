@@ -139,11 +139,12 @@ TEST_P(ModelFolders, HoldWeightsOfMlx) {
                          {"bits_3.weight", DType::q4_1},
                          {"bits_4.weight", DType::q4_1},
                          {"bits_5.weight", DType::q5_1},
-                         {"bits_6.weight", DType::f16},
-                         {"bits_8.weight", DType::f16},
+                         {"bits_6.weight", DType::affine6},
+                         {"bits_8.weight", DType::affine8},
                          {"group_128.weight", DType::q4_1},
                          {"experts.weight", DType::q5_1},
-                         {"large.weight", DType::bf16},
+                         {"large.weight", DType::affine6},
+                         {"wide.weight", DType::affine6},
                          {"floats.weight", DType::mxfp4},
                          {"default.weight", DType::q4_1}});
 }

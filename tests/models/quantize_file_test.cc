@@ -1,6 +1,8 @@
 // Files of language models with smaller weights.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -279,6 +281,67 @@ TEST_F(QuantizeFolder, BecomesAFile) {
   const GgufContents small = quantized("q8_0");
   EXPECT_EQ(of(small, "blk.0.ffn_up.weight").dtype(), DType::bf16);  // 48 is no multiple of 32
   EXPECT_EQ(small.metadata.as_int("general.file_type"), 7);
+}
+
+// A matrix in MLX's words of 8 bits, 32 elements a group, with scales in f32; and what they stand
+// for.
+struct MlxMatrix {
+  explicit MlxMatrix(const Array& x) {
+    const std::int64_t rows = x.shape(0), groups = x.shape(1) / 32;
+    const Array parts = reshape(x, {rows, groups, 32});
+    const Array least = min(parts, {2}, true);
+    const Array scale = div(sub(max(parts, {2}, true), least), 255);
+    const Array codes = round(div(sub(parts, least), scale));
+    std::vector<std::uint32_t> packed(static_cast<std::size_t>(x.size() / 4));
+    const std::vector<double> each = codes.to_doubles();
+    for (std::size_t i = 0; i < each.size(); ++i) {
+      packed[i / 4] |= static_cast<std::uint32_t>(each[i]) << 8 * (i % 4);
+    }
+    words = Array::from_data(packed, {rows, groups * 8});
+    scales = reshape(scale, {rows, groups});
+    biases = reshape(least, {rows, groups});
+    values = reshape(add(mul(codes, scale), least), x.shape()).eval();
+  }
+  Array words, scales, biases, values;
+};
+
+TEST(QuantizeMlxFolder, CodesThatFilesLackBecomeFloats) {
+  testing::GoldenModel golden = testing::read_golden_model("gpt_neox");
+  const std::string module = "gpt_neox.layers.1.mlp.dense_4h_to_h";
+  for (const double size : {1.0, 1e6}) {
+    NamedArrays arrays;
+    Array values;
+    for (const NamedArray& each : testing::golden_weights(golden)) {
+      if (each.name != module + ".weight") {
+        arrays.push_back(each);
+        continue;
+      }
+      const MlxMatrix matrix(mul(each.array, size));
+      values = matrix.values;
+      arrays.push_back({module + ".weight", matrix.words});
+      arrays.push_back({module + ".scales", matrix.scales});
+      arrays.push_back({module + ".biases", matrix.biases});
+    }
+    JsonObject config = golden.config;
+    config.emplace_back("quantization",
+                        JsonObject{{"bits", std::int64_t{8}}, {"group_size", std::int64_t{32}}});
+    const testing::TemporaryFolder folder;
+    testing::write_model_folder(config, arrays, folder.path());
+    QuantizeOptions options;
+    options.type = quantize_type_from_name("keep");
+    quantize_file(folder.path().string(), folder / "out.gguf", options);
+    const GgufContents written = load_gguf(folder / "out.gguf");
+    const auto at =
+        std::find_if(written.arrays.begin(), written.arrays.end(),
+                     [](const auto& each) { return each.name == "blk.1.ffn_down.weight"; });
+    ASSERT_NE(at, written.arrays.end());
+    const DType dtype = size == 1.0 ? DType::f16 : DType::bf16;  // f16 ends at 65504
+    EXPECT_EQ(at->array.dtype(), dtype);
+    const double most = max(abs(values)).item() * (size == 1.0 ? 0x1p-11 : 0x1p-8);
+    const double error = max(abs(sub(cast(at->array, DType::f32), values))).item();
+    EXPECT_LE(error, most);
+    EXPECT_GT(most, 0);
+  }
 }
 
 }  // namespace

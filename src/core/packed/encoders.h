@@ -25,6 +25,8 @@ void encode_tables(DType dtype, const Row& row, std::byte* blocks);
 // Four-bit floats.
 void encode_floats(DType dtype, const Row& row, std::byte* blocks);
 void encode_ternary(DType dtype, const Row& row, std::byte* blocks);
+// Codes of 6 and 8 bits with a scale and an offset in f32.
+void encode_affine(DType dtype, const Row& row, std::byte* blocks);
 // Codes of tables of vectors.
 void encode_codebooks(DType dtype, const Row& row, std::byte* blocks);
 

@@ -1,10 +1,12 @@
 #include "models/files/mlx_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <limits>
 
+#include "core/packed/encode_affine.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/files/fp4_blocks.h"
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kGroupSizes[] = {32, 64, 128};
 constexpr std::int64_t kBitCounts[] = {2, 3, 4, 5, 6, 8};
-constexpr std::size_t kBlock = 32;  // elements of q4_1 and q5_1
+constexpr std::size_t kBlock = packed::kAffineCodes;  // of all formats that words become
 
 template <std::size_t N>
 bool is_one_of(const std::int64_t (&all)[N], std::int64_t value) {
@@ -123,29 +125,42 @@ void store_half(float value, std::byte* at) {
   at[1] = static_cast<std::byte>(bits >> 8);
 }
 
-// Writes blocks of q4_1, of 5 bits q5_1, of zeros before, that stand for `count` codes with one
-// scale and bias, and moves both places behind them.
-void store_blocks(const std::byte*& from, std::int64_t bits, std::size_t count, float scale,
-                  float bias, std::byte*& to) {
-  for (std::size_t block = 0; block < count; block += kBlock) {
-    store_half(scale, to);
-    store_half(bias, to + 2);
-    to += 4;
-    if (bits == 4) {
-      halves_of_pairs(from, to);
-    } else {
-      CodeReader codes(from, bits);
-      std::byte* fifths = to;
-      if (bits == 5) to += kBlock / 8;
-      for (std::size_t i = 0; i < kBlock; ++i) {
-        const unsigned code = codes.next();
-        to[i % 16] |= static_cast<std::byte>((code & 15) << (i < 16 ? 0 : 4));
-        if (bits == 5) fifths[i / 8] |= static_cast<std::byte>((code >> 4) << (i % 8));
-      }
-    }
-    to += kBlock / 2;
-    from += kBlock / 8 * static_cast<std::size_t>(bits);
+// The format whose blocks stand for codes with such scales and biases.
+DType format_of(std::int64_t bits, const io::SafetensorsView& scales,
+                const io::SafetensorsView& biases) {
+  if (bits <= 5 && are_halves(scales) && are_halves(biases)) {
+    return bits == 5 ? DType::q5_1 : DType::q4_1;
   }
+  return bits <= 6 ? DType::affine6 : DType::affine8;
+}
+
+// A block of q4_1, of 5 bits q5_1, of zeros before.
+void store_halves(const std::byte* from, std::int64_t bits, float scale, float bias,
+                  std::byte* to) {
+  store_half(scale, to);
+  store_half(bias, to + 2);
+  to += 4;
+  if (bits == 4) return halves_of_pairs(from, to);
+  CodeReader codes(from, bits);
+  std::byte* fifths = to;
+  if (bits == 5) to += kBlock / 8;
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    const unsigned code = codes.next();
+    to[i % 16] |= static_cast<std::byte>((code & 15) << (i < 16 ? 0 : 4));
+    if (bits == 5) fifths[i / 8] |= static_cast<std::byte>((code >> 4) << (i % 8));
+  }
+}
+
+// A block that stands for the next codes, with one scale and bias.
+void store_block(DType format, const std::byte* from, std::int64_t bits, float scale, float bias,
+                 std::byte* to) {
+  if (format == DType::q4_1 || format == DType::q5_1) {
+    return store_halves(from, bits, scale, bias, to);
+  }
+  CodeReader reader(from, bits);
+  std::array<std::uint8_t, kBlock> codes;
+  for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(reader.next());
+  packed::put_affine(format, scale, bias, codes, to);
 }
 
 }  // namespace
@@ -183,31 +198,21 @@ HostTensor decode_mlx_weight(const io::SafetensorsView& words, const io::Safeten
   const Shape shape = checked_shape(words, scales, biases, scheme);
   if (scheme.mode == MlxMode::mxfp4) return mxfp4_of_pairs(words.bytes, scales.bytes, shape);
   if (words.bytes.empty()) return {scales.dtype, shape, {}};
-  const auto groups = static_cast<std::size_t>(shape[shape.rank() - 1] / scheme.group_size);
   const auto group_size = static_cast<std::size_t>(scheme.group_size);
-  const std::size_t row_bytes = groups * group_size * static_cast<std::size_t>(scheme.bits) / 8;
-  const bool is_packable = scheme.bits <= 5;
-  HostTensor made{scales.dtype, shape, {}};
-  const bool packs = is_packable && are_halves(scales) && are_halves(*biases);
-  if (packs) made.dtype = scheme.bits == 5 ? DType::q5_1 : DType::q4_1;
+  const std::size_t code_bytes = kBlock / 8 * static_cast<std::size_t>(scheme.bits);
+  HostTensor made{format_of(scheme.bits, scales, *biases), shape, {}};
   made.bytes.resize(static_cast<std::size_t>(bytes_of(made.dtype, element_count(shape))));
+  const auto block_bytes = static_cast<std::size_t>(size_of(made.dtype));
+  const std::byte* from = words.bytes.data();
   std::byte* to = made.bytes.data();
-  const auto value_bytes = static_cast<std::size_t>(size_of(scales.dtype));
-  const std::size_t rows = words.bytes.size() / row_bytes;
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::byte* from = words.bytes.data() + row * row_bytes;
-    CodeReader codes(from, scheme.bits);
-    for (std::size_t group = 0; group < groups; ++group) {
-      const std::size_t place = row * groups + group;
-      const float scale = stored_float(scales.bytes.data(), scales.dtype, place);
-      const float bias = stored_float(biases->bytes.data(), scales.dtype, place);
-      if (packs) {
-        store_blocks(from, scheme.bits, group_size, scale, bias, to);
-        continue;
-      }
-      for (std::size_t i = 0; i < group_size; ++i, to += value_bytes) {
-        store_rounded(static_cast<double>(scale) * codes.next() + bias, scales.dtype, to);
-      }
+  const auto all_groups = static_cast<std::size_t>(element_count(scales.shape));
+  for (std::size_t group = 0; group < all_groups; ++group) {
+    const float scale = stored_float(scales.bytes.data(), scales.dtype, group);
+    const float bias = stored_float(biases->bytes.data(), scales.dtype, group);
+    for (std::size_t i = 0; i < group_size; i += kBlock) {
+      store_block(made.dtype, from, scheme.bits, scale, bias, to);
+      from += code_bytes;
+      to += block_bytes;
     }
   }
   return made;

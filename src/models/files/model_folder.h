@@ -10,9 +10,9 @@
 //   stored                                       read
 //   F8_E4M3, F8_E5M2, with x.weight_scale(_inv)  bf16: values times scales, rounded once
 //   x_blocks, x_scales of bytes (gpt-oss)        x_blocks: mxfp4 [.., rows, groups * 32], exactly
-//   x.weight (u32), x.scales, x.biases (MLX)     x.weight: q4_1 or q5_1 of 4 and 5 bits where f16
-//                                                holds scales and biases, mxfp4 of that mode, else
-//                                                values in the dtype of the scales
+//   x.weight (u32), x.scales, x.biases (MLX)     x.weight: q4_1 of 2 to 4 bits and q5_1 of 5
+//                                                where f16 holds scales and biases, else affine6
+//                                                or affine8; mxfp4 of that mode
 // clang-format on
 // These are made on the host while the folder is read; the scales are used up and not among the
 // tensors.

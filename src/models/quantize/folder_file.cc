@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "hearth/ops.h"
+#include "hearth/quantization.h"
+#include "io/gguf_types.h"
 #include "io/text_file.h"
 #include "models/files/model_folder.h"
 #include "models/files/tensor_roles.h"
@@ -31,6 +33,15 @@ std::string name_of(const std::string& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
+// Formats of MLX that GGUF has not become floats of 16 bits, which hold their codes: f16 unless an
+// element is beyond it.
+Array as_file_holds(const Array& x) {
+  if (io::gguf_type_number(x.dtype()) || !is_packed(x.dtype())) return x;
+  constexpr double kLargestHalf = 65504;
+  const bool is_half = x.size() == 0 || max(abs(dequantize(x))).item() <= kLargestHalf;
+  return dequantize(x, is_half ? DType::f16 : DType::bf16);
+}
+
 }  // namespace
 
 GgufContents file_of_folder(const std::string& path) {
@@ -39,7 +50,7 @@ GgufContents file_of_folder(const std::string& path) {
   lay_out_as_file(contents);
   for (NamedArray& each : contents.arrays) {
     const bool is_small = is_float(each.array.dtype()) && !is_matrix(each.name, each.array.shape());
-    if (is_small) each.array = cast(each.array, DType::f32);
+    each.array = is_small ? cast(each.array, DType::f32) : as_file_holds(each.array);
   }
   contents.metadata.set("general.type", "model");
   contents.metadata.set("general.name", name_of(path));

@@ -86,7 +86,7 @@ void require_format(const Inference& inference, DType format) {
   if (is_packed(format) && static_cast<int>(format) < kDTypeCount + kPackedDTypeCount) return;
   inference.fail(ErrorCode::dtype, "no packed dtype; got number " +
                                        std::to_string(static_cast<int>(format)) +
-                                       ", expected one of q1_0 to tq2_0");
+                                       ", expected one of q1_0 to affine8");
 }
 
 Shape shape_of_blocks(const Inference& inference, int input, DType format) {
@@ -130,7 +130,7 @@ void require_packed(const char* op, const Array& x) {
   throw Error(ErrorCode::dtype, std::string(op) + ": not packed; got " +
                                     std::string(name(x.dtype())) +
                                     ", expected one of q1_0 to "
-                                    "tq2_0");
+                                    "affine8");
 }
 
 }  // namespace hearth

@@ -11,7 +11,7 @@ namespace hearth {
 // read. An op whose format is none fails by require_format().
 inline constexpr ParamSpec kFormatParam = {
     .name = "format", .type = ParamType::i64, .range = "[13, 39], a packed DType"};
-static_assert(static_cast<int>(DType::q1_0) == 13 && static_cast<int>(DType::tq2_0) == 39);
+static_assert(static_cast<int>(DType::q1_0) == 13 && static_cast<int>(DType::affine8) == 41);
 inline Params format_params(DType format) {
   return Params().i64(static_cast<std::int64_t>(format));
 }

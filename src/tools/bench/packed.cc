@@ -126,8 +126,8 @@ void bench_packed_experts(Bench& bench, DType format) {
 
 void bench_packed(Bench& bench) {
   bench_packed_experts(bench, DType::q4_k);
-  for (const DType format :
-       {DType::q4_0, DType::q4_k, DType::q8_0, DType::q6_k, DType::iq4_xs, DType::mxfp4}) {
+  for (const DType format : {DType::q4_0, DType::q4_k, DType::q8_0, DType::q6_k, DType::iq4_xs,
+                             DType::mxfp4, DType::affine8}) {
     for (int threads = 1; threads <= bench.threads(); threads += bench.threads() - 1) {
       const std::string ending = "_" + std::to_string(threads) + "t";
       const RowSpec one{.row = "packed/" + std::string(name(format)) + "_1_row" + ending,

@@ -62,6 +62,8 @@ pub const HEARTH_MXFP4: i32 = 36;
 pub const HEARTH_NVFP4: i32 = 37;
 pub const HEARTH_TQ1_0: i32 = 38;
 pub const HEARTH_TQ2_0: i32 = 39;
+pub const HEARTH_AFFINE6: i32 = 40;
+pub const HEARTH_AFFINE8: i32 = 41;
 
 pub type hearth_device = i32;
 

@@ -195,6 +195,50 @@ struct Layout<Q8_0> : ByteBlocks<34, 2> {};
 template <>
 struct Layout<Q8_1> : ByteBlocks<36, 4> {};
 
+// The floats at the same place of 16 blocks.
+template <int kBytes>
+HEARTH_LANES Floats floats_of_16(const std::uint8_t* p) {
+  alignas(64) std::uint32_t words[16];
+  HEARTH_UNROLL
+  for (int i = 0; i < 16; ++i) words[i] = word_at(p + i * kBytes);
+  return load_floats(reinterpret_cast<const float*>(words));
+}
+
+template <int kBytes>
+struct AffineBlocks {
+  template <int kGroup>
+  static HEARTH_LANES Floats steps(const std::uint8_t* p) {
+    return floats_of_16<kBytes>(p);
+  }
+  template <int kGroup>
+  static HEARTH_LANES Floats leasts(const std::uint8_t* p) {
+    return negated(floats_of_16<kBytes>(p + 4));
+  }
+};
+
+template <>
+struct Layout<AFFINE6> : AffineBlocks<32> {
+  static constexpr int kMost = 63;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    const std::uint8_t* const at = p + c / 2 * 128;
+    const std::uint8_t* const pairs = at + 8 + 4 * (c % 2);
+    const Codes bytes = words_of_bytes(words_of_4<32>(pairs));
+    const Codes nibbles = (bytes | shift_left<12>(bytes)) & repeat_word(0x000f000f);
+    const Codes high = (nibbles | shift_left<6>(nibbles)) & repeat_byte(3);
+    return half_of_nibbles(load_16s<32>(at + 16), c) | shift_left<4>(high);
+  }
+};
+
+template <>
+struct Layout<AFFINE8> : AffineBlocks<40> {
+  static constexpr int kMost = 255;
+  template <int kGroup>
+  static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
+    return load_16s<40>(p + c / 2 * 160 + 8 + 16 * (c % 2));
+  }
+};
+
 // ---- Blocks of 64 and 128
 
 template <>

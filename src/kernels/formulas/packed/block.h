@@ -16,7 +16,8 @@
 //                              subtracted; else 16
 //   F::least(block, g)         what is subtracted, 0 unless F::has_least
 // and element e is step * (code - F::zero) - least, in f32. Either the product or the difference is
-// exact, so a fused multiply-add gives the same bits; they are those of ggml's reference.
+// exact where steps are halves, so a fused multiply-add gives the same bits; they are those of
+// ggml's reference.
 //
 // `block` is a pointer to const bytes in any address space, or what can be indexed as one. Blocks
 // are aligned to a byte or two, so a word is composed of bytes. Plain C++14, no header: the target

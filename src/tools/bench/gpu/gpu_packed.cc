@@ -114,7 +114,7 @@ void bench_gpu_packed(Bench& bench, MemoryLimits& limits) {
   for (const DType format :
        {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q2_k, DType::q3_k,
         DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::mxfp4,
-        DType::nvfp4, DType::iq2_xs, DType::iq3_s}) {
+        DType::nvfp4, DType::iq2_xs, DType::iq3_s, DType::affine6, DType::affine8}) {
     for (const std::int64_t rows : {1, 2, 4, 8, 16}) bench_few_rows(bench, limits, format, rows);
     for (const std::int64_t rows : {512, 4096}) bench_many_rows(bench, format, rows);
   }
