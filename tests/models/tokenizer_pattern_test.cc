@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "error_text.h"
+#include "models/tokenizer/named_pre_tokenizer.h"
 #include "models/tokenizer/pattern.h"
 #include "models/tokenizer/pre_tokenizer.h"
 

@@ -9,6 +9,7 @@
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/byte_level.h"
 #include "models/tokenizer/gguf_roles.h"
+#include "models/tokenizer/named_pre_tokenizer.h"
 #include "models/tokenizer/parts.h"
 #include "models/tokenizer/spm.h"
 #include "models/tokenizer/unigram.h"

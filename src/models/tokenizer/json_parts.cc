@@ -6,6 +6,7 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/tokenizer/byte_level.h"
+#include "models/tokenizer/pre_tokenizer_patterns.h"
 #include "models/tokenizer/vocabulary.h"
 
 namespace hearth::models::tokens {

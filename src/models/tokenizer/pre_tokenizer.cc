@@ -130,6 +130,14 @@ void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bo
   pre_tokenize(steps, pieces, at_start, budget);
 }
 
+void add_bert_pre_tokenizer(std::vector<PreTokenizerStep>& steps) {
+  const auto pattern = [](const char* text) {
+    return std::make_shared<const Pattern>(text, "bert");
+  };
+  steps.push_back(SplitStep{pattern(R"(\s+)"), SplitStep::Behavior::removed});
+  steps.push_back(SplitStep{pattern(R"([\p{P}$+<=>^`|~])")});
+}
+
 bool keeps_bytes(const PreTokenizerStep& step) {
   if (const auto* split = std::get_if<SplitStep>(&step)) {
     return split->behavior != Behavior::removed;
