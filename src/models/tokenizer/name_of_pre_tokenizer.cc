@@ -69,7 +69,7 @@ std::string_view name_of_pre_tokenizer(const std::vector<PreTokenizerStep>& step
   const std::vector<std::string> texts = texts_of_kinds();
   for (const std::string_view name : ways_to_split()) {
     const NamedPreTokenizer named = named_pre_tokenizer(name, "");
-    if (!named.by_bytes || named.whole_first != whole_first) continue;
+    if (named.spaces != SpacesOfPieces::as_bytes || named.whole_first != whole_first) continue;
     if (cuts_alike(steps, named.steps, texts)) return name;
   }
   return {};

@@ -12,18 +12,19 @@ namespace {
 // How texts are split, which several names may stand for.
 struct Splitting {
   std::array<const char*, 6> patterns;  // each splits the pieces of the one before; null: no more
-  bool by_bytes = true, whole_first = false, adds_bos = false;
+  bool whole_first = false, adds_bos = false;
+  SpacesOfPieces spaces = SpacesOfPieces::as_bytes;
 };
 
 constexpr Splitting kGpt2 = {{kGpt2Pattern}};
 constexpr Splitting kDigitsGpt2 = {{R"(\p{N})", kGpt2Pattern}};
-constexpr Splitting kLlama3 = {{kLlama3Pattern}, true, true, true};
+constexpr Splitting kLlama3 = {{kLlama3Pattern}, true, true};
 constexpr Splitting kLlama3Merging = {{kLlama3Pattern}};
-constexpr Splitting kLlama3Whole = {{kLlama3Pattern}, true, true, false};
+constexpr Splitting kLlama3Whole = {{kLlama3Pattern}, true, false};
 constexpr Splitting kQwen2 = {{kQwen2Pattern}};
 constexpr Splitting kQwen35 = {{kQwen35Pattern}};
 constexpr Splitting kGpt4o = {{kGpt4oPattern}};
-constexpr Splitting kTekken = {{kTekkenPattern}, true, true, true};
+constexpr Splitting kTekken = {{kTekkenPattern}, true, true};
 constexpr Splitting kDeepseekV3 = {{R"(\p{N}{1,3})", kIdeographsAndKana, kDeepseekPattern}};
 constexpr Splitting kDeepseekLlm = {
     {R"([\r\n])", kDeepseekLetters, kDeepseekMarks, R"(\s+$)", kDeepseekAsian, R"(\p{N}+)"}};
@@ -39,19 +40,23 @@ constexpr Splitting kBailing = {{kBailingPattern}};
 constexpr Splitting kSeedCoder = {{kSeedCoderPattern}};
 constexpr Splitting kUfakzeka = {{kUfakzekaPattern}};
 constexpr Splitting kExaoneMoe = {{kExaoneMoePattern}};
-constexpr Splitting kMinicpm5 = {{R"(\p{N}{1,3})", kMinicpm5Pattern}, true, true, false};
+constexpr Splitting kMinicpm5 = {{R"(\p{N}{1,3})", kMinicpm5Pattern}, true, false};
 constexpr Splitting kSpark = {{R"(\p{N}{1,3})", kIdeographsAndKana, kSparkPattern, R"(\p{N})"}};
-constexpr Splitting kYoutu = {{kYoutuScripts, kYoutuPattern}, true, true, false};
+constexpr Splitting kYoutu = {{kYoutuScripts, kYoutuPattern}, true, false};
 constexpr Splitting kKimi = {{kKimiPattern}};
-constexpr Splitting kGpt4oWhole = {{kGpt4oPattern}, true, true, false};
-constexpr Splitting kLaguna = {{R"([^\n]+|[\n]+)", kQwen2Pattern}};
+constexpr Splitting kGpt4oWhole = {{kGpt4oPattern}, true, false};
+constexpr Splitting kLaguna = {{kLinesApart, kQwen2Pattern}};
+constexpr Splitting kTinyAya = {{kDigitsOfWords, kGpt4oPattern}};
+constexpr Splitting kSuperBpe = {{R"(\p{N}+)", kBeforeThreeDigits}};
+constexpr Splitting kAfmoe = {{kDigitsFromRight, kAfmoeAsian, kDeepseekPattern}};
+constexpr Splitting kWhitespace = {{R"(\s+)"}, false, false, SpacesOfPieces::dropped};
 constexpr Splitting kChameleon = {{"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", R"([\t\n]|    |  )",
                                    R"(\p{N})", R"([\p{P}!-/:-@\[-`{-~])", kGpt2Pattern},
-                                  true,
                                   false,
                                   true};
-constexpr Splitting kGemma4 = {{R"([^\n]+|[\n]+)"}, false, false, true};
-constexpr Splitting kSarvam = {{R"([^\n]+|[\n]+)"}, false, false, false};
+constexpr Splitting kGemma4 = {{kLinesApart}, false, true, SpacesOfPieces::marked};
+constexpr Splitting kSarvam = {{kLinesApart}, false, false, SpacesOfPieces::marked};
+constexpr Splitting kMmbert = {{kLinesApart}, false, false, SpacesOfPieces::marked_before_each};
 
 struct NamedSplitting {
   std::string_view name;
@@ -143,10 +148,16 @@ constexpr NamedSplitting kNamed[] = {
     {"youtu", &kYoutu},
     {"kimi-k2", &kKimi},
     {"laguna", &kLaguna},
+    {"tiny_aya", &kTinyAya},
+    {"cohere2moe", &kTinyAya},
+    {"superbpe", &kSuperBpe},
+    {"afmoe", &kAfmoe},
+    {"whitespace", &kWhitespace},
     {"chameleon", &kChameleon},
     {"gemma4", &kGemma4},
     {"granite-embed-multi-311m", &kGemma4},
     {"sarvam-moe", &kSarvam},
+    {"mmbert", &kMmbert},
 };
 
 }  // namespace
@@ -165,12 +176,20 @@ NamedPreTokenizer named_pre_tokenizer(std::string_view name, const std::string& 
   for (const NamedSplitting& each : kNamed) {
     if (each.name != name) continue;
     NamedPreTokenizer out;
-    out.by_bytes = each.splitting->by_bytes;
+    out.spaces = each.splitting->spaces;
     out.whole_first = each.splitting->whole_first;
     out.adds_bos = each.splitting->adds_bos;
+    const auto behavior = out.spaces == SpacesOfPieces::dropped ? SplitStep::Behavior::removed
+                                                                : SplitStep::Behavior::isolated;
     for (const char* pattern : each.splitting->patterns) {
       if (pattern == nullptr) break;
-      out.steps.push_back(SplitStep{std::make_shared<const Pattern>(pattern, source)});
+      out.steps.push_back(SplitStep{std::make_shared<const Pattern>(pattern, source), behavior});
+    }
+    if (out.spaces == SpacesOfPieces::marked_before_each) {
+      MetaspaceStep step;
+      step.replacement = kSpaceMark;
+      step.keeps_lines = true;
+      out.steps.push_back(step);
     }
     return out;
   }

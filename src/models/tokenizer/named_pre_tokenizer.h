@@ -9,10 +9,18 @@
 
 namespace hearth::models::tokens {
 
+// What becomes of the spaces of a text.
+enum class SpacesOfPieces {
+  as_bytes,            // merging begins with bytes, in all others with code points
+  marked,              // U+2581 in their place
+  marked_before_each,  // the same, and before each line, and pieces begin with it
+  dropped,             // pieces stand between them
+};
+
 // What GGUF's "tokenizer.ggml.pre" names.
 struct NamedPreTokenizer {
   std::vector<PreTokenizerStep> steps;
-  bool by_bytes = true;      // merging begins with bytes
+  SpacesOfPieces spaces = SpacesOfPieces::as_bytes;
   bool whole_first = false;  // a piece that is a token is taken as it is
   bool adds_bos = false;     // unless the file says otherwise
 };

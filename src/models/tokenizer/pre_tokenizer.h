@@ -38,6 +38,7 @@ struct MetaspaceStep {
   std::string replacement;
   Prepend prepend = Prepend::always;
   bool split = true;
+  bool keeps_lines = false;  // pieces that begin with a line feed stay as they are
 };
 // A space before pieces that begin with none.
 struct PrefixSpaceStep {};

@@ -91,9 +91,19 @@ const char kIdeographsAndKana[] = R"([\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}
 const char kDeepseekMarks[] =
     R"(\s?[!-/:-~\x{ff01}-\x{ff0f}\x{ff1a}-\x{ff5e}\x{2018}-\x{201f}\x{3000}-\x{3002}]+)";
 const char kDeepseekAsian[] = R"([\x{4e00}-\x{9fa5}\x{800}-\x{4e00}\x{ac00}-\x{d7ff}]+)";
+// Groups of three, counted from the end of the digits.
+const char kDigitsFromRight[] = R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))";
+const char kDigitsOfWords[] = R"(\d{1,3}(?=(?:\d{3})*\b))";
+const char kBeforeThreeDigits[] = R"((?=(\d{3})+(?!\d)))";
+// Ideographs, kana, vowels and digits of Thai, Lao, Khmer, Burmese and Hangul.
+const char kAfmoeAsian[] =
+    R"([\x{4e00}-\x{9fff}\x{3400}-\x{4dbf}\x{f900}-\x{faff}\x{3040}-\x{309f}\x{30a0}-\x{30ff})"
+    R"(\x{ff65}-\x{ff9f}\x{2f00}-\x{2fdf}\x{e40}-\x{e7f}\x{e80}-\x{eff}\x{1780}-\x{17ff})"
+    R"(\x{1000}-\x{109f}\x{aa60}-\x{aa7f}\x{a9e0}-\x{a9ff}\x{ac00}-\x{d7af}\x{1100}-\x{11ff}]+)";
 // All but the stops of Latin, Chinese, Devanagari and Arabic.
 const char kBloomPattern[] =
     R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{ff0c}\x{3001}\x{964}\x{6d4}\x{60c})]+)";
+const char kLinesApart[] = R"([^\n]+|[\n]+)";
 // clang-format on
 
 }  // namespace hearth::models::tokens

@@ -25,6 +25,11 @@ extern const char kDeepseekLetters[];
 extern const char kIdeographsAndKana[];
 extern const char kDeepseekMarks[];
 extern const char kDeepseekAsian[];
+extern const char kDigitsFromRight[];
+extern const char kDigitsOfWords[];
+extern const char kBeforeThreeDigits[];
+extern const char kAfmoeAsian[];
 extern const char kBloomPattern[];
+extern const char kLinesApart[];
 
 }  // namespace hearth::models::tokens
