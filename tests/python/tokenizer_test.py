@@ -353,6 +353,24 @@ def test_unigram(tmp_path):
     expect_same(path, samples, ids, None, "--special")
 
 
+def test_marks_within_tokens(tmp_path):
+    tokenizer = trained(
+        models.BPE(unk_token="<unk>"),
+        trainers.BpeTrainer(
+            vocab_size=2000, special_tokens=["<unk>"], limit_alphabet=300, show_progress=False
+        ),
+        normalizer=normalizers.Lowercase(),
+        pre_tokenizer=pre_tokenizers.Metaspace(split=False),
+        decoder=decoders.Metaspace(),
+    )
+    tokenizer.add_tokens([tokenizers.AddedToken("<Tool>", normalized=True)])
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(str(path))
+    samples = [text.replace("<tool>", "<TOOL>") for text in texts(13)]
+    ids = [each.ids for each in tokenizer.encode_batch(samples)]
+    expect_same(path, samples, ids, tokenizer.decode_batch(ids), "--special")
+
+
 def is_as_in_python(character):
     """Whether the other side's Unicode, which is older, knows what BERT asks of a character."""
     kind = unicodedata.category(character)
