@@ -110,6 +110,35 @@ TEST(TokenizerSpm, AnEmptyPromptIsTheTokenThatTextsBeginWith) {
   EXPECT_EQ(tokenizer.encode_prompt("</s>", true), Ids{2});
 }
 
+// Pieces of code points, whose spaces the name says something about.
+GgufMetadata pairs_of(const std::string& model, const std::string& pre) {
+  GgufMetadata metadata = {
+      {"tokenizer.ggml.model", model},
+      {"tokenizer.ggml.pre", pre},
+      {"tokenizer.ggml.tokens", Texts{"<unk>", "a", "b", "ab", kMark, kMark + "a", "\n"}},
+      {"tokenizer.ggml.token_type", Types{2, 1, 1, 1, 1, 1, 1}},
+      {"tokenizer.ggml.merges", Texts{"a b", kMark + " a"}}};
+  metadata.set("tokenizer.ggml.unknown_token_id", std::uint32_t{0});
+  return metadata;
+}
+
+TEST(TokenizerPairs, SpacesStandBetweenWords) {
+  GgufMetadata metadata = pairs_of("whitespace", "whitespace");
+  const Tokenizer tokenizer = tokenizer_from_gguf(metadata, "test");
+  EXPECT_EQ(tokenizer.encode(" ab\n b\xe3\x80\x80"
+                             "axA"),
+            (Ids{3, 2, 1, 0, 0}));
+  metadata.set("tokenizer.ggml.normalizer.lowercase", true);
+  EXPECT_EQ(tokenizer_from_gguf(metadata, "test").encode("AB"), Ids{3});
+}
+
+TEST(TokenizerPairs, MarksBeforeEachLine) {
+  const Tokenizer tokenizer = tokenizer_from_gguf(pairs_of("gpt2", "mmbert"), "test");
+  const Ids ids = tokenizer.encode("a b\na");
+  EXPECT_EQ(ids, (Ids{5, 4, 2, 6, 5}));
+  EXPECT_EQ(tokenizer.decode(ids), "a b\n a");
+}
+
 // 256 bytes and a few words, as GPT-2 writes them.
 GgufMetadata bpe(const std::string& pre) {
   Texts texts;
@@ -312,7 +341,7 @@ TEST(TokenizerGguf, ErrorsNameTheKey) {
   merges.set("tokenizer.ggml.merges", Texts{"ab"});
   EXPECT_TRUE(contains(error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_gguf(merges, "m"); }),
                        "merges: 0 is no pair"));
-  error_of(ErrorCode::unsupported, [&] { tokenizer_from_gguf(bpe("superbpe"), "m"); });
+  error_of(ErrorCode::unsupported, [&] { tokenizer_from_gguf(bpe("no-such"), "m"); });
 }
 
 TEST(TokenizerGguf, RefusesIdsThatAreNone) {

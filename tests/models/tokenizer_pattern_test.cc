@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "error_text.h"
+#include "models/tokenizer/named_pre_tokenizer.h"
 #include "models/tokenizer/pattern.h"
 #include "models/tokenizer/pre_tokenizer.h"
 
@@ -52,6 +53,28 @@ TEST(TokenizerPattern, LooksAhead) {
   EXPECT_EQ(pieces("x+$", "xx\nxx"), "xx|\n/xx|");
 }
 
+TEST(TokenizerPattern, LooksFarAhead) {
+  EXPECT_EQ(pieces("a(?=bc|d+e)", "abcadddeabd"), "a|bc/a|dddeabd/");
+  EXPECT_EQ(pieces("a(?!b+c)", "abbcabba"), "abbc/a|bb/a|");
+  EXPECT_EQ(pieces("a(?=b(?!cd)c)", "abcdabce"), "abcd/a|bce/");
+  EXPECT_EQ(pieces("\\d{1,3}(?=(?:\\d{3})*\\b)", "1234567 1234a 12\xc2\xbd 12\xe4\xb8\x80 1"),
+            "1|234|567| 1234a 12\xc2\xbd 12\xe4\xb8\x80 /1|");
+}
+
+TEST(TokenizerPattern, BordersOfWords) {
+  EXPECT_EQ(pieces("\\ba", "aa ba a.a"), "a|a ba /a|./a|");
+  EXPECT_EQ(pieces("a\\B", "aa\xc3\xa9 a"), "a|a|\xc3\xa9 a/");
+  EXPECT_EQ(pieces("\\b", "ab. c"), "|ab/|. /|c/|");
+}
+
+// Each is a cut, but where a match ends already.
+TEST(TokenizerPattern, MatchesOfNothing) {
+  EXPECT_EQ(pieces("a*", "baab"), "|b/aa|b/|");
+  EXPECT_EQ(pieces("", "ab"), "|a/|b/|");
+  EXPECT_EQ(pieces("(?=(\\d{3})+(?!\\d))", "a1234567b12"), "a1/|234/|567b12/");
+  EXPECT_EQ(pieces("a*", ""), "");
+}
+
 TEST(TokenizerPattern, BytesThatAreNoText) {
   EXPECT_EQ(pieces("\\p{L}+", "a\xff\xe4\xb8z"), "a|\xff\xe4\xb8/z|");
   EXPECT_EQ(pieces("\\p{S}", "\xff\xfe"), "\xff|\xfe|");
@@ -69,16 +92,18 @@ TEST(TokenizerPattern, RefusesWhatItDoesNotKnow) {
                            "[a",
                            "a**",
                            "(?<=a)b",
-                           "(?!ab)c",
-                           "\\b",
+                           "(?!ab)*c",
+                           "\\b+",
+                           "(?=ab|c)(?=cd)(?=ef)(?=gh)(?=ij)",
+                           "(?=[ab]{500}a)b",
+                           "[]",
+                           "(?:a*b?)+c",
                            "\\p{Han}",
                            "a{3,2}",
                            "a{5000}",
                            "*",
                            "[a[b]]",
                            "[b-a]",
-                           "a*",
-                           "",
                            "\\",
                            "(?i:\xc3\xa9)",
                            "a{",
@@ -104,6 +129,14 @@ TEST(TokenizerPattern, HostileTextsAreLinear) {
   Pattern("a*b|a", "test").split(letters, [&](std::size_t, std::size_t, bool) { ++count; });
   EXPECT_EQ(count, letters.size());
   count = 0;
+  const std::string digits(300000, '1');
+  Pattern("\\d{1,3}(?=(?:\\d{3})*\\b)", "test").split(digits, [&](auto, auto, bool) { ++count; });
+  EXPECT_EQ(count, digits.size() / 3);
+  EXPECT_EQ(pieces("\\d{1,3}(?=(?:\\d{3})*\\b)", digits + "a"), digits + "a/");
+  count = 0;
+  Pattern("a(?=a*b)|a", "test").split(letters, [&](auto, auto, bool) { ++count; });
+  EXPECT_EQ(count, letters.size());
+  count = 0;
   Pattern("(?:a|aa)*b|a{1,3}", "test").split(letters, [&](auto, auto, bool) { ++count; });
   EXPECT_EQ(count, letters.size() / 3);
 }
@@ -112,7 +145,7 @@ std::string named(const std::string& name, const std::string& text) {
   Pieces all{text, {{0, text.size()}}};
   pre_tokenize(named_pre_tokenizer(name, "test").steps, all, true);
   std::string out;
-  for (const Span span : all.spans) out += text.substr(span.begin, span.end - span.begin) + "|";
+  for (const Span span : all.spans) out += all.text.substr(span.begin, span.end - span.begin) + "|";
   return out;
 }
 
@@ -127,6 +160,25 @@ TEST(PreTokenizer, Families) {
   EXPECT_EQ(named("falcon", "a!=1234"), "a|!=|123|4|");
   EXPECT_EQ(named("deepseek-v3", "a.b_c"), "a|.b|_c|");
   EXPECT_EQ(named("bloom", "one, two"), "one|,| two|");
+}
+
+TEST(PreTokenizer, DigitsInGroupsFromTheRight) {
+  EXPECT_EQ(named("tiny_aya", "a 1234567 12345"), "a| |1|234|567| |12|345|");
+  // Digits that a word goes on behind are counted from the left.
+  EXPECT_EQ(named("tiny_aya", "1234x"), "123|4|x|");
+  EXPECT_EQ(named("cohere2moe", "1234"), "1|234|");
+  EXPECT_EQ(named("afmoe", "x1234x\xe0\xb9\x80\xe0\xb9\x81 y"),
+            "x|1|234|x|\xe0\xb9\x80\xe0\xb9\x81| y|");
+  EXPECT_EQ(named("superbpe", "by the way 1234 of"), "by the way |1|234| of|");
+}
+
+TEST(PreTokenizer, SpacesThatAreDroppedOrMarked) {
+  EXPECT_EQ(named("whitespace", "a\xe3\x80\x80 b,c\n"), "a|b,c|");
+  EXPECT_EQ(named("mmbert", "a b\n\nc"),
+            "\xe2\x96\x81"
+            "a|\xe2\x96\x81"
+            "b|\n\n|\xe2\x96\x81"
+            "c|");
 }
 
 TEST(PreTokenizer, RefusesOtherNames) {

@@ -9,6 +9,7 @@
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/byte_level.h"
 #include "models/tokenizer/gguf_roles.h"
+#include "models/tokenizer/named_pre_tokenizer.h"
 #include "models/tokenizer/parts.h"
 #include "models/tokenizer/spm.h"
 #include "models/tokenizer/unigram.h"
@@ -39,14 +40,15 @@ class GgufTokenizer {
     try {
       const std::string& model = model_ = required("model").as_text(kPrefix + "model");
       if (model != "llama" && model != "gpt2" && model != "bert" && model != "t5" &&
-          model != "gemma4") {
-        throw Error(ErrorCode::unsupported, source_ + ": tokenizer.ggml.model is not known; got " +
-                                                hearth::quoted(model) +
-                                                ", expected llama, gpt2, bert, t5 or gemma4");
+          model != "gemma4" && model != "whitespace") {
+        throw Error(ErrorCode::unsupported,
+                    source_ + ": tokenizer.ggml.model is not known; got " + hearth::quoted(model) +
+                        ", expected llama, gpt2, bert, t5, gemma4 or whitespace");
       }
       read_vocabulary();
       if (model == "llama") read_spm();
-      if (model == "gpt2") read_bpe(metadata_.as_text(kPrefix + "pre", ""));
+      if (model == "gpt2" || model == "whitespace")
+        read_bpe(metadata_.as_text(kPrefix + "pre", ""));
       if (model == "gemma4") read_bpe("gemma4");
       if (model == "bert") read_wpm();
       if (model == "t5") read_unigram();
@@ -212,19 +214,20 @@ class GgufTokenizer {
 
   void read_bpe(const std::string& pre) {
     NamedPreTokenizer named = named_pre_tokenizer(pre, source_);
+    const bool by_bytes = named.spaces == SpacesOfPieces::as_bytes;
     SpecialTokens defaults;
-    if (named.by_bytes) defaults.bos = defaults.eos = 11;
+    if (by_bytes) defaults.bos = defaults.eos = 11;
     read_special(defaults);
     read_ends(named.adds_bos, parts_.special.bos, false, parts_.special.eos);
     read_added();
     parts_.pre_tokenizer = std::move(named.steps);
     BpeOptions options;
-    options.by_bytes = named.by_bytes;
+    options.by_bytes = by_bytes;
     options.whole_first = named.whole_first;
     Vocabulary& vocabulary = parts_.vocabulary;
     StringTable pieces;
     pieces.reserve(vocabulary.size(), 0);
-    if (named.by_bytes) {
+    if (by_bytes) {
       for (std::size_t id = 0; id < vocabulary.size(); ++id) {
         const auto index = static_cast<std::int32_t>(id);
         const std::string_view text = vocabulary.texts[index];
@@ -236,7 +239,13 @@ class GgufTokenizer {
         if (type != TokenType::control) pieces.index(index);
       }
     } else {
-      parts_.normalizer.emplace_back(Replace{nullptr, " ", std::string(kSpaceMark)});
+      if (named.spaces == SpacesOfPieces::marked) {
+        parts_.normalizer.emplace_back(Replace{nullptr, " ", std::string(kSpaceMark)});
+      }
+      parts_.drops_first_space = named.spaces == SpacesOfPieces::marked_before_each;
+      if (model_ == "whitespace" && metadata_.as_bool(kPrefix + "normalizer.lowercase", false)) {
+        parts_.normalizer.emplace_back(LowerCase{});
+      }
       options.byte_fallback = true;
       options.unknown = parts_.special.unknown;
       read_bytes();
@@ -248,7 +257,7 @@ class GgufTokenizer {
       }
     }
     std::string pool;
-    const auto merges = read_merges(named.by_bytes, pool);
+    const auto merges = read_merges(by_bytes, pool);
     parts_.model = std::make_unique<Bpe>(std::move(pieces), merges, vocabulary.of_bytes, options);
   }
 

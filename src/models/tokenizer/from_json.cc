@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "core/json_object.h"
@@ -13,6 +14,7 @@
 #include "core/quoted.h"
 #include "models/tokenizer/bpe.h"
 #include "models/tokenizer/byte_level.h"
+#include "models/tokenizer/json_decoder.h"
 #include "models/tokenizer/json_fields.h"
 #include "models/tokenizer/json_parts.h"
 #include "models/tokenizer/parts.h"
@@ -230,7 +232,10 @@ class JsonTokenizer {
       token.single_word = added.flag("single_word", false);
       const std::string& text = added.text("content");
       if (added.flag("normalized", !token.is_control)) {
-        parts_.normal_texts.add(normalized_token(text), token);
+        // What stands for it in texts, and what they are decoded to.
+        const std::string normal = normalized_token(text);
+        parts_.normal_texts.add(normal, token);
+        if (normal != text) normal_added_.emplace(token.id, normal);
       } else {
         parts_.raw_texts.add(text, token);
       }
@@ -238,22 +243,33 @@ class JsonTokenizer {
   }
 
   void read_bytes() {
-    JsonDecoder decoder;
-    add_decoder(file_.find("decoder"), file_.name() + ".decoder", decoder);
-    parts_.drops_first_space = decoder.drops_first_space || decoder.none;
+    const JsonDecoder decoder(file_.find("decoder"), file_.name() + ".decoder");
+    parts_.drops_first_space = decoder.drops_first_space();
     Vocabulary& vocabulary = parts_.vocabulary;
     vocabulary.bytes.reserve(vocabulary.size(), 0);
     std::size_t left = (std::size_t{1} << 20) + kMostGrowth * (text_bytes_ + vocabulary.size());
     for (std::size_t id = 0; id < vocabulary.size(); ++id) {
-      const std::string_view text = vocabulary.texts[static_cast<std::int32_t>(id)];
-      const std::string bytes = decoder.bytes(text, is_added_[id], left);
-      if (bytes.size() > left) {
-        file_.fail("the decoder makes too much of the tokens, of " + hearth::quoted(text) +
-                   " the last");
-      }
-      left -= bytes.size();
+      const auto index = static_cast<std::int32_t>(id);
+      const auto normal = normal_added_.find(index);
+      const std::string_view text =
+          normal == normal_added_.end() ? vocabulary.texts[index] : normal->second;
+      const auto made = [&](bool is_first) {
+        std::string bytes = decoder.bytes(text, is_first, left);
+        if (bytes.size() > left) {
+          file_.fail("the decoder makes too much of the tokens, of " + hearth::quoted(text) +
+                     " the last");
+        }
+        left -= bytes.size();
+        return bytes;
+      };
+      const std::string bytes = made(false);
       vocabulary.bytes.append(bytes);
-      const bool is_byte = decoder.byte_tokens && byte_of_text(text) >= 0;
+      std::string first = made(true);
+      const bool drops = parts_.drops_first_space && bytes.starts_with(' ');
+      if (std::string_view(bytes).substr(drops ? 1 : 0) != first) {
+        vocabulary.first_bytes.emplace(index, std::move(first));
+      }
+      const bool is_byte = decoder.knows_bytes() && byte_of_text(text) >= 0;
       if (is_byte && !is_added_[id]) vocabulary.types[id] = TokenType::byte;
     }
   }
@@ -450,6 +466,7 @@ class JsonTokenizer {
   std::int64_t most_ids_ = 0;
   std::size_t model_tokens_ = 0;  // those with larger ids are added
   std::vector<bool> is_added_;
+  std::unordered_map<std::int32_t, std::string> normal_added_;  // added tokens, as texts have them
   bool by_bytes_ = false;
 };
 

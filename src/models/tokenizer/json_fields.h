@@ -34,4 +34,14 @@ class JsonFields {
   std::string name_;
 };
 
+// Calls `on_part` for each part of a list that a Sequence holds.
+template <class OnPart>
+void each_part(const JsonFields& sequence, std::string_view key, OnPart on_part) {
+  const JsonArray& list = sequence.array(key);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string name = std::string(key) + "[" + std::to_string(i) + "]";
+    on_part(list[i], sequence.name() + "." + name);
+  }
+}
+
 }  // namespace hearth::models::tokens

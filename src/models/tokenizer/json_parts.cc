@@ -1,39 +1,18 @@
 #include "models/tokenizer/json_parts.h"
 
 #include <array>
-#include <optional>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
-#include "models/tokenizer/byte_level.h"
-#include "models/tokenizer/vocabulary.h"
+#include "models/tokenizer/pre_tokenizer_patterns.h"
 
 namespace hearth::models::tokens {
 namespace {
 
 using Behavior = SplitStep::Behavior;
 
-// Calls `on_part` for each part of a list that a Sequence holds.
-template <class OnPart>
-void each_part(const JsonFields& sequence, std::string_view key, OnPart on_part) {
-  const JsonArray& list = sequence.array(key);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::string name = std::string(key) + "[" + std::to_string(i) + "]";
-    on_part(list[i], sequence.name() + "." + name);
-  }
-}
-
 std::shared_ptr<const Pattern> pattern_of(std::string_view text, const std::string& name) {
   return std::make_shared<const Pattern>(text, name);
-}
-
-// {"String": x} or {"Regex": x}.
-std::shared_ptr<const Pattern> read_pattern(const JsonFields& fields) {
-  const JsonFields pattern = fields.object("pattern");
-  if (pattern.find("Regex") != nullptr) return pattern_of(pattern.text("Regex"), pattern.name());
-  const std::string& text = pattern.text("String");
-  if (text.empty()) pattern.unsupported("an empty text to split at");
-  return std::make_shared<const Pattern>(Pattern::literal(text));
 }
 
 Behavior read_behavior(const JsonFields& fields, std::string_view fallback) {
@@ -71,35 +50,20 @@ std::string base64_bytes(const JsonFields& fields, std::string_view key) {
   return out;
 }
 
-// Those that BERT's decoder leaves out spaces before, with what stands in their place.
 // What \w is for the pre-tokenizer Whitespace, whose regular expressions are Rust's: alphabetic
 // symbols and joiners belong to words, numbers that are no digits do not.
 const std::string kRustWord = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u200c\u200d\u24b6-\u24e9)"
                               R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
 
-constexpr std::pair<std::string_view, std::string_view> kCleanedUp[] = {
-    {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
-    {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
-    {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
-};
-
-// Stops replacing where the text has become longer than `most` bytes.
-std::string with_all_replaced(const std::string& text, std::string_view from, std::string_view to,
-                              std::size_t most) {
-  if (from.empty()) return text;
-  std::string out;
-  std::size_t at = 0;
-  for (std::size_t found = text.find(from); found != std::string::npos && out.size() <= most;
-       found = text.find(from, at)) {
-    out.append(text, at, found - at);
-    out += to;
-    at = found + from.size();
-  }
-  out.append(text, at);
-  return out;
-}
-
 }  // namespace
+
+std::shared_ptr<const Pattern> read_pattern(const JsonFields& fields) {
+  const JsonFields pattern = fields.object("pattern");
+  if (pattern.find("Regex") != nullptr) return pattern_of(pattern.text("Regex"), pattern.name());
+  const std::string& text = pattern.text("String");
+  if (text.empty()) pattern.unsupported("an empty text to split at");
+  return std::make_shared<const Pattern>(Pattern::literal(text));
+}
 
 void add_normalizer(const JsonValue* value, const std::string& name,
                     std::vector<NormalizerStep>& steps) {
@@ -198,64 +162,6 @@ void add_pre_tokenizer(const JsonValue* value, const std::string& name,
   } else {
     fields.unsupported("the pre-tokenizer is not known; got " + hearth::quoted(type));
   }
-}
-
-void add_decoder(const JsonValue* value, const std::string& name, JsonDecoder& decoder) {
-  if (value == nullptr) return;
-  const JsonFields fields(*value, name);
-  const std::string& type = fields.text("type");
-  decoder.none = false;
-  if (type == "Sequence") {
-    each_part(fields, "decoders", [&](const JsonValue& part, const std::string& part_name) {
-      add_decoder(&part, part_name, decoder);
-    });
-  } else if (type == "ByteLevel") {
-    decoder.by_bytes = true;
-  } else if (type == "ByteFallback") {
-    decoder.byte_tokens = true;
-  } else if (type == "Replace") {
-    decoder.replaced.emplace_back(fields.object("pattern").text("String"), fields.text("content"));
-  } else if (type == "Metaspace") {
-    decoder.replaced.emplace_back(fields.text("replacement", kSpaceMark), " ");
-    const bool prefix = fields.flag("add_prefix_space", true);
-    decoder.drops_first_space =
-        fields.text("prepend_scheme", prefix ? "always" : "never") != "never";
-  } else if (type == "WordPiece") {
-    decoder.word_pieces = true;
-    decoder.prefix = fields.text("prefix", "##");
-    decoder.cleans_up = fields.flag("cleanup", true);
-    decoder.drops_first_space = true;
-  } else if (type == "Strip") {
-    if (fields.text("content", " ") != " " || fields.integer("start", 0) > 1 ||
-        fields.integer("stop", 0) != 0) {
-      fields.unsupported("a decoder that strips more than one space at the start");
-    }
-    decoder.drops_first_space = decoder.drops_first_space || fields.integer("start", 0) == 1;
-  } else if (type != "Fuse") {
-    fields.unsupported("the decoder is not known; got " + hearth::quoted(type));
-  }
-}
-
-std::string JsonDecoder::bytes(std::string_view token, bool is_added, std::size_t most) const {
-  if (none) return " " + std::string(token);
-  if (byte_tokens && !is_added) {
-    const int byte = byte_of_text(token);
-    if (byte >= 0) return std::string(1, static_cast<char>(byte));
-  }
-  std::string out(token);
-  if (by_bytes && !is_added) out = bytes_of_text(token).value_or(out);
-  if (word_pieces) {
-    out = token.starts_with(prefix) ? std::string(token.substr(prefix.size()))
-                                    : " " + std::string(token);
-    if (cleans_up) {
-      for (const auto& [from, to] : kCleanedUp) out = with_all_replaced(out, from, to, most);
-    }
-  }
-  for (const auto& [from, to] : replaced) {
-    if (out.size() > most) break;
-    out = with_all_replaced(out, from, to, most);
-  }
-  return out;
 }
 
 }  // namespace hearth::models::tokens

@@ -1,14 +1,18 @@
 #include "models/tokenizer/pattern_program.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "models/tokenizer/pattern_sets.h"
 #include "models/tokenizer/pattern_syntax.h"
+#include "models/tokenizer/pattern_text.h"
 
 namespace hearth::models::tokens {
 namespace {
 
 constexpr std::size_t kMaxSteps = 20000;
+constexpr std::size_t kMaxAssertions = 4;  // each doubles the tables
 
 class PatternCompiler {
  public:
@@ -24,8 +28,8 @@ class PatternCompiler {
  private:
   using Kind = PatternStep::Kind;
 
-  [[noreturn]] void fail_too_many() const {
-    fail_pattern(text_, source_, text_.size(), "too many steps");
+  [[noreturn]] void fail_too_many(const char* what = "steps") const {
+    fail_pattern(text_, source_, text_.size(), std::string("too many ") + what);
   }
 
   std::uint32_t here() const { return static_cast<std::uint32_t>(program_.steps.size()); }
@@ -42,6 +46,31 @@ class PatternCompiler {
     if (at != sets.end()) return static_cast<std::uint32_t>(at - sets.begin());
     sets.push_back(set);
     return static_cast<std::uint32_t>(sets.size() - 1);
+  }
+
+  std::uint32_t assertion(std::vector<PatternStep> steps) {
+    auto& all = program_.assertions;
+    if (all.size() >= kMaxAssertions) fail_too_many("look aheads");
+    all.push_back({std::move(steps)});
+    return static_cast<std::uint32_t>(all.size() - 1);
+  }
+
+  std::uint32_t border_of_words() {
+    if (!border_) {
+      program_.word = index_of(word_ranges());
+      border_ = assertion({});
+    }
+    return *border_;
+  }
+
+  // An assertion that the node matches behind a place.
+  std::uint32_t ahead(const PatternNode& node) {
+    std::vector<PatternStep> outer;
+    outer.swap(program_.steps);
+    emit(node);
+    add(Kind::match);
+    outer.swap(program_.steps);
+    return assertion(std::move(outer));
   }
 
   // A fork to what comes next, whose other way set_exit() sets.
@@ -63,6 +92,18 @@ class PatternCompiler {
         return;
       case PatternNode::Kind::next_not:
         add(Kind::next_not, index_of(node.set));
+        return;
+      case PatternNode::Kind::ahead_is:
+        add(Kind::holds, ahead(node.children[0]));
+        return;
+      case PatternNode::Kind::ahead_not:
+        add(Kind::fails, ahead(node.children[0]));
+        return;
+      case PatternNode::Kind::border:
+        add(Kind::holds, border_of_words());
+        return;
+      case PatternNode::Kind::no_border:
+        add(Kind::fails, border_of_words());
         return;
       case PatternNode::Kind::sequence:
         for (const PatternNode& child : node.children) emit(child);
@@ -106,6 +147,7 @@ class PatternCompiler {
   std::string_view text_;
   const std::string& source_;
   PatternProgram program_;
+  std::optional<std::uint32_t> border_;
   std::size_t emitted_ = 0;
 };
 

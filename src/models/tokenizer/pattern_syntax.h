@@ -12,9 +12,22 @@ namespace hearth::models::tokens {
 
 inline constexpr std::uint32_t kUnlimitedRepeats = ~0u;
 
-// A part of a pattern: code points of `set` (set, next_is, next_not), or of its children.
+// A part of a pattern: code points of `set` (set, next_is, next_not), of its children, or a border
+// of a word.
 struct PatternNode {
-  enum class Kind : std::uint8_t { set, sequence, choice, repeat, next_is, next_not };
+  // next_is and next_not look at one code point, ahead_is and ahead_not at any number.
+  enum class Kind : std::uint8_t {
+    set,
+    sequence,
+    choice,
+    repeat,
+    next_is,
+    next_not,
+    ahead_is,
+    ahead_not,
+    border,
+    no_border,
+  };
   Kind kind = Kind::sequence;
   std::vector<PatternNode> children;
   CodeRanges set;
@@ -24,12 +37,5 @@ struct PatternNode {
 
 // Throws as fail_pattern() does.
 PatternNode parse_pattern_tree(std::string_view text, const std::string& source);
-
-// Throws Error{unsupported} with the text and what at the byte is not understood.
-[[noreturn]] void fail_pattern(std::string_view text, const std::string& source, std::size_t at,
-                               const std::string& what);
-
-CodeRanges complement(const CodeRanges& ranges);
-CodeRanges merged(CodeRanges ranges);  // sorts, and joins what overlaps
 
 }  // namespace hearth::models::tokens

@@ -1,5 +1,7 @@
 #include "models/tokenizer/pre_tokenizer.h"
 
+#include <algorithm>
+
 namespace hearth::models::tokens {
 namespace {
 
@@ -9,7 +11,8 @@ using Behavior = SplitStep::Behavior;
 void split_piece(const SplitStep& step, const std::string& text, Span span, EncodeBudget& budget,
                  std::vector<Span>& out) {
   const std::string_view piece = std::string_view(text).substr(span.begin, span.end - span.begin);
-  bool was_match = false, is_first = true;
+  bool was_match = false, is_first = true, any_empty = false;
+  const auto first = static_cast<std::ptrdiff_t>(out.size());
   step.pattern->split(piece, [&](std::size_t begin, std::size_t end, bool matched) {
     budget.work(end - begin);
     const bool is_match = matched != step.invert;
@@ -45,7 +48,12 @@ void split_piece(const SplitStep& step, const std::string& text, Span span, Enco
     }
     was_match = is_match;
     is_first = false;
+    any_empty = any_empty || begin == end;
   });
+  if (!any_empty) return;
+  out.erase(std::remove_if(out.begin() + first, out.end(),
+                           [](Span part) { return part.begin == part.end; }),
+            out.end());
 }
 
 // The pieces with `changed(piece, begin)` in place of each.
@@ -92,6 +100,10 @@ struct Apply {
     rewrite(pieces, [&](std::string_view piece, std::size_t begin, std::string& out) {
       const bool wanted = step.prepend == Prepend::always ||
                           (step.prepend == Prepend::first && at_start && begin == 0);
+      if (step.keeps_lines && piece.starts_with('\n')) {
+        out += piece;
+        return;
+      }
       const bool has = piece.starts_with(' ') || piece.starts_with(step.replacement);
       if (wanted && !has) out += step.replacement;
       for (const char c : piece) {
@@ -128,6 +140,14 @@ void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bo
   const EncodeLimits none;
   EncodeBudget budget(none, 0, 0);
   pre_tokenize(steps, pieces, at_start, budget);
+}
+
+void add_bert_pre_tokenizer(std::vector<PreTokenizerStep>& steps) {
+  const auto pattern = [](const char* text) {
+    return std::make_shared<const Pattern>(text, "bert");
+  };
+  steps.push_back(SplitStep{pattern(R"(\s+)"), SplitStep::Behavior::removed});
+  steps.push_back(SplitStep{pattern(R"([\p{P}$+<=>^`|~])")});
 }
 
 bool keeps_bytes(const PreTokenizerStep& step) {

@@ -38,6 +38,7 @@ struct MetaspaceStep {
   std::string replacement;
   Prepend prepend = Prepend::always;
   bool split = true;
+  bool keeps_lines = false;  // pieces that begin with a line feed stay as they are
 };
 // A space before pieces that begin with none.
 struct PrefixSpaceStep {};
@@ -54,26 +55,7 @@ void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bo
 // Whether all bytes of a text are in its pieces, which may have more.
 bool keeps_bytes(const PreTokenizerStep& step);
 
-// What GGUF's "tokenizer.ggml.pre" names.
-struct NamedPreTokenizer {
-  std::vector<PreTokenizerStep> steps;
-  bool by_bytes = true;      // merging begins with bytes
-  bool whole_first = false;  // a piece that is a token is taken as it is
-  bool adds_bos = false;     // unless the file says otherwise
-};
-
-// Throws Error{unsupported} with the name, after `source`, for those that are not there.
-NamedPreTokenizer named_pre_tokenizer(std::string_view name, const std::string& source);
-
-// The name of one that cuts texts as these steps do, over bytes, and takes whole pieces alike;
-// empty where there is none. Compared by what becomes of all triples of kinds of characters.
-std::string_view name_of_pre_tokenizer(const std::vector<PreTokenizerStep>& steps,
-                                       bool whole_first);
-
 // BERT's: pieces are punctuation, each alone, and what stands between white space.
 void add_bert_pre_tokenizer(std::vector<PreTokenizerStep>& steps);
-
-// GPT-2's pattern, of which others are made.
-extern const char kGpt2Pattern[];
 
 }  // namespace hearth::models::tokens

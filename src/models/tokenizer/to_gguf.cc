@@ -16,6 +16,7 @@
 #include "models/tokenizer/gguf_roles.h"
 #include "models/tokenizer/json_fields.h"
 #include "models/tokenizer/json_parts.h"
+#include "models/tokenizer/named_pre_tokenizer.h"
 #include "models/tokenizer/tokenizer.h"
 #include "models/tokenizer/vocabulary.h"
 

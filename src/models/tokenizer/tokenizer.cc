@@ -208,7 +208,14 @@ std::string_view Tokenizer::shown(std::int32_t id, const DecodeOptions& options,
                                   bool& at_start) const {
   if (is_control(id) && !options.show_special) return {};
   std::string_view bytes = parts_->vocabulary.bytes[id];
-  if (at_start && parts_->drops_first_space && bytes.starts_with(' ')) bytes.remove_prefix(1);
+  if (at_start) {
+    const auto first = parts_->vocabulary.first_bytes.find(id);
+    if (first != parts_->vocabulary.first_bytes.end()) {
+      bytes = first->second;
+    } else if (parts_->drops_first_space && bytes.starts_with(' ')) {
+      bytes.remove_prefix(1);
+    }
+  }
   at_start = false;
   return bytes;
 }

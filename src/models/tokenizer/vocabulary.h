@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "models/tokenizer/tokenizer.h"
@@ -49,6 +50,9 @@ class StringTable {
 struct Vocabulary {
   StringTable texts;  // as the file has them
   StringTable bytes;  // what they add to a text; not indexed
+  // What they add to a text that they begin, where that is not `bytes` (but for the space that
+  // Parts::drops_first_space is about).
+  std::unordered_map<std::int32_t, std::string> first_bytes;
   std::vector<TokenType> types;
   std::vector<float> scores;  // empty where the model has none
   // The tokens of single bytes, <0x00> to <0xFF>; -1 where there is none.
