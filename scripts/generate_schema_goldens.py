@@ -71,6 +71,10 @@ CASES = [
     ({"type": "string", "not": {"pattern": "\\d"}}, ['"a"', '""'], ['"a1"'], ['"é"']),
     ({"enum": ["a", "bb", "ccc", 1, None], "minLength": 2, "not": {"const": None}},
      ['"bb"', '"ccc"', "1"], ['"a"', "null"], []),
+    ({"type": "string", "pattern": "^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$"}, ['"1.5"', '"-.5"', '"007"'],
+     ['""', '"-"', '"."', '"1.5a"'], []),
+    ({"type": "string", "pattern": "^(?!admin)[a-z]+$", "maxLength": 6}, ['"admi"', '"xadmin"'],
+     ['"admin"', '"admins"', '"A"'], []),
     # Numbers.
     ({"type": "integer", "multipleOf": 7}, ["0", "-7", "49", "700"], ["1", "-8", "50", "7.5"], []),
     ({"type": "integer", "multipleOf": 7, "minimum": -20, "exclusiveMaximum": 70}, ["-14", "0", "63"],

@@ -322,6 +322,8 @@ TEST(JsonSchema, RefusesByName) {
        "ever whole"},
       {R"({"allOf":[{"type":"null"},{"type":"string"}]})", "exclude each other"},
       {R"x({"pattern":"(?=a)"})x", "assertion"},
+      {R"x({"pattern":"^(?!a)b|c"})x", "an assertion before alternatives is not supported"},
+      {R"x({"pattern":"^(?!a"})x", "group without `)`"},
       {R"({"pattern":"(a"})", "group without"},
       {R"({"pattern":"a\\1"})", "escape like this"},
       {R"({"pattern":"[z-a]"})", "wrong way round"},

@@ -33,11 +33,11 @@ namespace hearth::models::grammar {
 // (at most 10000 without its point). OpenAPI's nullable adds null to a type beside it. What is in
 // `not`, and in `if`, are those of these that can be said the other way (schema_negation.cc).
 // Formats are all of the standard but regex; by other names they are annotations. A pattern is a
-// regular expression without assertions inside and back references. Numbers of enum and const are
-// integers of 64 bits, or below 2^53: larger ones are not kept exactly; multiples are those of
-// decimal numbers. Throws Error{unsupported} with the name of any other keyword that restricts in
-// some draft, and of what cannot be combined; Error{invalid_argument} for what is no schema. All
-// else is an annotation.
+// regular expression without back references, and without assertions but (?!...) right behind ^.
+// Numbers of enum and const are integers of 64 bits, or below 2^53: larger ones are not kept
+// exactly; multiples are those of decimal numbers. Throws Error{unsupported} with the name of any
+// other keyword that restricts in some draft, and of what cannot be combined;
+// Error{invalid_argument} for what is no schema. All else is an annotation.
 std::string gbnf_of_schema(const JsonValue& schema);
 
 // The same of texts with JSON of several schemas in them.

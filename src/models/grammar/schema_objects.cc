@@ -47,8 +47,8 @@ std::string SchemaWriter::object(const JsonObject& schema, int depth) {
   names.declared = declared_in(schema, "properties");
   for (const auto& [text, value] : declared_in(schema, "patternProperties")) {
     const Pattern pattern = read_pattern(text);
-    names.patterns.push_back({TextAutomaton(pattern.texts, steps_).merged(steps_),
-                              texts_without(pattern, steps_), value});
+    names.patterns.push_back(
+        {matching_texts(pattern, steps_), texts_without(pattern, steps_), value});
   }
   if (const JsonValue* rule = find_key(schema, "propertyNames")) {
     names.allowed = valid_texts(*rule, document_, steps_, depth + 1);

@@ -51,8 +51,13 @@ class PatternReader {
                        ", expected at most " + std::to_string(kMaxPattern));
     }
     Pattern out;
+    out.excluded = lookaheads();
+    is_anchored_ = !out.excluded.empty();
     out.texts = alternatives(0);
     if (at_ < text_.size()) fail("unmatched `)`");
+    if (is_anchored_ && out.texts.parts.size() > 1) {
+      unsupported("an assertion before alternatives is");
+    }
     if (!disputed_.empty()) out.disputed = normal_ranges(std::move(disputed_), false);
     return out;
   }
@@ -76,6 +81,25 @@ class PatternReader {
     return true;
   }
 
+  // What a pattern that begins with ^ says first that texts do not begin with.
+  std::vector<Expression> lookaheads() {
+    std::vector<Expression> out;
+    if (std::string_view(text_).substr(at_, 4) != "^(?!") return out;
+    ++at_;
+    is_anchored_ = true;
+    while (take("(?!")) {
+      is_inside_ = true;
+      out.push_back(alternatives(0));
+      is_inside_ = false;
+      if (!take(")")) fail("group without `)`");
+    }
+    return out;
+  }
+
+  bool is_at_end() const {
+    return at_ + 1 == text_.size() || peek(1) == '|' || (is_inside_ && peek(1) == ')');
+  }
+
   Expression alternatives(int depth) {
     if (depth > kMaxPatternDepth) unsupported("nesting as deep as this is");
     Expression out;
@@ -88,10 +112,10 @@ class PatternReader {
   Expression sequence(int depth) {
     Expression out;
     const bool is_top = depth == 0;
-    if (is_top && !take("^")) out.parts.push_back(any_text());
+    if (is_top && !take("^") && !is_anchored_) out.parts.push_back(any_text());
     bool ends = false;
     while (at_ < text_.size() && peek() != '|' && peek() != ')') {
-      if (is_top && peek() == '$' && (at_ + 1 == text_.size() || peek(1) == '|')) {
+      if (is_top && peek() == '$' && is_at_end()) {
         ++at_;
         ends = true;
         disputed_.emplace_back('\n', '\n');  // Python lets a line break stand behind the end
@@ -287,6 +311,8 @@ class PatternReader {
   const std::string& text_;
   std::vector<CodeRange> disputed_;
   std::size_t at_ = 0;
+  bool is_anchored_ = false;  // alternatives at the top begin where the text does
+  bool is_inside_ = false;    // of an assertion, whose alternatives are as those at the top
 };
 
 }  // namespace

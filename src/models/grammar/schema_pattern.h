@@ -10,6 +10,7 @@ namespace hearth::models::grammar {
 
 struct Pattern {
   Expression texts;  // without rules; whatever may stand around a pattern that is not anchored
+  std::vector<Expression> excluded;  // texts that do not match all the same: (?!...) behind ^
   // Dialects differ in what texts with these characters match; what is no match in ours is surely
   // none in any where the text has none of them.
   std::vector<CodeRange> disputed;

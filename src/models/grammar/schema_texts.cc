@@ -32,6 +32,27 @@ std::vector<std::string> strings_of(const JsonArray& values) {
   return out;
 }
 
+// As our dialect has it.
+TextAutomaton exactly_matching(const Pattern& pattern, AutomatonSteps& steps) {
+  TextAutomaton out = TextAutomaton(pattern.texts, steps).merged(steps);
+  for (const Expression& excluded : pattern.excluded) {
+    out = out.both(TextAutomaton(excluded, steps).merged(steps).negated(), steps);
+  }
+  return out;
+}
+
+// Without the characters on which dialects differ.
+TextAutomaton undisputed(const TextAutomaton& texts, const Pattern& pattern,
+                         AutomatonSteps& steps) {
+  if (pattern.disputed.empty()) return texts;
+  Expression all, character;
+  character.kind = Expression::Kind::one_of;
+  character.ranges = normal_ranges(pattern.disputed, true);
+  all.kind = Expression::Kind::repeat;
+  all.parts.push_back(std::move(character));
+  return texts.both(TextAutomaton(all, steps), steps);
+}
+
 // The largest length up to which the texts can be counted.
 std::int64_t countable_length(const TextAutomaton& texts, AutomatonSteps& steps) {
   std::set<std::uint32_t> now{0};
@@ -66,7 +87,7 @@ std::optional<TextAutomaton> automaton_of(const JsonObject& schema, AutomatonSte
     out = out ? out->both(part, steps) : std::move(part);
   };
   for (const Pattern& pattern : patterns_of(schema)) {
-    add(TextAutomaton(pattern.texts, steps).merged(steps));
+    add(matching_texts(pattern, steps));
   }
   const Excluded excluded = excluded_by(schema);
   for (const std::string& pattern : excluded.patterns) {
@@ -111,15 +132,13 @@ TextAutomaton texts_of(const std::vector<std::string>& texts, AutomatonSteps& st
   return TextAutomaton(any, steps);
 }
 
+TextAutomaton matching_texts(const Pattern& pattern, AutomatonSteps& steps) {
+  const TextAutomaton all = exactly_matching(pattern, steps);
+  return pattern.excluded.empty() ? all : undisputed(all, pattern, steps);
+}
+
 TextAutomaton texts_without(const Pattern& pattern, AutomatonSteps& steps) {
-  const TextAutomaton others = TextAutomaton(pattern.texts, steps).merged(steps).negated();
-  if (pattern.disputed.empty()) return others;
-  Expression undisputed, character;
-  character.kind = Expression::Kind::one_of;
-  character.ranges = normal_ranges(pattern.disputed, true);
-  undisputed.kind = Expression::Kind::repeat;
-  undisputed.parts.push_back(std::move(character));
-  return others.both(TextAutomaton(undisputed, steps), steps);
+  return undisputed(exactly_matching(pattern, steps).negated(), pattern, steps);
 }
 
 std::string string_rule(const JsonObject& schema, SchemaRules& rules, AutomatonSteps& steps) {
@@ -136,7 +155,9 @@ std::string string_rule(const JsonObject& schema, SchemaRules& rules, AutomatonS
     if (patterns.empty() && !has_length) return rules.any_string();
     if (patterns.empty()) return quoted(rules.json_char() + times(least, most, "Length"));
     // Repetitions stay as they are written: fewer rules than states.
-    if (patterns.size() == 1 && !has_length) return quoted(json_texts(patterns[0].texts, rules));
+    if (patterns.size() == 1 && !has_length && patterns[0].excluded.empty()) {
+      return quoted(json_texts(patterns[0].texts, rules));
+    }
   }
   const std::string key =
       "string" + text_of(schema, {"pattern", "format", "minLength", "maxLength", "not"});

@@ -26,6 +26,8 @@ std::optional<TextAutomaton> valid_texts(const JsonValue& schema, SchemaDocument
 
 // Exactly these.
 TextAutomaton texts_of(const std::vector<std::string>& texts, AutomatonSteps& steps);
+// Those that match.
+TextAutomaton matching_texts(const Pattern& pattern, AutomatonSteps& steps);
 // None that matches in some dialect of regular expressions.
 TextAutomaton texts_without(const Pattern& pattern, AutomatonSteps& steps);
 
