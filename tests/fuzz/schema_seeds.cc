@@ -28,6 +28,17 @@ std::vector<std::string> seeds() {
         "additionalProperties":false})",
       R"({"type":"integer","exclusiveMaximum":100,"exclusiveMinimum":-1000})",
       R"({"allOf":[{"minimum":0.5},{"maximum":7}],"anyOf":[{"type":"integer"},{"type":"number"}]})",
+      R"({"type":"string","format":"uri","minLength":2,"maxLength":40,"not":{"pattern":"\\\\d"}})",
+      R"({"type":"number","multipleOf":0.25,"minimum":-3,"not":{"enum":[0,1.5]}})"s + "\0"s +
+          "-0.75",
+      R"({"type":"object","patternProperties":{"^x-":{"type":"integer","multipleOf":7}},
+        "propertyNames":{"maxLength":4},"additionalProperties":{"type":"null"},"minProperties":1})"s +
+          "\0{\"x-\":14}"s,
+      R"({"type":"array","items":{"enum":[1,2,3]},"contains":{"not":{"const":2}},"maxContains":2})",
+      R"({"type":"array","items":{"type":"boolean"},"uniqueItems":true,"not":{"const":[]}})",
+      R"({"type":"object","properties":{"a":{"enum":["x","y"]},"b":{"type":"null"}},"required":["a"],
+        "if":{"properties":{"a":{"const":"x"}}},"then":{"required":["b"]},
+        "dependentRequired":{"b":["a"]}})",
       R"({})",
       R"(true)",
   };

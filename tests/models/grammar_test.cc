@@ -506,6 +506,27 @@ TEST(Grammar, TokensOutsideOfTheVocabularyAreRefused) {
   EXPECT_TRUE(GrammarMatcher(constraint_of("root ::= <[255]> \"a\"")).allows(255));
 }
 
+// A rule that calls itself at its end is a loop: what is known of a place is known of all.
+TEST(Grammar, RulesThatEndWithThemselvesStayInPlace) {
+  const Automaton automaton(parse_gbnf(R"(root ::= "<" word ">"
+word ::= [a-z] other | ""
+other ::= [0-9] word)",
+                                       "root"));
+  Positions positions(automaton);
+  SetId set = positions.after(positions.start(), '<');
+  const auto read = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      set = positions.after(positions.after(set, 'a'), '1');
+    }
+  };
+  read(2);
+  const std::size_t known = positions.size();
+  read(1000);
+  EXPECT_EQ(positions.size(), known);
+  EXPECT_EQ(positions.after(set, '1'), Positions::kNowhere);
+  EXPECT_TRUE(positions.may_end(positions.after(set, '>')));
+}
+
 TEST(Grammar, TheBytesOfAConstraintGrow) {
   const auto constraint = constraint_of("root ::= ([a-z] [0-9]){1000}");
   const std::size_t begin = constraint->bytes();

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <random>
 #include <regex>
+#include <sstream>
 
 #include "models/grammar/grammar.h"
 #include "models/grammar_texts.h"
 #include "models/tokenizer/unicode.h"
+#include "source_dir.h"
 
 namespace hearth::models::grammar {
 namespace {
@@ -56,6 +59,12 @@ void expect_cases(const std::vector<Case>& cases) {
   }
 }
 
+std::string repeated(const std::string& text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
 // What only describes passes, by any name; OpenAPI's nullable widens a type.
 TEST(JsonSchema, AnnotationsOfAnyNameAndNullable) {
   expect_cases({
@@ -76,7 +85,8 @@ TEST(JsonSchema, AnnotationsOfAnyNameAndNullable) {
        {"1", "null"},
        {"\"\""}},
   });
-  for (const char* const key : {"not", "if", "contains", "dependentSchemas", "$dynamicRef"}) {
+  for (const char* const key :
+       {"not", "unevaluatedItems", "additionalItems", "disallow", "$dynamicRef"}) {
     EXPECT_THROW(Grammar::from_schema(JsonObject{{key, JsonObject()}}), Error) << key;
   }
 }
@@ -164,7 +174,10 @@ TEST(JsonSchema, Strings) {
       {R"({"type":"string","format":"uuid"})",
        {"\"123e4567-e89b-12d3-a456-426614174000\""},
        {"\"123e4567e89b12d3a456426614174000\""}},
-      {R"({"type":"string","format":"email"})", {"\"anything\""}, {"1"}},
+      {R"({"type":"string","format":"anything"})", {"\"any\""}, {"1"}},
+      {R"({"type":"string","minLength":300,"pattern":"^(ab)+$"})",
+       {"\"" + repeated("ab", 150) + "\""},
+       {"\"" + repeated("ab", 149) + "\""}},
   });
 }
 
@@ -212,14 +225,82 @@ TEST(JsonSchema, RefusesLengthsThatAreTooMuchTogether) {
   }
 }
 
+// What takes many states is refused before it takes long, or is counted once.
+TEST(JsonSchema, LimitsOfAutomata) {
+  const auto refused = [](const std::string& member) {
+    std::string properties;
+    for (int i = 0; i < 300; ++i) {
+      std::string one = member;
+      one.replace(one.find('#'), 1, std::to_string(9000 + i));
+      properties += (i == 0 ? "\"p" : ",\"p") + std::to_string(i) + "\":" + one;
+    }
+    try {
+      Grammar::from_schema(parsed(R"({"type":"object","properties":{)" + properties + "}}"));
+      return std::string("nothing");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(refused(R"({"type":"string","format":"uri","maxLength":2083,"title":"#"})"), "nothing");
+  EXPECT_NE(refused(R"({"type":"string","pattern":"#","maxLength":2000})").find("schema too large"),
+            std::string::npos);
+  EXPECT_NE(refused(R"({"type":"integer","multipleOf":#})").find("too large"), std::string::npos);
+  EXPECT_NE(refused(R"({"type":"string","pattern":"^(((((){9}){#}){9}){9})$","maxLength":9})")
+                .find("too large"),
+            std::string::npos);
+}
+
+// Rules that a schema refers to before it shows that they have no values.
+TEST(JsonSchema, ReferencesWithoutValuesAreLeftOut) {
+  expect_cases({
+      {R"({"type":"object","properties":{"a":{"$ref":"#/$defs/a"},"b":{"$ref":"#/$defs/b"}},
+           "$defs":{"a":{"type":"object","properties":{"b":{"$ref":"#/$defs/b"},"c":false},
+             "required":["b","c"]},
+           "b":{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}}}}})",
+       {"{}", R"({"b":{}})"},
+       {R"({"a":{}})", R"({"a":{"b":{}}})", R"({"b":{"a":{}}})", R"({"b":{"a":}})"}},
+      {R"({"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"},{"type":"null"}],
+           "$defs":{"a":{"allOf":[{"type":"string"},{"type":"integer"}]}}})",
+       {"null"},
+       {"", "1", "\"\""}},
+  });
+}
+
 TEST(JsonSchema, RefusesByName) {
   const std::vector<std::pair<const char*, const char*>> cases = {
-      {R"({"type":"array","contains":{}})", "`contains`"},
-      {R"({"not":{}})", "`not`"},
-      {R"({"if":{},"then":{}})", "`if`"},
-      {R"({"type":"object","patternProperties":{}})", "`patternProperties`"},
-      {R"({"type":"number","multipleOf":3})", "`multipleOf`"},
+      {R"({"type":"array","unevaluatedItems":{}})", "`unevaluatedItems`"},
+      {R"({"not":{}})", "without values"},
+      {R"({"not":{"format":"date"}})", "`format`"},
+      {R"({"if":{"multipleOf":2},"then":{"minimum":3}})", "`multipleOf`"},
+      {R"({"not":{"$ref":"#"}})", "`not` nested too deep"},
+      {R"({"type":"number","not":{"type":"integer"}})", "`not` of integer beside number"},
+      {R"({"type":"string","not":{"type":"string"}})", "`not` of all types"},
+      {R"({"type":"array","not":{"const":[1]}})", "`not` of [1]"},
+      {R"({"type":"object","not":{"const":{"a":1}}})", "`not` of {\"a\":1}"},
+      {R"({"type":"string","format":"regex"})", "`regex`"},
+      {R"({"type":"string","pattern":["a"]})", "`pattern` is no text"},
+      {R"({"type":"string","format":"date","maxLength":9})", "no text is allowed"},
+      {R"({"type":"string","pattern":"(a|b)*a(a|b){20}","maxLength":50})", "too large together"},
+      {R"({"type":"integer","multipleOf":0})", "`multipleOf` out of range"},
+      {R"({"type":"integer","multipleOf":[2]})", "`multipleOf` is no number"},
+      {R"({"type":"integer","multipleOf":10007})", "`multipleOf` too large"},
+      {R"({"type":"integer","multipleOf":7,"minimum":1,"maximum":6})", "no number is in range"},
+      {R"({"type":"object","additionalProperties":{"type":"null"},"minProperties":2})",
+       "`minProperties` too large"},
+      {R"({"type":"object","properties":{"a":{}},"minProperties":2})", "`minProperties` 2"},
+      {R"({"type":"object","patternProperties":[]})", "`patternProperties` is no object"},
+      {R"({"type":"object","required":["a"],"propertyNames":{"maxLength":0}})",
+       "propertyNames forbids"},
       {R"({"type":"array","uniqueItems":true})", "`uniqueItems`"},
+      {R"({"type":"array","items":{"enum":[1,2]},"uniqueItems":true,"contains":{"const":1}})",
+       "`uniqueItems` beside `contains`"},
+      {R"({"type":"array","items":{"enum":[1]},"uniqueItems":true,"minItems":2})",
+       "nothing is in range"},
+      {R"({"type":"array","items":{"type":"null"},"contains":{"type":"string"}})",
+       "no item satisfies"},
+      {R"({"type":"array","prefixItems":[{}],"contains":{}})", "`prefixItems` beside `contains`"},
+      {R"({"type":"array","contains":{},"minContains":100,"maxItems":100})",
+       "`contains` too large"},
       {R"({"type":"text"})", "no type"},
       {R"({"type":"integer","minimum":5,"maximum":4})", "no number is in range"},
       {R"({"type":"string","minLength":5,"maxLength":4})", "nothing is in range"},
@@ -241,11 +322,12 @@ TEST(JsonSchema, RefusesByName) {
        "ever whole"},
       {R"({"allOf":[{"type":"null"},{"type":"string"}]})", "exclude each other"},
       {R"x({"pattern":"(?=a)"})x", "assertion"},
+      {R"x({"pattern":"^(?!a)b|c"})x", "an assertion before alternatives is not supported"},
+      {R"x({"pattern":"^(?!a"})x", "group without `)`"},
       {R"({"pattern":"(a"})", "group without"},
       {R"({"pattern":"a\\1"})", "escape like this"},
       {R"({"pattern":"[z-a]"})", "wrong way round"},
       {R"({"pattern":"*"})", "nothing to repeat"},
-      {R"({"pattern":"a","minLength":3})", "beside `pattern`"},
       {R"({"properties":[]})", "`properties` is no object"},
       {R"({"enum":[]})", "without values"},
       {R"({"required":["a"],"additionalProperties":false})", "forbids"},
@@ -574,6 +656,28 @@ std::optional<std::string> sampled(const JsonValue& schema, std::mt19937_64& ran
     out += static_cast<char>(byte);
   }
   return std::nullopt;
+}
+
+// As the package jsonschema judges texts: scripts/generate_schema_goldens.py.
+TEST(JsonSchema, Goldens) {
+  std::ifstream file(check::source_dir() / "tests/golden/schemas.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  const JsonValue document = parsed(text.str());
+  const auto& schemas = std::get<JsonArray>(*find_key(std::get<JsonObject>(document), "schemas"));
+  EXPECT_GT(schemas.size(), 50u);
+  for (const JsonValue& each : schemas) {
+    const auto& one = std::get<JsonObject>(each);
+    const JsonValue& schema = *find_key(one, "schema");
+    for (const char* const kind : {"valid", "invalid", "narrower"}) {
+      for (const JsonValue& sample : std::get<JsonArray>(*find_key(one, kind))) {
+        const auto& value = std::get<std::string>(sample);
+        EXPECT_EQ(accepts(schema, value), std::string_view(kind) == "valid")
+            << json_text(schema) << "\n"
+            << kind << " " << value;
+      }
+    }
+  }
 }
 
 TEST(JsonSchema, WhatIsSampledIsValid) {

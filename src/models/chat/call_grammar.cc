@@ -4,7 +4,7 @@
 
 #include "hearth/error.h"
 #include "models/grammar/json_schema.h"
-#include "models/grammar/schema_strings.h"
+#include "models/grammar/schema_characters.h"
 
 namespace hearth::models {
 namespace {

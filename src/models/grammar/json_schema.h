@@ -5,26 +5,39 @@
 
 #include "core/json.h"
 #include "models/grammar/schema_rules.h"
+#include "models/grammar/text_automaton.h"
 
 namespace hearth::models::grammar {
 
 // The grammar, in GBNF, with the first rule `root`. All texts of it are valid, but for what oneOf
-// and most formats say (below); where the schema leaves a choice that texts rarely need, the
-// grammar is narrower:
-// - properties come in the order of the schema, and where some are declared there are no others
-//   unless additionalProperties says so;
-// - prefixItems are all there, and followed by more only where items says so;
+// says (below); where the schema leaves a choice that texts rarely need, the grammar is narrower:
+// - properties come in the order of the schema, and where some are declared, by name or by pattern,
+//   there are no others unless additionalProperties says so; names of others may be equal, so
+//   that only one of these counts for minProperties;
+// - prefixItems are all there, and followed by more only where items says so; distinct items of
+//   more than six values come in the order of the schema;
 // - without `type` it follows from the keywords; oneOf means anyOf;
+// - numbers with multipleOf or not with values have no exponents;
+// - texts of a pattern or format are as long as automata of kMaxTextStates states count where a
+//   maxLength stands beside it;
+// - a text that a pattern must not match, and a name that is not of one, has no characters on which
+//   dialects of patterns differ;
+// - formats leave out rare texts (schema_formats.cc);
 // - between tokens of JSON stand at most a blank, or a line break and 20 blanks.
 //
-// Of Draft 2020-12: type enum const anyOf oneOf allOf $ref (within the document) $defs properties
-// required additionalProperties minProperties maxProperties items prefixItems minItems maxItems
-// minLength maxLength pattern format (date, time, date-time, uuid; others are annotations) minimum
-// maximum exclusiveMinimum exclusiveMaximum; OpenAPI's nullable adds null to a type beside it. A
-// pattern is a regular expression without assertions inside and back references. Numbers of enum
-// and const are integers of 64 bits, or below 2^53: larger ones are not kept exactly. Throws
-// Error{unsupported} with the name of any other keyword that restricts in some draft, and of what
-// cannot be combined; Error{invalid_argument} for what is no schema. All else is an annotation.
+// Of Draft 2020-12: type enum const anyOf oneOf allOf not if then else $ref (within the document)
+// $defs; properties patternProperties propertyNames required additionalProperties minProperties
+// maxProperties dependentRequired dependentSchemas; items prefixItems contains minContains
+// maxContains minItems maxItems uniqueItems (of an enum, of booleans, or with maxItems 1);
+// minLength maxLength pattern format; minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+// (at most 10000 without its point). OpenAPI's nullable adds null to a type beside it. What is in
+// `not`, and in `if`, are those of these that can be said the other way (schema_negation.cc).
+// Formats are all of the standard but regex; by other names they are annotations. A pattern is a
+// regular expression without back references, and without assertions but (?!...) right behind ^.
+// Numbers of enum and const are integers of 64 bits, or below 2^53: larger ones are not kept
+// exactly; multiples are those of decimal numbers. Throws Error{unsupported} with the name of any
+// other keyword that restricts in some draft, and of what cannot be combined;
+// Error{invalid_argument} for what is no schema. All else is an annotation.
 std::string gbnf_of_schema(const JsonValue& schema);
 
 // The same of texts with JSON of several schemas in them.
@@ -38,6 +51,7 @@ class SchemaGrammar {
 
  private:
   SchemaRules rules_;
+  AutomatonSteps steps_;
 };
 
 }  // namespace hearth::models::grammar

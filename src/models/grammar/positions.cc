@@ -83,7 +83,10 @@ SetId Positions::closure(std::span<const Position> from, bool may_end) {
         }
         break;
       case State::Kind::call:
-        work_.push_back({state.target, pushed(at.stack, state.to)});
+        // Behind a call at the end of a rule nothing is left of that rule: a rule that calls itself
+        // there makes no stack deeper.
+        work_.push_back(
+            {state.target, state.to == Automaton::kEnd ? at.stack : pushed(at.stack, state.to)});
         break;
       case State::Kind::token:
         names_tokens = true;

@@ -1,8 +1,12 @@
 #include "models/grammar/schema_document.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "models/grammar/schema_merge.h"
+#include "models/grammar/schema_negation.h"
 
 namespace hearth::models::grammar {
 namespace {
@@ -44,6 +48,86 @@ JsonValue with_null(const JsonValue& type) {
   return types;
 }
 
+// Keywords that expanded() takes away, or says by others.
+constexpr std::string_view kExpanded[] = {"$ref",
+                                          "allOf",
+                                          "oneOf",
+                                          "anyOf",
+                                          "not",
+                                          "if",
+                                          "then",
+                                          "else",
+                                          "dependentRequired",
+                                          "dependentSchemas",
+                                          "dependencies"};
+
+// The other keywords, as they count beside those of other schemas.
+JsonObject plain_keywords(const JsonObject& schema) {
+  JsonObject out;
+  for (const auto& [key, value] : schema) {
+    if (std::find(std::begin(kExpanded), std::end(kExpanded), key) != std::end(kExpanded)) continue;
+    // Several of one keyword are a list of them from here on, which none in the document is.
+    if ((key == "pattern" || key == "format") && !std::holds_alternative<std::string>(value)) {
+      fail_schema("`" + key + "` is no text; got " + json_text(value));
+    }
+    if (key == "multipleOf" && std::holds_alternative<JsonArray>(value)) {
+      fail_schema("`multipleOf` is no number; got " + json_text(value));
+    }
+    if (key == "minContains" || key == "maxContains") {
+      if (find_key(schema, "contains") != nullptr) out.emplace_back(key, value);
+    } else if (key == "type" && is_nullable_type(schema)) {
+      out.emplace_back(key, with_null(value));
+    } else {
+      out.emplace_back(key, value);
+    }
+  }
+  if (find_key(out, "contains") != nullptr && find_key(out, "minContains") == nullptr) {
+    out.emplace_back("minContains", std::int64_t{1});
+  }
+  return out;
+}
+
+const JsonObject& members_of(const JsonValue& value, std::string_view key) {
+  const auto* object = std::get_if<JsonObject>(&value);
+  if (object == nullptr) {
+    fail_schema("`" + std::string(key) + "` is no object; got " + json_text(value));
+  }
+  return *object;
+}
+
+JsonObject any_of(JsonArray alternatives) { return {{"anyOf", std::move(alternatives)}}; }
+
+// Schemas that say by anyOf what if, dependentRequired and their like say.
+JsonArray conditions_of(const JsonObject& schema) {
+  JsonArray out;
+  if (const JsonValue* condition = find_key(schema, "if")) {
+    const auto branch = [&](const char* key) {
+      const JsonValue* value = find_key(schema, key);
+      return value == nullptr ? JsonValue(true) : *value;
+    };
+    const JsonValue first = branch("then"), second = branch("else");
+    if (first != JsonValue(true) || second != JsonValue(true)) {
+      out.push_back(
+          any_of({JsonObject{{"allOf", JsonArray{*condition, first}}},
+                  JsonObject{{"allOf", JsonArray{JsonObject{{"not", *condition}}, second}}}}));
+    }
+  }
+  // Either the property is not there, or what depends on it holds.
+  for (const char* key : {"dependentRequired", "dependentSchemas", "dependencies"}) {
+    const JsonValue* dependent = find_key(schema, key);
+    if (dependent == nullptr) continue;
+    for (const auto& [name, needs] : members_of(*dependent, key)) {
+      const bool is_list = std::holds_alternative<JsonArray>(needs);
+      out.push_back(any_of(
+          {JsonObject{{"properties", JsonObject{{name, false}}}},
+           JsonObject{{"required", JsonArray{name}},
+                      {"allOf",
+                       JsonArray{is_list ? JsonValue(JsonObject{{"required", needs}}) : needs}}}}));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 const JsonValue& SchemaDocument::target(const std::string& reference) const {
@@ -75,42 +159,53 @@ const JsonValue& SchemaDocument::target(const std::string& reference) const {
   return *at;
 }
 
+void SchemaDocument::count_expansion() {
+  if (++expansions_ > kMaxExpansions) {
+    fail_unsupported("schema too large; got more than " + std::to_string(kMaxExpansions) +
+                     " schemas with all references, expected less");
+  }
+}
+
 JsonObject SchemaDocument::expanded(const JsonValue& schema, int depth) {
   if (depth > kMaxSchemaDepth) {
     fail_unsupported("nested too deep; got more than " + std::to_string(kMaxSchemaDepth) +
                      " levels or a cycle of $ref that must hold at once, expected less");
   }
-  if (++expansions_ > kMaxExpansions) {
-    fail_unsupported("schema too large; got more than " + std::to_string(kMaxExpansions) +
-                     " schemas with all references, expected less");
-  }
+  count_expansion();
   if (schema == JsonValue(true)) return {};
-  if (schema == JsonValue(false)) fail_unsupported("schema without values; got false");
+  if (schema == JsonValue(false)) fail_without_values("schema without values; got false");
   const auto* object = std::get_if<JsonObject>(&schema);
   if (object == nullptr) {
     fail_schema("no schema; got " + json_text(schema) + ", expected an object, true or false");
   }
-  JsonObject out;
-  const bool is_nullable = is_nullable_type(*object);
-  for (const auto& [key, value] : *object) {
-    if (is_nullable && key == "type") {
-      out.emplace_back(key, with_null(value));
-    } else if (key != "$ref" && key != "allOf" && key != "oneOf" && key != "anyOf") {
-      out.emplace_back(key, value);
-    }
-  }
+  JsonObject out = plain_keywords(*object);
   for (const char* key : {"anyOf", "oneOf"}) {
     if (list_at(*object, key) == nullptr) continue;
     out = merged_schemas(out, {{"anyOf", *find_key(*object, key)}});
   }
+  const auto add = [&](const JsonValue& part) {
+    out = merged_schemas(out, expanded(part, depth + 1));
+  };
   if (const JsonValue* ref = find_key(*object, "$ref")) {
     const auto* text = std::get_if<std::string>(ref);
     if (text == nullptr) fail_schema("`$ref` is no text; got " + json_text(*ref));
-    out = merged_schemas(out, expanded(target(*text), depth + 1));
+    add(target(*text));
   }
   if (const JsonArray* all = list_at(*object, "allOf")) {
-    for (const JsonValue& part : *all) out = merged_schemas(out, expanded(part, depth + 1));
+    for (const JsonValue& part : *all) add(part);
   }
+  if (const JsonValue* negation = find_key(*object, "not")) {
+    if (!is_plain_negation(*negation)) {
+      add(negated_schema(*negation, *this, depth + 1));
+    } else {
+      out = merged_schemas(out, {{"not", *negation}});
+      // What is no text matches any pattern.
+      if (!excluded_by({{"not", *negation}}).patterns.empty()) {
+        out = merged_schemas(out, {{"type", std::string("string")}});
+      }
+    }
+  }
+  for (const JsonValue& choice : conditions_of(*object)) add(choice);
   return out;
 }
 

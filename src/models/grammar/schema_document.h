@@ -18,9 +18,12 @@ class SchemaDocument {
   const JsonValue& root() const { return root_; }
   // What a pointer like #/$defs/a names. Throws Error{invalid_argument} where there is nothing.
   const JsonValue& target(const std::string& reference) const;
-  // `schema` without $ref, allOf and oneOf at its top. Throws Error{unsupported} for what is nested
+  // `schema` with neither $ref, allOf, oneOf and conditions at its top, nor a `not` that is not
+  // plain (schema_negation.h). Throws Error{unsupported} for what is nested
   // too deep or, of all calls together, too large.
   JsonObject expanded(const JsonValue& schema, int depth);
+  // Of a schema that is looked at; throws as expanded() for too many.
+  void count_expansion();
 
  private:
   const JsonValue& root_;

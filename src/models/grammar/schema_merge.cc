@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "core/whole_message.h"
-#include "hearth/error.h"
 
 namespace hearth::models::grammar {
 namespace {
@@ -70,11 +69,11 @@ constexpr std::string_view kRestricting[] = {
 enum class Stricter { larger, smaller, none };
 Stricter stricter_of(std::string_view key) {
   if (key == "minimum" || key == "exclusiveMinimum" || key == "minLength" || key == "minItems" ||
-      key == "minProperties") {
+      key == "minProperties" || key == "minContains") {
     return Stricter::larger;
   }
   if (key == "maximum" || key == "exclusiveMaximum" || key == "maxLength" || key == "maxItems" ||
-      key == "maxProperties") {
+      key == "maxProperties" || key == "maxContains") {
     return Stricter::smaller;
   }
   return Stricter::none;
@@ -109,15 +108,25 @@ JsonValue merged_types(const JsonValue& a, const JsonValue& b) {
     }
   }
   if (out.empty()) {
-    fail_unsupported("types that exclude each other; got " + json_text(a) + " and " + json_text(b) +
-                     ", expected a type that both have");
+    fail_without_values("types that exclude each other; got " + json_text(a) + " and " +
+                        json_text(b) + ", expected a type that both have");
   }
   return out;
 }
 
-JsonValue both_hold(const JsonValue& a, const JsonValue& b) {
-  if (a == b) return a;
-  return JsonObject{{"allOf", JsonArray{a, b}}};
+JsonArray joined_lists(const JsonValue& a, const JsonValue& b) {
+  JsonArray out = as_list(a);
+  for (const JsonValue& value : as_list(b)) {
+    if (!contains(out, value)) out.push_back(value);
+  }
+  return out;
+}
+
+// What `not` says of several schemas, none of which may hold.
+JsonArray negated_schemas(const JsonValue& negation) {
+  const auto* object = std::get_if<JsonObject>(&negation);
+  const JsonArray* any = object == nullptr ? nullptr : list_at(*object, "anyOf");
+  return any == nullptr ? JsonArray{negation} : *any;
 }
 
 // What the schema says of a property that it does not declare: null where anything is allowed.
@@ -126,11 +135,12 @@ const JsonValue* rule_for_others(const JsonObject& schema) {
   return rule != nullptr && *rule == JsonValue(true) ? nullptr : rule;
 }
 
-// Properties that only one declares must satisfy what the other says of additional ones.
-JsonValue merged_properties(const JsonObject& a, const JsonObject& b) {
+// Properties, or patterns of them, that only one declares must satisfy what the other says of
+// additional ones.
+JsonValue merged_properties(std::string_view key, const JsonObject& a, const JsonObject& b) {
   JsonObject out;
-  const auto declared = [](const JsonObject& schema) {
-    const JsonValue* value = find_key(schema, "properties");
+  const auto declared = [&](const JsonObject& schema) {
+    const JsonValue* value = find_key(schema, key);
     const auto* object = value == nullptr ? nullptr : std::get_if<JsonObject>(value);
     return object == nullptr ? JsonObject() : *object;
   };
@@ -152,6 +162,24 @@ JsonValue merged_properties(const JsonObject& a, const JsonObject& b) {
   return out;
 }
 
+// The first items by place: those of one are also of what the other says of the items there.
+JsonArray merged_prefixes(const JsonObject& a, const JsonObject& b) {
+  const JsonArray* left = list_at(a, "prefixItems");
+  const JsonArray* right = list_at(b, "prefixItems");
+  const auto item = [](const JsonArray* prefix, const JsonObject& schema, std::size_t place) {
+    if (prefix != nullptr && place < prefix->size()) return (*prefix)[place];
+    const JsonValue* items = find_key(schema, "items");
+    return items == nullptr ? JsonValue(true) : *items;
+  };
+  const std::size_t count =
+      std::max(left == nullptr ? 0 : left->size(), right == nullptr ? 0 : right->size());
+  JsonArray out;
+  for (std::size_t i = 0; i < count; ++i) {
+    out.push_back(both_hold(item(left, a, i), item(right, b, i)));
+  }
+  return out;
+}
+
 JsonValue merged_additional(const JsonValue& a, const JsonValue& b) {
   if (a == JsonValue(false) || b == JsonValue(false)) return false;
   if (a == JsonValue(true)) return b;
@@ -167,12 +195,11 @@ JsonValue merged_values(std::string_view key, const JsonValue& a, const JsonValu
     return (stricter == Stricter::larger) == is_larger ? a : b;
   }
   if (key == "type") return merged_types(a, b);
-  if (key == "required") {
-    JsonArray out = as_list(a);
-    for (const JsonValue& name : as_list(b)) {
-      if (!contains(out, name)) out.push_back(name);
-    }
-    return out;
+  if (key == "required" || key == "pattern" || key == "format" || key == "multipleOf") {
+    return joined_lists(a, b);
+  }
+  if (key == "not") {
+    return JsonObject{{"anyOf", joined_lists(negated_schemas(a), negated_schemas(b))}};
   }
   if (key == "enum") {
     JsonArray out;
@@ -181,7 +208,7 @@ JsonValue merged_values(std::string_view key, const JsonValue& a, const JsonValu
     }
     return out;
   }
-  if (key == "items") return both_hold(a, b);
+  if (key == "items" || key == "propertyNames") return both_hold(a, b);
   if (key == "additionalProperties") return merged_additional(a, b);
   if (key == "anyOf") {
     const JsonArray left = as_list(a), right = as_list(b);
@@ -211,6 +238,10 @@ void fail_unsupported(const std::string& what) {
   throw Error(ErrorCode::unsupported, whole_message("json_schema: " + what));
 }
 
+void fail_without_values(const std::string& what) {
+  throw SchemaWithoutValues(whole_message("json_schema: " + what));
+}
+
 std::int64_t count_of(const JsonObject& schema, std::string_view key, std::int64_t fallback) {
   const JsonValue* value = find_key(schema, key);
   if (value == nullptr) return fallback;
@@ -233,23 +264,58 @@ const JsonArray* list_at(const JsonObject& schema, std::string_view key) {
   return list;
 }
 
+std::vector<std::string> texts_at(const JsonObject& schema, std::string_view key) {
+  const JsonValue* value = find_key(schema, key);
+  if (value == nullptr) return {};
+  std::vector<std::string> out;
+  for (const JsonValue& one : as_list(*value)) {
+    const auto* text = std::get_if<std::string>(&one);
+    if (text == nullptr)
+      fail_schema("`" + std::string(key) + "` is no text; got " + json_text(one));
+    out.push_back(*text);
+  }
+  return out;
+}
+
+std::string text_of(const JsonObject& schema, std::initializer_list<std::string_view> keys) {
+  JsonObject out;
+  for (const std::string_view key : keys) {
+    if (const JsonValue* value = find_key(schema, key)) out.emplace_back(std::string(key), *value);
+  }
+  return json_text(out);
+}
+
 bool is_annotation(std::string_view key) noexcept {
   return std::find(std::begin(kRestricting), std::end(kRestricting), key) == std::end(kRestricting);
 }
 
+JsonValue both_hold(const JsonValue& a, const JsonValue& b) {
+  if (a == b || b == JsonValue(true)) return a;
+  if (a == JsonValue(true)) return b;
+  if (a == JsonValue(false) || b == JsonValue(false)) return false;
+  return JsonObject{{"allOf", JsonArray{a, b}}};
+}
+
 JsonObject merged_schemas(const JsonObject& a, const JsonObject& b) {
+  // Keywords that say something of what the other schema declares, too.
+  constexpr std::string_view kTogether[] = {"prefixItems", "properties", "patternProperties"};
+  const auto is_together = [&](std::string_view key) {
+    return std::find(std::begin(kTogether), std::end(kTogether), key) != std::end(kTogether);
+  };
   JsonObject out;
-  const bool has_properties =
-      find_key(a, "properties") != nullptr || find_key(b, "properties") != nullptr;
   for (const auto& [key, value] : a) {
-    if (key == "properties") continue;
+    if (is_together(key)) continue;
     const JsonValue* other = find_key(b, key);
     out.emplace_back(key, other == nullptr ? value : merged_values(key, value, *other));
   }
   for (const auto& [key, value] : b) {
-    if (key != "properties" && find_key(a, key) == nullptr) out.emplace_back(key, value);
+    if (!is_together(key) && find_key(a, key) == nullptr) out.emplace_back(key, value);
   }
-  if (has_properties) out.emplace_back("properties", merged_properties(a, b));
+  for (const std::string_view key : kTogether) {
+    if (find_key(a, key) == nullptr && find_key(b, key) == nullptr) continue;
+    out.emplace_back(std::string(key), key == "prefixItems" ? JsonValue(merged_prefixes(a, b))
+                                                            : merged_properties(key, a, b));
+  }
   return out;
 }
 

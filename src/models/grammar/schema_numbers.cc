@@ -96,7 +96,8 @@ void append_same_length(const std::string& low, const std::string& high, Alterna
 }
 
 // Whole numbers from `low` on, to `high` where there is one; nothing where low > high.
-Alternatives whole_range(const std::string& low, const std::optional<std::string>& high) {
+Alternatives whole_range(const std::string& low, const std::optional<std::string>& high,
+                         Digits digits) {
   Alternatives out;
   if (high && is_below(*high, low)) return out;
   const std::size_t last = high ? high->size() : low.size();
@@ -105,8 +106,9 @@ Alternatives whole_range(const std::string& low, const std::optional<std::string
     append_same_length(from, high && size == high->size() ? *high : std::string(size, '9'), &out);
   }
   if (!high) {
+    const std::size_t most = std::max<std::size_t>(15, low.size());
     out.push_back("[1-9] [0-9]{" + std::to_string(low.size()) + "," +
-                  std::to_string(std::max<std::size_t>(15, low.size())) + "}");
+                  (digits == Digits::any ? "" : std::to_string(most)) + "}");
   }
   return out;
 }
@@ -194,7 +196,7 @@ void append_with(const std::string& whole, const Alternatives& fractions, Altern
 }
 
 // Numbers without a sign.
-Alternatives positive_range(const Bound& low, const std::optional<Bound>& high) {
+Alternatives positive_range(const Bound& low, const std::optional<Bound>& high, Digits digits) {
   Alternatives out;
   const Decimal& from = low.value;
   if (high && is_below(high->value.digits, from.digits)) return out;
@@ -208,7 +210,7 @@ Alternatives positive_range(const Bound& low, const std::optional<Bound>& high) 
   append_with(quoted(from.digits), fraction_from(from.fraction, low.is_exclusive), &out);
   std::optional<std::string> last;
   if (high) last = minus_one(high->value.digits);
-  const Alternatives between = whole_range(plus_one(from.digits), last);
+  const Alternatives between = whole_range(plus_one(from.digits), last, digits);
   if (!between.empty()) out.push_back("(" + joined(between) + ")" + kAnyFraction);
   if (high) {
     append_with(quoted(high->value.digits), fraction_to(high->value.fraction, high->is_exclusive),
@@ -219,7 +221,8 @@ Alternatives positive_range(const Bound& low, const std::optional<Bound>& high) 
 
 std::string checked(const Alternatives& alternatives) {
   if (alternatives.empty()) {
-    fail_unsupported("no number is in range; got bounds that exclude each other, expected others");
+    fail_without_values(
+        "no number is in range; got bounds that exclude each other, expected others");
   }
   return joined(alternatives);
 }
@@ -253,10 +256,15 @@ void append_signed(bool is_negative, const Alternatives& part, Alternatives* out
   out->push_back(is_negative ? "\"-\" (" + joined(part) + ")" : joined(part));
 }
 
+std::string any_whole(Digits digits) {
+  return std::string("\"-\"? (\"0\" | [1-9] [0-9]{0,") + (digits == Digits::any ? "" : "15") + "})";
+}
+
 }  // namespace
 
-std::string integer_grammar(const std::optional<Bound>& low, const std::optional<Bound>& high) {
-  if (!low && !high) return "\"-\"? (\"0\" | [1-9] [0-9]{0,15})";
+std::string integer_grammar(const std::optional<Bound>& low, const std::optional<Bound>& high,
+                            Digits digits) {
+  if (!low && !high) return any_whole(digits);
   Alternatives out;
   by_sign(low, high, [&](bool is_negative, const Bound& from, const std::optional<Bound>& to) {
     std::string first = from.value.digits;
@@ -269,19 +277,19 @@ std::string integer_grammar(const std::optional<Bound>& low, const std::optional
         last = minus_one(*last);
       }
     }
-    append_signed(is_negative, whole_range(first, last), &out);
+    append_signed(is_negative, whole_range(first, last, digits), &out);
   });
   return checked(out);
 }
 
-std::string number_grammar(const std::optional<Bound>& low, const std::optional<Bound>& high) {
+std::string number_grammar(const std::optional<Bound>& low, const std::optional<Bound>& high,
+                           Digits digits) {
   if (!low && !high) {
-    return "\"-\"? (\"0\" | [1-9] [0-9]{0,15})" + std::string(kAnyFraction) +
-           " ([eE] [-+]? [0-9]{1,2})?";
+    return any_whole(digits) + std::string(kAnyFraction) + " ([eE] [-+]? [0-9]{1,2})?";
   }
   Alternatives out;
   by_sign(low, high, [&](bool is_negative, const Bound& from, const std::optional<Bound>& to) {
-    append_signed(is_negative, positive_range(from, to), &out);
+    append_signed(is_negative, positive_range(from, to, digits), &out);
   });
   return checked(out);
 }

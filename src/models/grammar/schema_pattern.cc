@@ -1,13 +1,15 @@
 #include "models/grammar/schema_pattern.h"
-#include "core/counted.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "core/counted.h"
+#include "models/grammar/schema_characters.h"
 #include "models/grammar/schema_merge.h"
-#include "models/grammar/schema_strings.h"
-#include "models/grammar/syntax.h"
+#include "models/grammar/text_automaton.h"
 #include "models/tokenizer/unicode.h"
 
 namespace hearth::models::grammar {
@@ -16,45 +18,6 @@ namespace {
 constexpr int kMaxPatternDepth = 60;
 constexpr std::size_t kMaxPattern = 10'000;  // bytes
 constexpr std::uint32_t kMaxPatternTimes = 10'000;
-
-// A character of the ranges as JSON writes it: itself, or an escape where it must.
-std::string json_class(const std::vector<CodeRange>& ranges, const std::string& what) {
-  struct Escape {
-    std::uint32_t code;
-    const char* text;
-  };
-  constexpr Escape kEscapes[] = {{'"', "\\\\\\\""}, {'\\', "\\\\\\\\"}, {'\b', "\\\\b"},
-                                 {'\f', "\\\\f"},   {'\n', "\\\\n"},    {'\r', "\\\\r"},
-                                 {'\t', "\\\\t"}};
-  std::vector<CodeRange> plain;
-  std::string alternatives;
-  for (const auto& [first, last] : ranges) {
-    std::uint32_t next = std::max(first, 0x20u);
-    for (const std::uint32_t cut : {std::uint32_t{'"'}, std::uint32_t{'\\'}}) {
-      if (cut < next || cut > last) continue;
-      if (next < cut) plain.emplace_back(next, cut - 1);
-      next = cut + 1;
-    }
-    if (next <= last) plain.emplace_back(next, last);
-    for (const Escape& escape : kEscapes) {
-      if (first <= escape.code && escape.code <= last) {
-        alternatives += std::string(alternatives.empty() ? "" : " | ") + "\"" + escape.text + "\"";
-      }
-    }
-  }
-  if (!plain.empty()) {
-    std::string out = "[";
-    for (const auto& [first, last] : plain) {
-      out += gbnf_code(first);
-      if (last > first) out += "-" + gbnf_code(last);
-    }
-    alternatives = out + "]" + (alternatives.empty() ? "" : " | " + alternatives);
-  }
-  if (alternatives.empty()) {
-    fail_unsupported("pattern without a character to write; got " + what + ", expected others");
-  }
-  return "(" + alternatives + ")";
-}
 
 std::vector<CodeRange> class_of_letter(char letter) {
   std::vector<CodeRange> ranges;
@@ -80,16 +43,22 @@ std::vector<CodeRange> class_of_letter(char letter) {
 
 class PatternReader {
  public:
-  PatternReader(const std::string& pattern, const std::string& any_text)
-      : text_(pattern), any_text_(any_text) {}
+  explicit PatternReader(const std::string& pattern) : text_(pattern) {}
 
-  std::string read() {
+  Pattern read() {
     if (text_.size() > kMaxPattern) {
       fail_unsupported("pattern too long; got " + counted(text_.size(), "byte") +
                        ", expected at most " + std::to_string(kMaxPattern));
     }
-    std::string out = alternatives(0);
+    Pattern out;
+    out.excluded = lookaheads();
+    is_anchored_ = !out.excluded.empty();
+    out.texts = alternatives(0);
     if (at_ < text_.size()) fail("unmatched `)`");
+    if (is_anchored_ && out.texts.parts.size() > 1) {
+      unsupported("an assertion before alternatives is");
+    }
+    if (!disputed_.empty()) out.disputed = normal_ranges(std::move(disputed_), false);
     return out;
   }
 
@@ -112,56 +81,95 @@ class PatternReader {
     return true;
   }
 
-  std::string alternatives(int depth) {
-    if (depth > kMaxPatternDepth) unsupported("nesting as deep as this is");
-    std::string out = sequence(depth);
-    while (take("|")) out += " | " + sequence(depth);
+  // What a pattern that begins with ^ says first that texts do not begin with.
+  std::vector<Expression> lookaheads() {
+    std::vector<Expression> out;
+    if (std::string_view(text_).substr(at_, 4) != "^(?!") return out;
+    ++at_;
+    is_anchored_ = true;
+    while (take("(?!")) {
+      is_inside_ = true;
+      out.push_back(alternatives(0));
+      is_inside_ = false;
+      if (!take(")")) fail("group without `)`");
+    }
     return out;
   }
 
-  std::string sequence(int depth) {
-    std::string out;
-    const bool is_top = depth == 0;
-    const bool begins = is_top && take("^");
-    bool ends = false;
-    while (at_ < text_.size() && peek() != '|' && peek() != ')') {
-      if (is_top && peek() == '$' && (at_ + 1 == text_.size() || peek(1) == '|')) {
-        ++at_;
-        ends = true;
-        break;
-      }
-      out += (out.empty() ? "" : " ") + repeated(depth);
-    }
-    if (is_top && !begins) out = any_text_ + " " + out;
-    if (is_top && !ends) out += " " + any_text_;
-    return out.empty() ? "\"\"" : out;
+  bool is_at_end() const {
+    return at_ + 1 == text_.size() || peek(1) == '|' || (is_inside_ && peek(1) == ')');
   }
 
-  std::string repeated(int depth) {
-    std::string out = atom(depth);
+  Expression alternatives(int depth) {
+    if (depth > kMaxPatternDepth) unsupported("nesting as deep as this is");
+    Expression out;
+    out.kind = Expression::Kind::alternative;
+    out.parts.push_back(sequence(depth));
+    while (take("|")) out.parts.push_back(sequence(depth));
+    return out;
+  }
+
+  Expression sequence(int depth) {
+    Expression out;
+    const bool is_top = depth == 0;
+    if (is_top && !take("^") && !is_anchored_) out.parts.push_back(any_text());
+    bool ends = false;
+    while (at_ < text_.size() && peek() != '|' && peek() != ')') {
+      if (is_top && peek() == '$' && is_at_end()) {
+        ++at_;
+        ends = true;
+        disputed_.emplace_back('\n', '\n');  // Python lets a line break stand behind the end
+        break;
+      }
+      out.parts.push_back(repeated(depth));
+    }
+    if (is_top && !ends) out.parts.push_back(any_text());
+    return out;
+  }
+
+  static Expression any_text() {
+    Expression out;
+    out.kind = Expression::Kind::repeat;
+    out.parts.push_back(one_of(all_codes()));
+    return out;
+  }
+  static Expression one_of(std::vector<CodeRange> ranges) {
+    Expression out;
+    out.kind = Expression::Kind::one_of;
+    out.ranges = std::move(ranges);
+    return out;
+  }
+
+  Expression repeated(int depth) {
+    Expression part = atom(depth);
+    Expression out;
+    out.kind = Expression::Kind::repeat;
     const char c = peek();
     if (c == '*' || c == '+' || c == '?') {
       ++at_;
-      out += c;
+      out.least = c == '+' ? 1 : 0;
+      if (c == '?') out.most = 1;
     } else if (c == '{') {
       ++at_;
       const std::optional<std::uint32_t> least = number();
-      out += "{" + (least ? std::to_string(*least) : "0");
+      out.least = least.value_or(0);
       if (take(",")) {
         const std::optional<std::uint32_t> most = number();
-        if (least && most && *most < *least) fail("repetition the wrong way round");
-        out += "," + (most ? std::to_string(*most) : "");
+        if (most && *most < out.least) fail("repetition the wrong way round");
+        if (most) out.most = *most;
       } else if (!least) {
         fail("repetition without a number");
+      } else {
+        out.most = out.least;
       }
       if (!take("}")) fail("repetition without `}`");
-      out += "}";
     } else {
-      return out;
+      return part;
     }
     take("?");  // a lazy operator matches the same texts
     if (peek() == '+') unsupported("a possessive operator is");
     if (peek() == '*' || peek() == '{' || peek() == '?') fail("nothing to repeat");
+    out.parts.push_back(std::move(part));
     return out;
   }
 
@@ -175,7 +183,7 @@ class PatternReader {
     return value;
   }
 
-  std::string atom(int depth) {
+  Expression atom(int depth) {
     const char c = peek();
     const std::size_t begin = at_;
     if (c == '(') {
@@ -190,7 +198,7 @@ class PatternReader {
           unsupported("an assertion is");
         }
       }
-      std::string out = "(" + alternatives(depth + 1) + ")";
+      Expression out = alternatives(depth + 1);
       if (!take(")")) fail("group without `)`");
       return out;
     }
@@ -201,10 +209,15 @@ class PatternReader {
       ranges = read_class();
     } else if (take(".")) {
       ranges = normal_ranges({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}, true);
+      disputed_.insert(disputed_.end(), {{'\r', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}});
     } else {
       ranges = read_char(false);
     }
-    return json_class(ranges, "`" + tokens::valid_utf8(text_.substr(begin, at_ - begin)) + "`");
+    if (json_class(ranges).empty()) {
+      fail_unsupported("pattern without a character to write; got `" +
+                       tokens::valid_utf8(text_.substr(begin, at_ - begin)) + "`, expected others");
+    }
+    return one_of(std::move(ranges));
   }
 
   std::vector<CodeRange> read_class() {
@@ -253,6 +266,8 @@ class PatternReader {
       case 's':
       case 'S':
         at_ += 2;
+        // Letters, digits and blanks beyond ASCII are of a class in some dialects.
+        disputed_.insert(disputed_.end(), {{0x1c, 0x1f}, {0x80, 0x10ffff}});
         return class_of_letter(c);
       case 'n':
         return one('\n');
@@ -294,14 +309,14 @@ class PatternReader {
   }
 
   const std::string& text_;
-  const std::string& any_text_;
+  std::vector<CodeRange> disputed_;
   std::size_t at_ = 0;
+  bool is_anchored_ = false;  // alternatives at the top begin where the text does
+  bool is_inside_ = false;    // of an assertion, whose alternatives are as those at the top
 };
 
 }  // namespace
 
-std::string pattern_grammar(const std::string& pattern, const std::string& any_text) {
-  return PatternReader(pattern, any_text).read();
-}
+Pattern read_pattern(const std::string& pattern) { return PatternReader(pattern).read(); }
 
 }  // namespace hearth::models::grammar

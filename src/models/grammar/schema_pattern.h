@@ -1,13 +1,23 @@
-// Regular expressions of schemas as grammars.
+// Regular expressions of schemas.
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "models/grammar/syntax.h"
 
 namespace hearth::models::grammar {
 
-// The inside of a JSON string that matches the regular expression, in GBNF. `any_text` is an
-// expression for what may stand around a pattern that is not anchored. Throws Error{unsupported}
-// with the offset for what is not in the subset, Error{invalid_argument} for what is no pattern.
-std::string pattern_grammar(const std::string& pattern, const std::string& any_text);
+struct Pattern {
+  Expression texts;  // without rules; whatever may stand around a pattern that is not anchored
+  std::vector<Expression> excluded;  // texts that do not match all the same: (?!...) behind ^
+  // Dialects differ in what texts with these characters match; what is no match in ours is surely
+  // none in any where the text has none of them.
+  std::vector<CodeRange> disputed;
+};
+
+// Throws Error{unsupported} with the offset for what is not in the subset, Error{invalid_argument}
+// for what is no pattern.
+Pattern read_pattern(const std::string& pattern);
 
 }  // namespace hearth::models::grammar

@@ -20,6 +20,14 @@ class SchemaRules {
   // The rule of this very name.
   std::string shared(const std::string& name, const std::string& body);
 
+  // What make() gave for the first of all calls with the same key.
+  template <class Make>
+  std::string once(const std::string& key, Make make) {
+    const auto found = by_key_.find(key);
+    if (found != by_key_.end()) return found->second;
+    return by_key_[key] = make();
+  }
+
   std::string json_char();
   std::string any_string();
   std::string any_value();
@@ -30,7 +38,7 @@ class SchemaRules {
  private:
   std::string new_name(const std::string& hint);
 
-  std::map<std::string, std::string> bodies_, by_body_;
+  std::map<std::string, std::string> bodies_, by_body_, by_key_;
   std::size_t names_ = 0;
 };
 

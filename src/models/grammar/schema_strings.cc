@@ -4,56 +4,16 @@
 #include <cstdio>
 #include <set>
 
+#include "models/grammar/schema_characters.h"
 #include "models/tokenizer/unicode.h"
 
 namespace hearth::models::grammar {
-std::string gbnf_code(std::uint32_t code) {
-  char text[16];
-  std::snprintf(text, sizeof text, "\\U%08X", code);
-  return text;
-}
-
-std::string gbnf_literal(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 std::string json_plain_char_grammar() { return "[^\"\\\\\\x00-\\x1F\\x7F]"; }
 
 std::string json_char_grammar() {
   return json_plain_char_grammar() +
          " | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" ([0-9a-cA-CefEF] [0-9a-fA-F]{3} | [dD] [0-7] "
          "[0-9a-fA-F]{2}))";
-}
-
-std::optional<std::string> format_grammar(std::string_view format) {
-  // Days that every year has, and years that every calendar has.
-  const std::string date =
-      "[1-9] [0-9]{3} \"-\" ((\"0\" [13578] | \"1\" [02]) \"-\" (\"0\" [1-9] | [12] [0-9] | \"3\" "
-      "[01]) | (\"0\" [469] | \"11\") \"-\" (\"0\" [1-9] | [12] [0-9] | \"30\") | \"02-\" (\"0\" "
-      "[1-9] | \"1\" [0-9] | \"2\" [0-8]))";
-  const std::string clock = "([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9]";
-  const std::string time =
-      clock + " \":\" [0-5] [0-9] (\".\" [0-9]{1,6})? (\"Z\" | [-+] " + clock + ")";
-  if (format == "date") return date;
-  if (format == "time") return time;
-  if (format == "date-time") return date + " \"T\" " + time;
-  if (format == "uuid") {
-    return "[0-9a-fA-F]{8} (\"-\" [0-9a-fA-F]{4}){3} \"-\" [0-9a-fA-F]{12}";
-  }
-  return std::nullopt;
 }
 
 std::string other_name_grammar(const std::vector<std::string>& names) {

@@ -9,19 +9,11 @@
 
 namespace hearth::models::grammar {
 
-// A code point within a class of GBNF.
-std::string gbnf_code(std::uint32_t code);
-// A text as a literal of GBNF.
-std::string gbnf_literal(std::string_view text);
-
 // One character of a JSON string, in GBNF: any but those that JSON writes with a backslash, and
 // escapes. Escapes are of whole code points.
 std::string json_char_grammar();
 // A character that is never written as an escape.
 std::string json_plain_char_grammar();
-
-// The inside of a string of date, time, date-time or uuid; nothing for other formats.
-std::optional<std::string> format_grammar(std::string_view format);
 
 // A string with quotes, without escapes and not one of `names`, which are UTF-8.
 std::string other_name_grammar(const std::vector<std::string>& names);
