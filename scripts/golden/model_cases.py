@@ -70,6 +70,11 @@ case("llama_yarn", "Llama", rope_parameters=scaled("yarn"), head_dim=16)
 case("llama_yarn_options", "Llama", rope_parameters=scaled(
     "yarn", beta_fast=8.0, beta_slow=2.0, attention_factor=0.8, truncate=False), head_dim=16)
 case("llama_yarn_magnitudes", "Llama", rope_parameters=scaled("yarn", mscale=0.6, mscale_all_dim=1.2))
+case("llama_yarn_context", "Llama", rope_parameters=scaled("yarn", None), head_dim=16)
+case("llama_dynamic", "Llama", rope_parameters=rope("dynamic", factor=3.0),
+     max_position_embeddings=ORIGINAL)
+case("mistral_dynamic_window", "Mistral", sliding_window=WINDOW, head_dim=16,
+     rope_parameters=rope("dynamic", factor=2.0), max_position_embeddings=ORIGINAL)
 case("llama_relu", "Llama", rope_parameters=rope(), hidden_act="relu")
 case("mistral_window", "Mistral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope())
 case("ministral", "Ministral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope(),
@@ -186,6 +191,9 @@ case("olmo3_windows_only", "Olmo3", sliding_window=WINDOW, layer_types=["sliding
      rope_parameters={"sliding_attention": rope(), "full_attention": rope(
          "longrope", original_max_position_embeddings=ORIGINAL,
          short_factor=[1.0] * 6, long_factor=[2.0] * 6)})
+case("olmo3_llama3", "Olmo3", sliding_window=WINDOW,
+     layer_types=["sliding_attention", "full_attention"],
+     rope_parameters={"sliding_attention": rope(), "full_attention": scaled("llama3", **LLAMA3)})
 GRANITE = dict(embedding_multiplier=6.0, residual_multiplier=0.4, attention_multiplier=0.2,
                logits_scaling=4.0)
 case("granite", "Granite", GRANITE, tie_word_embeddings=True, rope_parameters=rope())

@@ -223,6 +223,24 @@ TEST(FolderKeys, HeadsTurnInPartWhereTheFamilyHasThat) {
   }
 }
 
+// Frequencies of texts that are longer than what the model was made for follow the context.
+TEST(FolderKeys, DynamicScalingsAreThoseOfTheFile) {
+  const auto growth = [](const std::string& scaling) {
+    const std::string members = kTied + (R"("rope_parameters": null, "rope_scaling": )" + scaling);
+    return read_with("llama", members).layers[0].attention.rope.growth;
+  };
+  EXPECT_EQ(growth(R"({"type": "dynamic", "factor": 2})"), 2);
+  EXPECT_EQ(growth("null"), 0);
+  for (const char* factor : {"null", "0", "-1"}) {
+    const std::string error =
+        refused(ErrorCode::invalid_argument, "llama",
+                kTied + (R"("rope_parameters": {"rope_type": "dynamic", "factor": )" +
+                         std::string(factor) + "}"));
+    EXPECT_TRUE(contains(error, "factor of positions") && contains(error, "a number above 0"))
+        << error;
+  }
+}
+
 TEST(FolderKeys, ScalingsOfLayersWithWindowsAreRefused) {
   const std::string error = refused(
       ErrorCode::unsupported, "gemma3",
@@ -343,6 +361,8 @@ TEST(FolderKeys, SizesAndScalingsThatMakeNoSenseAreRefused) {
   };
   for (const char* factor : {"0", "0.0", "-1", "null"}) {
     for (const char* type : {"linear", "yarn", "llama3"}) {
+      // Without a factor yarn's is what the context is of the original one.
+      if (type == std::string("yarn") && factor == std::string("null")) continue;
       EXPECT_TRUE(
           contains(scaling(R"("rope_type": ")" + std::string(type) + R"(", "factor": )" + factor),
                    "factor of positions; got "))

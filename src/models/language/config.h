@@ -41,6 +41,9 @@ struct RopeConfig {
   std::int64_t dims = 0;  // the first columns of a head that turn
   double base = 10000;
   RopeScaling scaling = {};
+  // In contexts longer than the model was made for, which are f times as long, `base` is multiplied
+  // by (1 + growth (f - 1))^(dims / (dims - 2)).
+  double growth = 0;
   double magnitude = 1;     // of cosines and sines
   bool has_factors = true;  // the model's tensors of divisors, where it has them, hold here
 };

@@ -1,6 +1,7 @@
 #include "models/language/model/language_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hearth/ops.h"
 #include "models/files/tensor_roles.h"
@@ -73,6 +74,18 @@ Array read_divisors(const LanguageConfig& config, Weights& weights, std::int64_t
   return weights.optional_vector("rope_freqs.weight", pairs);
 }
 
+// Bases of positions in texts of `context` tokens (RopeConfig::growth).
+void grow_bases(LanguageConfig& config, std::int64_t context) {
+  if (context <= config.context) return;
+  const double times = static_cast<double>(context) / static_cast<double>(config.context);
+  for (LayerConfig& layer : config.layers) {
+    RopeConfig& rope = layer.attention.rope;
+    if (rope.growth == 0 || rope.dims <= 2) continue;
+    const auto dims = static_cast<double>(rope.dims);
+    rope.base *= std::pow(1 + rope.growth * (times - 1), dims / (dims - 2));
+  }
+}
+
 }  // namespace
 
 Array LanguageLayer::transform(const Array& x) const {
@@ -130,6 +143,7 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
     layer_inputs = LayerInputs(config, token_embedding.shape(0), weights);
   }
   if (config.may_share_norm) config.is_parallel = !weights.has("blk.0.ffn_norm.weight");
+  grow_bases(config, context);
   const Array divisors = read_divisors(config, weights, context == 0 ? config.context : context);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
     layers.push_back(read_layer(config, i, weights, divisors, device));
