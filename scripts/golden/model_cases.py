@@ -76,6 +76,7 @@ case("llama_dynamic", "Llama", rope_parameters=rope("dynamic", factor=3.0),
 case("mistral_dynamic_window", "Mistral", sliding_window=WINDOW, head_dim=16,
      rope_parameters=rope("dynamic", factor=2.0), max_position_embeddings=ORIGINAL)
 case("llama_relu", "Llama", rope_parameters=rope(), hidden_act="relu")
+case("llama_relu2", "Llama", rope_parameters=rope(), hidden_act="relu2")
 case("mistral_window", "Mistral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope())
 case("ministral", "Ministral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope(),
      layer_types=["sliding_attention", "full_attention"])

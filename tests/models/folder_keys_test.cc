@@ -53,6 +53,8 @@ TEST(FolderKeys, ActivationsAreThoseOfTheFile) {
   EXPECT_EQ(activation("llama", R"("hidden_act": "swish")"), Activation::silu);
   EXPECT_EQ(activation("olmo2", R"("hidden_act": "relu")"), Activation::relu);
   EXPECT_EQ(activation("gpt_neox", R"("hidden_act": "gelu_fast")"), Activation::gelu_tanh);
+  EXPECT_EQ(activation("gpt_neox", R"("hidden_act": "quick_gelu")"), Activation::quick_gelu);
+  EXPECT_EQ(activation("llama", R"("hidden_act": "relu2")"), Activation::squared_relu);
   EXPECT_EQ(activation("deepseek_v3", R"("hidden_act": "gelu")"), Activation::gelu);
   EXPECT_EQ(activation("gemma3", R"("hidden_activation": "silu")"), Activation::silu);
   EXPECT_EQ(activation("gemma3", R"("hidden_activation": null)"), Activation::gelu_tanh);

@@ -23,9 +23,11 @@ enum class NormPlaces : std::uint8_t {
 
 enum class Activation : std::uint8_t {
   silu,
-  gelu,       // by erf
-  gelu_tanh,  // by tanh
+  gelu,        // by erf
+  gelu_tanh,   // by tanh
+  quick_gelu,  // by a sigmoid
   relu,
+  squared_relu,
   // Of gate g and up u: min(g, 7) sigmoid(1.702 min(g, 7)) (clamp(u, -7, 7) + 1).
   clamped_swiglu,
 };
