@@ -300,6 +300,19 @@ TEST(LanguageModel, FilesOfTensorsThatDoNotFitAreRefused) {
   EXPECT_TRUE(check::contains(refused("qwen3_5", "qwen35.ssm.value_size", 16), "heads"));
 }
 
+// Products of halves would make some experts equal that are not.
+TEST(LanguageModel, ExpertsAreChosenInF32) {
+  const GoldenModel golden = testing::read_golden_model("qwen3_moe");
+  NamedArrays weights = testing::golden_weights(golden);
+  for (NamedArray& each : weights) each.array = cast(each.array, DType::f16);
+  const GgufContents contents = gguf_of_folder(golden.config, weights);
+  const LanguageModel model(read_config(contents.metadata, FileKind::folder),
+                            Weights(contents.arrays, DType::f16, Device()), Device());
+  for (const LanguageLayer& layer : model.layers) {
+    EXPECT_EQ(layer.experts.router.weight.dtype(), DType::f32);
+  }
+}
+
 TEST(LanguageModel, RefusesWhatIsNotThere) {
   const GoldenModel golden = testing::read_golden_model("llama");
   GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));
