@@ -343,6 +343,8 @@ TEST(LanguageModel, RefusesWhatIsNotThere) {
   const std::string all_extra = check::error_of(ErrorCode::invalid_argument, [&] { make(extra); });
   EXPECT_TRUE(check::contains(all_extra, "llama.nextn_predict_layers")) << all_extra;
   EXPECT_TRUE(check::contains(all_extra, "got 2, expected fewer")) << all_extra;
+  extra.metadata.set("llama.nextn_predict_layers", std::uint32_t{1});
+  EXPECT_EQ(make(extra).layers.size(), 1u);
   GgufContents heads = contents;
   heads.metadata.set("llama.attention.head_count_kv", std::uint32_t{3});
   EXPECT_TRUE(check::contains(check::error_of(ErrorCode::invalid_argument, [&] { make(heads); }),

@@ -178,6 +178,7 @@ struct LanguageConfig {
   LatentConfig latent;  // likewise
   ScanConfig scan;      // likewise
   std::vector<LayerConfig> layers;
+  std::int64_t drafting_layers = 0;  // that files have behind these, which nothing reads
 
   // Whether tokens that may follow get scores.
   bool gives_scores() const noexcept { return is_causal && has_output; }

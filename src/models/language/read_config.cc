@@ -132,6 +132,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
                 "leave no layer of a model of " + std::to_string(blocks) + "; got " +
                     std::to_string(extra) + ", expected fewer");
   }
+  config.drafting_layers = extra;
   for (std::int64_t i = 0; i < blocks - extra; ++i) {
     LayerConfig& layer = config.layers.emplace_back();
     layer.mixer = mixer_of(keys, family, i);

@@ -77,6 +77,8 @@ class Weights {
 
   // Drops what is there but not used.
   void ignore(const std::string& name) { arrays_.erase(name); }
+  // The same of all that are of a layer.
+  void ignore_layer(std::int64_t layer);
   // Throws Error{unsupported} naming tensors that nobody took.
   void require_empty() const;
 

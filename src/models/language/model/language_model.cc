@@ -148,6 +148,9 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
     layers.push_back(read_layer(config, i, weights, divisors, device));
   }
+  for (std::int64_t i = 0; i < config.drafting_layers; ++i) {
+    weights.ignore_layer(static_cast<std::int64_t>(layers.size()) + i);
+  }
   if (config.is_causal || weights.has("output_norm.weight")) {
     output_norm = read_norm(config, weights, "output_norm");
   }
