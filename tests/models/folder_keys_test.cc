@@ -2,6 +2,7 @@
 // granted. That what is read is right, tests/golden/models tells.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -188,6 +189,61 @@ TEST(FolderKeys, AreReadWhereTheTypeHasThem) {
     EXPECT_EQ(config.layers.front().attention.window, window) << golden;
     EXPECT_EQ(config.logit_softcap, cap) << golden;
   }
+}
+
+// Patterns of layers that are listed may be texts.
+TEST(FolderKeys, PatternsSayNothingBesideLists) {
+  const auto windows = [](const std::string& members) {
+    std::vector<bool> has;
+    for (const LayerConfig& layer : read_with("exaone4_window", kTied + members).layers) {
+      has.push_back(layer.attention.window > 0);
+    }
+    return has;
+  };
+  using Flags = std::vector<bool>;
+  EXPECT_EQ(windows(R"("sliding_window_pattern": "LLLG")"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(windows(R"("sliding_window_pattern": 2)"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(windows(R"("sliding_window_pattern": 2, "layer_types": null)"), (Flags{1, 0, 1, 0, 1}));
+  EXPECT_EQ(windows(R"("sliding_window_pattern": null, "layer_types": null)"),
+            (Flags{1, 1, 1, 0, 1}));
+}
+
+// What files hold of norms that count from 1 has more digits than halves have.
+TEST(FolderKeys, WeightsOfNormsInHalvesAreNotRounded) {
+  for (const char* golden : {"gemma2", "nemotron"}) {
+    const GoldenModel model = testing::read_golden_model(golden);
+    NamedArrays weights = testing::golden_weights(model);
+    std::vector<double> expected;
+    for (NamedArray& each : weights) {
+      each.array = cast(each.array, DType::bf16);
+      if (each.name == "model.norm.weight")
+        expected = (cast(each.array, DType::f32) + 1).to_doubles();
+    }
+    const GgufContents contents = gguf_of_folder(model.config, weights);
+    const auto norm = std::ranges::find(contents.arrays, "output_norm.weight", &NamedArray::name);
+    ASSERT_NE(norm, contents.arrays.end());
+    EXPECT_EQ(norm->array.to_doubles(), expected) << golden;
+  }
+}
+
+// Layers that see all keys have no positions beside those with windows.
+TEST(FolderKeys, PositionsAreWhereWindowsAre) {
+  const auto turning = [](const char* golden, const std::string& members) {
+    std::vector<bool> has;
+    for (const LayerConfig& layer : read_with(golden, kTied + members).layers) {
+      has.push_back(layer.attention.rope.pairs != RopePairs::none);
+    }
+    return has;
+  };
+  using Flags = std::vector<bool>;
+  EXPECT_EQ(turning("cohere2", R"("a": 0)"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(turning("exaone4_window", R"("a": 0)"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(turning("exaone4", R"("a": 0)"), (Flags{1, 1}));
+}
+
+TEST(FolderKeys, GeluOfGemmaIsTheApproximation) {
+  EXPECT_EQ(read_with("gemma", R"("hidden_act": "gelu")").activation, Activation::gelu_tanh);
+  EXPECT_EQ(read_with("gemma2", R"("hidden_activation": "gelu")").activation, Activation::gelu);
 }
 
 TEST(FolderKeys, LayersAreListedWhereTheTypeHasThem) {

@@ -74,11 +74,13 @@ struct AttentionConfig {
   QueryTemperature temperature;
   double scale = 0;    // of scores
   double softcap = 0;  // of scores; 0: none
+  double clamp = 0;    // of queries before they turn, keys likewise, and values; 0: none
   bool is_gated =
       false;  // each head's query is followed by its gate, sigmoid(gate) scales the head
   // Values are normed by head, without weights. Without a projection of their own they are keys
   // before norms and positions.
   bool norms_values = false;
+  bool norms_turned = false;       // norms of queries and keys stand behind positions
   std::int64_t shared_layer = -1;  // an earlier one, whose keys and values these are; -1: none
 };
 
@@ -158,6 +160,7 @@ struct LanguageConfig {
   NormKind norm = NormKind::rms;
   double norm_epsilon = 1e-5;
   NormPlaces places = NormPlaces::before;
+  bool has_norm_weights = true;                // of norms of rows
   std::string feed_forward_norm = "ffn_norm";  // the tensor of the norm before the feed-forward
   bool is_parallel = false;  // both blocks read the layer's input, and are added to it
   // Blocks are parallel where a model has no norm before the feed-forward, which then has that

@@ -166,10 +166,12 @@ AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind 
   read_heads(keys, config.dim, layer, attention);
   attention.is_gated = family.gates_heads;
   attention.norms_values = family.norms_values;
+  attention.norms_turned = family.norms_turned;
   const double usual_scale = 1 / std::sqrt(static_cast<double>(attention.key_dim));
   attention.scale = family.attention_scale > 0 ? family.attention_scale
                                                : keys.number("attention.scale", usual_scale);
   attention.softcap = keys.number("attn_logit_softcapping", 0);
+  attention.clamp = keys.number("attention.clamp_kqv", 0);
   attention.rope = read_rope(keys, family, kind, attention.key_dim, config.context);
   const RopeScaling& scaling = attention.rope.scaling;
   attention.temperature = read_temperature(keys, scaling.original_length);

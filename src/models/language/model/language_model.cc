@@ -11,7 +11,11 @@ namespace hearth::models {
 namespace {
 
 Norm read_norm(const LanguageConfig& config, Weights& weights, const std::string& name) {
-  return weights.norm(name, config.dim, config.norm_epsilon, config.norm);
+  if (config.has_norm_weights) {
+    return weights.norm(name, config.dim, config.norm_epsilon, config.norm);
+  }
+  return {ones({config.dim}, weights.compute(), weights.device()), config.norm_epsilon,
+          config.norm};
 }
 
 LanguageLayer read_layer(const LanguageConfig& config, std::int64_t i, Weights& weights,
@@ -155,7 +159,10 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
     output_norm = read_norm(config, weights, "output_norm");
   }
   output = weights.optional_projection("output", token_embedding.shape(0), config.dim);
-  if (!output.defined() && config.has_output) output.weight = token_embedding;
+  if (!output.defined() && config.has_output) {
+    output.weight = token_embedding;
+    output.bias = weights.optional_vector("output.bias", token_embedding.shape(0));
+  }
   weights.require_empty();
   if (context == 0) return;
   const bool has_rows = position_embedding.defined();
