@@ -70,7 +70,13 @@ case("llama_yarn", "Llama", rope_parameters=scaled("yarn"), head_dim=16)
 case("llama_yarn_options", "Llama", rope_parameters=scaled(
     "yarn", beta_fast=8.0, beta_slow=2.0, attention_factor=0.8, truncate=False), head_dim=16)
 case("llama_yarn_magnitudes", "Llama", rope_parameters=scaled("yarn", mscale=0.6, mscale_all_dim=1.2))
+case("llama_yarn_context", "Llama", rope_parameters=scaled("yarn", None), head_dim=16)
+case("llama_dynamic", "Llama", rope_parameters=rope("dynamic", factor=3.0),
+     max_position_embeddings=ORIGINAL)
+case("mistral_dynamic_window", "Mistral", sliding_window=WINDOW, head_dim=16,
+     rope_parameters=rope("dynamic", factor=2.0), max_position_embeddings=ORIGINAL)
 case("llama_relu", "Llama", rope_parameters=rope(), hidden_act="relu")
+case("llama_relu2", "Llama", rope_parameters=rope(), hidden_act="relu2")
 case("mistral_window", "Mistral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope())
 case("ministral", "Ministral", sliding_window=WINDOW, head_dim=16, rope_parameters=rope(),
      layer_types=["sliding_attention", "full_attention"])
@@ -186,6 +192,9 @@ case("olmo3_windows_only", "Olmo3", sliding_window=WINDOW, layer_types=["sliding
      rope_parameters={"sliding_attention": rope(), "full_attention": rope(
          "longrope", original_max_position_embeddings=ORIGINAL,
          short_factor=[1.0] * 6, long_factor=[2.0] * 6)})
+case("olmo3_llama3", "Olmo3", sliding_window=WINDOW,
+     layer_types=["sliding_attention", "full_attention"],
+     rope_parameters={"sliding_attention": rope(), "full_attention": scaled("llama3", **LLAMA3)})
 GRANITE = dict(embedding_multiplier=6.0, residual_multiplier=0.4, attention_multiplier=0.2,
                logits_scaling=4.0)
 case("granite", "Granite", GRANITE, tie_word_embeddings=True, rope_parameters=rope())
@@ -227,6 +236,44 @@ HALF = rope(partial_rotary_factor=0.5)
 case("stablelm_heads", "StableLm", qk_layernorm=True, rope_parameters=HALF)
 case("stablelm_shared_norm", "StableLm", qk_layernorm=True, use_parallel_residual=True,
      use_qkv_bias=True, rope_parameters=HALF)
+GLM_EXPERTS = dict(n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=20,
+                   n_shared_experts=2, first_k_dense_replace=1, num_hidden_layers=3)
+case("glm4_moe", "Glm4Moe", GLM_EXPERTS, head_dim=16, attention_bias=True, use_qk_norm=True,
+     n_group=4, topk_group=2, routed_scaling_factor=1.5, num_mtp_layers=0, rope_parameters=HALF)
+case("glm4_moe_plain", "Glm4Moe", GLM_EXPERTS, norm_topk_prob=False, num_mtp_layers=0,
+     rope_parameters=HALF)
+case("dots1", "Dots1", GLM_EXPERTS, head_dim=16, norm_topk_prob=True, routed_scaling_factor=2.5,
+     sliding_window=WINDOW, max_window_layers=1, rope_parameters=rope())
+case("seed_oss", "SeedOss", head_dim=16, attention_bias=True, rope_parameters=rope(theta=1e5))
+case("ernie4_5", "Ernie4_5", head_dim=16, use_bias=True, rope_parameters=rope(theta=5e5))
+case("ernie4_5_moe", "Ernie4_5_Moe", moe_num_experts=6, moe_k=2, moe_intermediate_size=20,
+     moe_num_shared_experts=2, num_hidden_layers=3, rope_parameters=rope(theta=5e5))
+case("ernie4_5_moe_layers", "Ernie4_5_Moe", moe_num_experts=6, moe_k=2, moe_intermediate_size=20,
+     moe_num_shared_experts=0, num_hidden_layers=5, moe_layer_interval=2, moe_layer_end_index=3,
+     rope_parameters=rope(theta=5e5), use_bias=True)
+case("cohere", "Cohere", logit_scale=0.25, rope_parameters=rope(theta=5e5))
+case("cohere_heads", "Cohere", logit_scale=0.25, use_qk_norm=True, attention_bias=True,
+     rope_parameters=rope())
+case("cohere2", "Cohere2", logit_scale=0.5, sliding_window=WINDOW, num_hidden_layers=5,
+     rope_parameters=rope())
+case("olmo", "Olmo", rope_parameters=rope())
+case("olmo_clamp", "Olmo", clip_qkv=0.5, tie_word_embeddings=True, rope_parameters=rope())
+case("olmoe", "Olmoe", num_experts=6, num_experts_per_tok=2, intermediate_size=24,
+     rope_parameters=rope())
+case("olmoe_clamp", "Olmoe", num_experts=6, num_experts_per_tok=2, intermediate_size=24,
+     clip_qkv=0.75, norm_topk_prob=True, rope_parameters=rope())
+case("exaone4", "Exaone4", sliding_window=None, layer_types=["full_attention"] * 2,
+     rope_parameters=scaled("llama3", **LLAMA3), tie_word_embeddings=True)
+case("exaone4_window", "Exaone4", sliding_window=WINDOW, num_hidden_layers=5,
+     rope_parameters=rope())
+case("gemma", "Gemma", head_dim=16, rope_parameters=rope(), norms_add_one=True)
+case("arcee", "Arcee", rope_parameters=scaled("yarn"), head_dim=16)
+case("nemotron", "Nemotron", rope_parameters=HALF, norms_add_one=True)
+case("hunyuan_v1_dense", "HunYuanDenseV1", head_dim=16, attention_bias=True,
+     rope_parameters=rope("dynamic", factor=1.0, alpha=50.0))
+case("helium", "Helium", head_dim=12, rope_parameters=rope(theta=1e5))
+case("internlm3_dynamic", "Llama", config="InternLM3Config", head_dim=16, attention_bias=True,
+     mlp_bias=True, rope_parameters=rope("dynamic", factor=6.0), max_position_embeddings=ORIGINAL)
 ENCODER = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
                intermediate_size=96, max_position_embeddings=64, type_vocab_size=2, pad_token_id=0)
 CASES.append(Case("bert", "BertModel", "BertConfig", dict(ENCODER), "hidden"))

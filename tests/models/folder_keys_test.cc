@@ -2,6 +2,7 @@
 // granted. That what is read is right, tests/golden/models tells.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -53,6 +54,8 @@ TEST(FolderKeys, ActivationsAreThoseOfTheFile) {
   EXPECT_EQ(activation("llama", R"("hidden_act": "swish")"), Activation::silu);
   EXPECT_EQ(activation("olmo2", R"("hidden_act": "relu")"), Activation::relu);
   EXPECT_EQ(activation("gpt_neox", R"("hidden_act": "gelu_fast")"), Activation::gelu_tanh);
+  EXPECT_EQ(activation("gpt_neox", R"("hidden_act": "quick_gelu")"), Activation::quick_gelu);
+  EXPECT_EQ(activation("llama", R"("hidden_act": "relu2")"), Activation::squared_relu);
   EXPECT_EQ(activation("deepseek_v3", R"("hidden_act": "gelu")"), Activation::gelu);
   EXPECT_EQ(activation("gemma3", R"("hidden_activation": "silu")"), Activation::silu);
   EXPECT_EQ(activation("gemma3", R"("hidden_activation": null)"), Activation::gelu_tanh);
@@ -188,6 +191,61 @@ TEST(FolderKeys, AreReadWhereTheTypeHasThem) {
   }
 }
 
+// Patterns of layers that are listed may be texts.
+TEST(FolderKeys, PatternsSayNothingBesideLists) {
+  const auto windows = [](const std::string& members) {
+    std::vector<bool> has;
+    for (const LayerConfig& layer : read_with("exaone4_window", kTied + members).layers) {
+      has.push_back(layer.attention.window > 0);
+    }
+    return has;
+  };
+  using Flags = std::vector<bool>;
+  EXPECT_EQ(windows(R"("sliding_window_pattern": "LLLG")"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(windows(R"("sliding_window_pattern": 2)"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(windows(R"("sliding_window_pattern": 2, "layer_types": null)"), (Flags{1, 0, 1, 0, 1}));
+  EXPECT_EQ(windows(R"("sliding_window_pattern": null, "layer_types": null)"),
+            (Flags{1, 1, 1, 0, 1}));
+}
+
+// What files hold of norms that count from 1 has more digits than halves have.
+TEST(FolderKeys, WeightsOfNormsInHalvesAreNotRounded) {
+  for (const char* golden : {"gemma2", "nemotron"}) {
+    const GoldenModel model = testing::read_golden_model(golden);
+    NamedArrays weights = testing::golden_weights(model);
+    std::vector<double> expected;
+    for (NamedArray& each : weights) {
+      each.array = cast(each.array, DType::bf16);
+      if (each.name == "model.norm.weight")
+        expected = (cast(each.array, DType::f32) + 1).to_doubles();
+    }
+    const GgufContents contents = gguf_of_folder(model.config, weights);
+    const auto norm = std::ranges::find(contents.arrays, "output_norm.weight", &NamedArray::name);
+    ASSERT_NE(norm, contents.arrays.end());
+    EXPECT_EQ(norm->array.to_doubles(), expected) << golden;
+  }
+}
+
+// Layers that see all keys have no positions beside those with windows.
+TEST(FolderKeys, PositionsAreWhereWindowsAre) {
+  const auto turning = [](const char* golden, const std::string& members) {
+    std::vector<bool> has;
+    for (const LayerConfig& layer : read_with(golden, kTied + members).layers) {
+      has.push_back(layer.attention.rope.pairs != RopePairs::none);
+    }
+    return has;
+  };
+  using Flags = std::vector<bool>;
+  EXPECT_EQ(turning("cohere2", R"("a": 0)"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(turning("exaone4_window", R"("a": 0)"), (Flags{1, 1, 1, 0, 1}));
+  EXPECT_EQ(turning("exaone4", R"("a": 0)"), (Flags{1, 1}));
+}
+
+TEST(FolderKeys, GeluOfGemmaIsTheApproximation) {
+  EXPECT_EQ(read_with("gemma", R"("hidden_act": "gelu")").activation, Activation::gelu_tanh);
+  EXPECT_EQ(read_with("gemma2", R"("hidden_activation": "gelu")").activation, Activation::gelu);
+}
+
 TEST(FolderKeys, LayersAreListedWhereTheTypeHasThem) {
   const std::string members =
       std::string(kTied) +
@@ -220,6 +278,24 @@ TEST(FolderKeys, HeadsTurnInPartWhereTheFamilyHasThat) {
                                      {"phi3", 8},
                                      {"gpt_neox", 8}}) {
     EXPECT_EQ(read_with(golden, members).layers[0].attention.rope.dims, dims) << golden;
+  }
+}
+
+// Frequencies of texts that are longer than what the model was made for follow the context.
+TEST(FolderKeys, DynamicScalingsAreThoseOfTheFile) {
+  const auto growth = [](const std::string& scaling) {
+    const std::string members = kTied + (R"("rope_parameters": null, "rope_scaling": )" + scaling);
+    return read_with("llama", members).layers[0].attention.rope.growth;
+  };
+  EXPECT_EQ(growth(R"({"type": "dynamic", "factor": 2})"), 2);
+  EXPECT_EQ(growth("null"), 0);
+  for (const char* factor : {"null", "0", "-1"}) {
+    const std::string error =
+        refused(ErrorCode::invalid_argument, "llama",
+                kTied + (R"("rope_parameters": {"rope_type": "dynamic", "factor": )" +
+                         std::string(factor) + "}"));
+    EXPECT_TRUE(contains(error, "factor of positions") && contains(error, "a number above 0"))
+        << error;
   }
 }
 
@@ -343,6 +419,8 @@ TEST(FolderKeys, SizesAndScalingsThatMakeNoSenseAreRefused) {
   };
   for (const char* factor : {"0", "0.0", "-1", "null"}) {
     for (const char* type : {"linear", "yarn", "llama3"}) {
+      // Without a factor yarn's is what the context is of the original one.
+      if (type == std::string("yarn") && factor == std::string("null")) continue;
       EXPECT_TRUE(
           contains(scaling(R"("rope_type": ")" + std::string(type) + R"(", "factor": )" + factor),
                    "factor of positions; got "))

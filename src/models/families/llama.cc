@@ -1,4 +1,5 @@
-// Llama 2 and 3, Mistral, Ministral, Mixtral (files of llama.cpp call all of them "llama").
+// Llama 2 and 3, Mistral, Ministral, Mixtral, InternLM 3 (files of llama.cpp call all of them
+// "llama").
 #include "models/language/family.h"
 
 namespace hearth::models {
@@ -15,8 +16,13 @@ constexpr std::string_view kMixtralDefaults =
     R"({"max_position_embeddings": 131072, "hidden_size": 4096, "intermediate_size": 14336,
         "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
         "rms_norm_eps": 1e-5, "num_experts_per_tok": 2, "num_local_experts": 8, "rope_theta": 1e6})";
+constexpr std::string_view kInternLm3Defaults =
+    R"({"max_position_embeddings": 32768, "hidden_size": 4096, "intermediate_size": 10240,
+        "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 2,
+        "head_dim": 128, "rms_norm_eps": 1e-5})";
 constexpr FolderType kLlamaTypes[] = {
     {.name = "llama", .defaults = kLlamaDefaults},
+    {.name = "internlm3", .defaults = kInternLm3Defaults},
     {.name = "mistral",
      .defaults = kMistralDefaults,
      .has_windows = true,

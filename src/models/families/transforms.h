@@ -6,11 +6,14 @@
 
 namespace hearth::models {
 
+// What values of halves are computed in, which halves would round.
+inline Array wide(const Array& x) { return x.dtype() == DType::f64 ? x : cast(x, DType::f32); }
+
 // Weights of norms that count from 1.
-inline Array plus_one(const Array& x, const FolderContext&) { return x + 1; }
+inline Array plus_one(const Array& x, const FolderContext&) { return wide(x) + 1; }
 
 // Decays of their logarithms.
-inline Array negative_exp(const Array& x, const FolderContext&) { return neg(exp(x)); }
+inline Array negative_exp(const Array& x, const FolderContext&) { return neg(exp(wide(x))); }
 
 // Depthwise kernels [channels, 1, rows] as [channels, rows].
 inline Array flat_kernel(const Array& x, const FolderContext&) {

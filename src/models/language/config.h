@@ -23,9 +23,11 @@ enum class NormPlaces : std::uint8_t {
 
 enum class Activation : std::uint8_t {
   silu,
-  gelu,       // by erf
-  gelu_tanh,  // by tanh
+  gelu,        // by erf
+  gelu_tanh,   // by tanh
+  quick_gelu,  // by a sigmoid
   relu,
+  squared_relu,
   // Of gate g and up u: min(g, 7) sigmoid(1.702 min(g, 7)) (clamp(u, -7, 7) + 1).
   clamped_swiglu,
 };
@@ -41,6 +43,9 @@ struct RopeConfig {
   std::int64_t dims = 0;  // the first columns of a head that turn
   double base = 10000;
   RopeScaling scaling = {};
+  // In contexts longer than the model was made for, which are f times as long, `base` is multiplied
+  // by (1 + growth (f - 1))^(dims / (dims - 2)).
+  double growth = 0;
   double magnitude = 1;     // of cosines and sines
   bool has_factors = true;  // the model's tensors of divisors, where it has them, hold here
 };
@@ -69,11 +74,13 @@ struct AttentionConfig {
   QueryTemperature temperature;
   double scale = 0;    // of scores
   double softcap = 0;  // of scores; 0: none
+  double clamp = 0;    // of queries before they turn, keys likewise, and values; 0: none
   bool is_gated =
       false;  // each head's query is followed by its gate, sigmoid(gate) scales the head
   // Values are normed by head, without weights. Without a projection of their own they are keys
   // before norms and positions.
   bool norms_values = false;
+  bool norms_turned = false;       // norms of queries and keys stand behind positions
   std::int64_t shared_layer = -1;  // an earlier one, whose keys and values these are; -1: none
 };
 
@@ -153,6 +160,7 @@ struct LanguageConfig {
   NormKind norm = NormKind::rms;
   double norm_epsilon = 1e-5;
   NormPlaces places = NormPlaces::before;
+  bool has_norm_weights = true;                // of norms of rows
   std::string feed_forward_norm = "ffn_norm";  // the tensor of the norm before the feed-forward
   bool is_parallel = false;  // both blocks read the layer's input, and are added to it
   // Blocks are parallel where a model has no norm before the feed-forward, which then has that
@@ -173,6 +181,7 @@ struct LanguageConfig {
   LatentConfig latent;  // likewise
   ScanConfig scan;      // likewise
   std::vector<LayerConfig> layers;
+  std::int64_t drafting_layers = 0;  // that files have behind these, which nothing reads
 
   // Whether tokens that may follow get scores.
   bool gives_scores() const noexcept { return is_causal && has_output; }

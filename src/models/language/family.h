@@ -96,6 +96,7 @@ struct Family {
   // ---- What no file says
   NormPlaces places = NormPlaces::before;
   std::string_view feed_forward_norm = "ffn_norm";  // before the feed-forward
+  bool has_norm_weights = true;                     // LanguageConfig::has_norm_weights
   Activation activation = Activation::silu;         // where files do not say
   bool scales_embedding = false;                    // by the square root of `dim`
   RopePairs rope = RopePairs::halves;
@@ -112,6 +113,7 @@ struct Family {
   bool gates_heads = false;    // queries of heads bring gates
   double attention_scale = 0;  // of scores, whatever files say; 0: what they say
   bool norms_values = false;   // AttentionConfig::norms_values
+  bool norms_turned = false;   // AttentionConfig::norms_turned
   // Every n-th layer sees all keys, the others a window; 1: all of them, 0: none. Files may say
   // else.
   std::int64_t window_period = 1;

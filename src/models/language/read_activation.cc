@@ -26,7 +26,9 @@ constexpr ActivationName kActivationNames[] = {
     {"gelu_python_tanh", Activation::gelu_tanh},
     {"gelu_fast", Activation::gelu_tanh},
     {"gelu_accurate", Activation::gelu_tanh},
+    {"quick_gelu", Activation::quick_gelu},
     {"relu", Activation::relu},
+    {"relu2", Activation::squared_relu},
 };
 
 // What files call the family's own: its clamped gates are named as those that are not clamped.

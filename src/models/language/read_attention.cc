@@ -50,6 +50,14 @@ double yarn_multiplier(const Keys& keys, const Family& family) {
              : keys.number("rope.scaling.yarn_log_multiplier", 0);
 }
 
+double read_growth(const Keys& keys) {
+  constexpr std::string_view kFactor = "rope.scaling.dynamic_factor";
+  const double factor = keys.number(kFactor, 0);
+  if (factor >= 0) return factor;
+  throw Error(ErrorCode::invalid_argument, keys.full(kFactor) + ": out of range; got " +
+                                               number_text(factor) + ", expected at least 0");
+}
+
 RopeConfig read_rope(const Keys& keys, const Family& family, FileKind kind, std::int64_t head_dim,
                      std::int64_t context) {
   RopeConfig rope;
@@ -58,6 +66,7 @@ RopeConfig read_rope(const Keys& keys, const Family& family, FileKind kind, std:
   rope.dims = keys.size("rope.dimension_count", head_dim);
   rope.base = keys.number("rope.freq_base", 10000);
   rope.scaling = read_scaling(keys, context);
+  rope.growth = read_growth(keys);
   rope.magnitude = keys.number("rope.scaling.attn_factor", 1);
   if (rope.scaling.kind != RopeScalingKind::yarn) return rope;
   const double factor = rope.scaling.factor;
@@ -89,6 +98,7 @@ RopeConfig window_rope(const Keys& keys, const Family& family, RopeConfig rope,
   rope.base = keys.number("rope.freq_base_swa", base);
   if (family.scales_windows) return rope;
   rope.scaling = {};
+  rope.growth = 0;
   rope.magnitude = 1;
   rope.has_factors = false;
   return rope;
@@ -156,10 +166,12 @@ AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind 
   read_heads(keys, config.dim, layer, attention);
   attention.is_gated = family.gates_heads;
   attention.norms_values = family.norms_values;
+  attention.norms_turned = family.norms_turned;
   const double usual_scale = 1 / std::sqrt(static_cast<double>(attention.key_dim));
   attention.scale = family.attention_scale > 0 ? family.attention_scale
                                                : keys.number("attention.scale", usual_scale);
   attention.softcap = keys.number("attn_logit_softcapping", 0);
+  attention.clamp = keys.number("attention.clamp_kqv", 0);
   attention.rope = read_rope(keys, family, kind, attention.key_dim, config.context);
   const RopeScaling& scaling = attention.rope.scaling;
   attention.temperature = read_temperature(keys, scaling.original_length);

@@ -107,6 +107,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   keys.require_some("context_length", config.context);
   read_norm(keys, config);
   config.places = family.places;
+  config.has_norm_weights = family.has_norm_weights;
   config.feed_forward_norm = family.feed_forward_norm;
   config.may_share_norm = family.may_share_norm;
   config.is_parallel = keys.flag("use_parallel_residual", false);
@@ -132,6 +133,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
                 "leave no layer of a model of " + std::to_string(blocks) + "; got " +
                     std::to_string(extra) + ", expected fewer");
   }
+  config.drafting_layers = extra;
   for (std::int64_t i = 0; i < blocks - extra; ++i) {
     LayerConfig& layer = config.layers.emplace_back();
     layer.mixer = mixer_of(keys, family, i);

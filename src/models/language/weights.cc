@@ -135,6 +135,11 @@ Norm Weights::norm(const std::string& name, std::int64_t size, double epsilon, N
   return made;
 }
 
+void Weights::ignore_layer(std::int64_t layer) {
+  const std::string prefix = "blk." + std::to_string(layer) + ".";
+  std::erase_if(arrays_, [&](const auto& each) { return each.first.starts_with(prefix); });
+}
+
 void Weights::require_empty() const {
   if (arrays_.empty()) return;
   std::string names;

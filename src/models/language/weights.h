@@ -58,6 +58,7 @@ class Weights {
           std::function<void(double)> progress = {});
 
   DType compute() const noexcept { return compute_; }
+  Device device() const noexcept { return device_; }
   bool has(const std::string& name) const { return arrays_.count(name) != 0; }
   // Where nothing is read from what has the name; throws as take() where there is none.
   const Shape& shape(const std::string& name) const;
@@ -77,6 +78,8 @@ class Weights {
 
   // Drops what is there but not used.
   void ignore(const std::string& name) { arrays_.erase(name); }
+  // The same of all that are of a layer.
+  void ignore_layer(std::int64_t layer);
   // Throws Error{unsupported} naming tensors that nobody took.
   void require_empty() const;
 

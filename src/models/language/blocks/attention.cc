@@ -104,16 +104,25 @@ Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const B
   return reshape(permute(mixed, {0, 2, 1, 3}), {rows, q.shape(1), v.shape(2)});
 }
 
-Array Attention::heads_of(const Array& columns, const Norm& norm, std::int64_t heads) const {
+Array Attention::clamped(const Array& x) const {
+  return config.clamp > 0 ? clamp(x, -config.clamp, config.clamp) : x;
+}
+
+Array Attention::turned_heads(const Array& columns, const Norm& norm, std::int64_t heads,
+                              const Array& positions) const {
   const Shape split = {columns.shape(0), heads, config.key_dim};
-  return norms_width ? reshape(norm.forward(columns), split)
-                     : norm.forward(reshape(columns, split));
+  if (config.norms_turned) {
+    return norm.forward(rotation.forward(clamped(reshape(columns, split)), positions));
+  }
+  const Array normed =
+      norms_width ? reshape(norm.forward(columns), split) : norm.forward(reshape(columns, split));
+  return rotation.forward(clamped(normed), positions);
 }
 
 Attention::Pair Attention::keys_and_values(const Array& x, const Batch& batch) const {
   const Array columns = key.forward(x);
-  const Array v = value.defined() ? value.forward(x) : columns;
-  return {rotation.forward(heads_of(columns, key_norm, config.kv_heads), batch.positions),
+  const Array v = clamped(value.defined() ? value.forward(x) : columns);
+  return {turned_heads(columns, key_norm, config.kv_heads, batch.positions),
           value_norm.forward(reshape(v, {x.shape(0), config.kv_heads, config.value_dim}))};
 }
 
@@ -128,7 +137,7 @@ Array Attention::forward(const Array& x, const Batch& batch, LayerCache& cache,
     q = reshape(both[0], {rows, config.heads * config.key_dim});
     gate = both[1];
   }
-  q = rotation.forward(heads_of(q, query_norm, config.heads), batch.positions);
+  q = turned_heads(q, query_norm, config.heads, batch.positions);
   q = with_temperature(q, batch.positions, config.temperature);
   if (config.shared_layer < 0) {
     const auto [k, v] = keys_and_values(x, batch);

@@ -45,8 +45,11 @@ struct Attention final : MixerBlock {
   };
   Pair keys_and_values(const Array& x, const Batch& batch) const;
 
-  // Columns [rows, heads * key_dim] by head, normed.
-  Array heads_of(const Array& columns, const Norm& norm, std::int64_t heads) const;
+  // Columns [rows, heads * key_dim] by head, normed and turned.
+  Array turned_heads(const Array& columns, const Norm& norm, std::int64_t heads,
+                     const Array& positions) const;
+  // Within AttentionConfig::clamp.
+  Array clamped(const Array& x) const;
 
   AttentionConfig config;
   Projection query, key, value, output;  // no key: another layer's; no value: keys

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/compute_class.h"
 #include "hearth/ops.h"
 #include "models/files/tensor_roles.h"
 
@@ -48,6 +49,8 @@ Experts::Experts(const LanguageConfig& model, const ExpertsConfig& its_config, W
                  const std::string& prefix)
     : config(its_config), activation(model.activation) {
   router = weights.projection(prefix + "ffn_gate_inp", config.count, model.dim);
+  // Which experts are chosen hangs on small differences; files have it in f32, too.
+  if (is_half(router.weight.dtype())) router.weight = cast(router.weight, DType::f32);
   choice_bias = weights.optional_vector(prefix + "exp_probs_b.bias", config.count);
   down_scale = weights.optional_vector(prefix + "ffn_down_exps.scale", config.count);
   if (weights.has(prefix + "ffn_gate_inp.scale")) {

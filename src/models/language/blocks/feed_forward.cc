@@ -6,14 +6,20 @@
 namespace hearth::models {
 namespace {
 
+constexpr double kSlope = 1.702;  // of sigmoids in place of gelu's normal distribution
+
 Array activation_of(Activation activation, const Array& x) {
   switch (activation) {
     case Activation::gelu:
       return gelu(x);
     case Activation::gelu_tanh:
       return gelu(x, true);
+    case Activation::quick_gelu:
+      return x * sigmoid(x * kSlope);
     case Activation::relu:
       return relu(x);
+    case Activation::squared_relu:
+      return square(relu(x));
     case Activation::silu:
       return silu(x);
     case Activation::clamped_swiglu:
@@ -28,7 +34,7 @@ Array activation_of(Activation activation, const Array& x) {
 Array activate(Activation activation, const Array& gate, const Array& up) {
   if (!gate.defined()) return activation_of(activation, up);
   if (activation == Activation::clamped_swiglu) {
-    constexpr double kLimit = 7, kSlope = 1.702;
+    constexpr double kLimit = 7;
     const Array g = minimum(gate, kLimit);
     return (clamp(up, -kLimit, kLimit) + 1) * (g * sigmoid(g * kSlope));
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/json_object.h"
+#include "models/language/folder/config_values.h"
 #include "models/language/folder/standard_rules.h"
 
 namespace hearth::models {
@@ -53,13 +54,14 @@ JsonObject defaults_of(const FolderType& type) {
   return all;
 }
 
+constexpr std::string_view kPattern = "sliding_window_pattern";
+
 // Whether the type has no such key: what it is named for is not done.
 bool is_foreign(std::string_view key, const FolderType& type) {
   const auto is_of = [&](std::initializer_list<std::string_view> keys) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
-  return (!type.has_windows &&
-          is_of({"sliding_window", "sliding_window_pattern", "_sliding_window_pattern"})) ||
+  return (!type.has_windows && is_of({"sliding_window", kPattern, "_sliding_window_pattern"})) ||
          (!type.has_layer_types && key == "layer_types") ||
          (!type.has_softcaps && is_of({"attn_logit_softcapping", "final_logit_softcapping"}));
 }
@@ -71,6 +73,10 @@ JsonObject with_defaults(const JsonObject& config, const Family& family, std::st
   for (const FolderType& each : family.model_types) {
     if (each.name != type) continue;
     std::erase_if(filled, [&](const auto& member) { return is_foreign(member.first, each); });
+    // A list of layers says more than a pattern, which need not be a number.
+    if (find_array(filled, "layer_types") != nullptr) {
+      std::erase_if(filled, [](const auto& member) { return member.first == kPattern; });
+    }
     for (const auto& member : defaults_of(each)) {
       const bool is_said = std::any_of(config.begin(), config.end(), [&](const auto& said) {
         return are_same(said.first, member.first, family);

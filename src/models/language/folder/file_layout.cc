@@ -66,6 +66,10 @@ void permute_heads(GgufContents& contents, const LanguageConfig& config) {
   }
 }
 
+RopeScalingKind kind_of_scaling(const LayerConfig& layer) {
+  return layer.attention.rope.scaling.kind;
+}
+
 // Divisors of frequencies: 1 of the fast ones, `factor` of the slow ones.
 void add_llama3_factors(GgufContents& contents, const RopeConfig& rope,
                         const std::string& architecture) {
@@ -131,9 +135,10 @@ void lay_out_as_file(GgufContents& contents) {
   const Family& family = family_of(contents.metadata);
   const LanguageConfig config = read_config(contents.metadata, FileKind::folder);
   if (family.is_permuted) permute_heads(contents, config);
-  const RopeConfig& rope = config.layers.front().attention.rope;
-  if (rope.scaling.kind == RopeScalingKind::llama3) {
-    add_llama3_factors(contents, rope, config.architecture);
+  // Layers with a window may have none.
+  const auto scaled = std::ranges::find(config.layers, RopeScalingKind::llama3, kind_of_scaling);
+  if (scaled != config.layers.end()) {
+    add_llama3_factors(contents, scaled->attention.rope, config.architecture);
   }
   if (family.repeats_output && config.has_output) repeat_output(contents.arrays);
   drop_zero_biases(contents.arrays);

@@ -89,6 +89,23 @@ class RopeKeys {
     return *value;
   }
 
+  // Hunyuan's have `alpha`: another base, whatever the context.
+  void add_dynamic(const JsonObject& own, std::optional<double> factor) {
+    const double alpha = find_number(own, "alpha").value_or(0);
+    if (alpha == 0) return set("scaling.dynamic_factor", required("factor", factor));
+    const GgufMetadata& metadata = contents_.metadata;
+    const auto dims = static_cast<double>(metadata.as_int(prefix_ + "dimension_count"));
+    const double base = metadata.as_float(prefix_ + "freq_base", 10000);
+    if (dims > 2) set("freq_base", base * std::pow(required("alpha", alpha), dims / (dims - 2)));
+  }
+
+  // How many times the original positions there are, where both numbers are known.
+  std::optional<double> times_original(std::optional<double> original) const {
+    const std::optional<double> longest = find_number(config_, "max_position_embeddings");
+    if (!longest || !original || !(*original > 0)) return std::nullopt;
+    return *longest / *original;
+  }
+
   void set_original(std::optional<double> original) {
     const char* key = "original_max_position_embeddings";
     if (original && !(*original >= 0 && *original <= UINT32_MAX)) {
@@ -101,17 +118,19 @@ class RopeKeys {
     std::optional<std::string> type = find_text(own, "rope_type");
     if (!type) type = find_text(own, "type");
     if (!type || *type == "default") return;
-    const std::optional<double> factor = find_number(own, "factor");
+    std::optional<double> factor = find_number(own, "factor");
     std::optional<double> original = either(own, "original_max_position_embeddings");
     if (!original) original = find_number(config_, "max_position_embeddings");
     if (*type == "longrope" || *type == "su") {
       return add_factors(own, factor, original.value_or(0));
     }
+    if (*type == "dynamic") return add_dynamic(own, factor);
     if (*type != "linear" && *type != "yarn" && *type != "llama3") {
       throw Error(ErrorCode::unsupported,
                   "config.json: unknown scaling of positions; got " + hearth::quoted(*type) +
-                      ", expected default, linear, yarn, llama3 or longrope");
+                      ", expected default, linear, dynamic, yarn, llama3 or longrope");
     }
+    if (*type == "yarn" && !factor) factor = times_original(original);
     set("scaling.type", *type);
     set("scaling.factor", required("factor", factor));
     set_original(original);

@@ -1,6 +1,7 @@
 #include "models/language/model/language_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hearth/ops.h"
 #include "models/files/tensor_roles.h"
@@ -10,7 +11,11 @@ namespace hearth::models {
 namespace {
 
 Norm read_norm(const LanguageConfig& config, Weights& weights, const std::string& name) {
-  return weights.norm(name, config.dim, config.norm_epsilon, config.norm);
+  if (config.has_norm_weights) {
+    return weights.norm(name, config.dim, config.norm_epsilon, config.norm);
+  }
+  return {ones({config.dim}, weights.compute(), weights.device()), config.norm_epsilon,
+          config.norm};
 }
 
 LanguageLayer read_layer(const LanguageConfig& config, std::int64_t i, Weights& weights,
@@ -73,6 +78,18 @@ Array read_divisors(const LanguageConfig& config, Weights& weights, std::int64_t
   return weights.optional_vector("rope_freqs.weight", pairs);
 }
 
+// Bases of positions in texts of `context` tokens (RopeConfig::growth).
+void grow_bases(LanguageConfig& config, std::int64_t context) {
+  if (context <= config.context) return;
+  const double times = static_cast<double>(context) / static_cast<double>(config.context);
+  for (LayerConfig& layer : config.layers) {
+    RopeConfig& rope = layer.attention.rope;
+    if (rope.growth == 0 || rope.dims <= 2) continue;
+    const auto dims = static_cast<double>(rope.dims);
+    rope.base *= std::pow(1 + rope.growth * (times - 1), dims / (dims - 2));
+  }
+}
+
 }  // namespace
 
 Array LanguageLayer::transform(const Array& x) const {
@@ -130,15 +147,22 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
     layer_inputs = LayerInputs(config, token_embedding.shape(0), weights);
   }
   if (config.may_share_norm) config.is_parallel = !weights.has("blk.0.ffn_norm.weight");
+  grow_bases(config, context);
   const Array divisors = read_divisors(config, weights, context == 0 ? config.context : context);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
     layers.push_back(read_layer(config, i, weights, divisors, device));
+  }
+  for (std::int64_t i = 0; i < config.drafting_layers; ++i) {
+    weights.ignore_layer(static_cast<std::int64_t>(layers.size()) + i);
   }
   if (config.is_causal || weights.has("output_norm.weight")) {
     output_norm = read_norm(config, weights, "output_norm");
   }
   output = weights.optional_projection("output", token_embedding.shape(0), config.dim);
-  if (!output.defined() && config.has_output) output.weight = token_embedding;
+  if (!output.defined() && config.has_output) {
+    output.weight = token_embedding;
+    output.bias = weights.optional_vector("output.bias", token_embedding.shape(0));
+  }
   weights.require_empty();
   if (context == 0) return;
   const bool has_rows = position_embedding.defined();
