@@ -283,6 +283,21 @@ class JsonTokenizer {
     return id;
   }
 
+  // The texts of all tokens, or their bytes; found are those of the model, not what is added to it.
+  StringTable pieces_of_model() const {
+    const Vocabulary& vocabulary = parts_.vocabulary;
+    StringTable pieces;
+    pieces.reserve(vocabulary.size(), 0);
+    for (std::size_t id = 0; id < vocabulary.size(); ++id) {
+      const auto index = static_cast<std::int32_t>(id);
+      const std::string_view text = vocabulary.texts[index];
+      const auto bytes = by_bytes_ ? bytes_of_text(text) : std::nullopt;
+      pieces.append(bytes ? std::string_view(*bytes) : text);
+      if (id < model_tokens_ && vocabulary.types[id] != TokenType::unused) pieces.index(index);
+    }
+    return pieces;
+  }
+
   void read_bpe() {
     for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
       if (!model_.text(key, "").empty()) model_.unsupported(std::string(key) + " is not known");
@@ -299,19 +314,10 @@ class JsonTokenizer {
     options.unknown = parts_.special.unknown = unknown_token();
     options.joins_known =
         !by_bytes_;  // GGUF cannot say it of bytes, of which vocabularies have all
-    const Vocabulary& vocabulary = parts_.vocabulary;
-    StringTable pieces;
-    pieces.reserve(vocabulary.size(), 0);
-    for (std::size_t id = 0; id < vocabulary.size(); ++id) {
-      const auto index = static_cast<std::int32_t>(id);
-      const std::string_view text = vocabulary.texts[index];
-      const auto bytes = by_bytes_ ? bytes_of_text(text) : std::nullopt;
-      pieces.append(bytes ? std::string_view(*bytes) : text);
-      if (id < model_tokens_ && vocabulary.types[id] != TokenType::unused) pieces.index(index);
-    }
     std::string pool;
     const auto merges = read_merges(pool);
-    parts_.model = std::make_unique<Bpe>(std::move(pieces), merges, vocabulary.of_bytes, options);
+    parts_.model =
+        std::make_unique<Bpe>(pieces_of_model(), merges, parts_.vocabulary.of_bytes, options);
   }
 
   // As tokenizers has it: both parts and what they make are tokens of the model.
@@ -393,7 +399,7 @@ class JsonTokenizer {
     const std::int64_t longest = model_.integer("max_input_chars_per_word", 100);
     options.longest_word = longest > 0 ? static_cast<std::size_t>(longest) : 1;
     options.unknown = parts_.special.unknown = unknown_token();
-    parts_.model = std::make_unique<Wpm>(parts_.vocabulary.texts, options);
+    parts_.model = std::make_unique<Wpm>(pieces_of_model(), options);
   }
 
   void add_around(const JsonFields& fields, const JsonValue& id, bool is_before) {
