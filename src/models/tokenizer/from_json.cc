@@ -12,14 +12,12 @@
 #include "core/json_object.h"
 #include "core/python_json.h"
 #include "core/quoted.h"
-#include "models/tokenizer/bpe.h"
-#include "models/tokenizer/byte_level.h"
 #include "models/tokenizer/json_decoder.h"
 #include "models/tokenizer/json_fields.h"
+#include "models/tokenizer/json_model.h"
 #include "models/tokenizer/json_parts.h"
+#include "models/tokenizer/json_post_processor.h"
 #include "models/tokenizer/parts.h"
-#include "models/tokenizer/unigram.h"
-#include "models/tokenizer/wpm.h"
 
 namespace hearth::models {
 namespace tokens {
@@ -59,11 +57,9 @@ class JsonTokenizer {
                       parts_.pre_tokenizer, by_bytes_);
     find_added();
     read_bytes();
-    if (type == "BPE") read_bpe();
-    if (type == "Unigram") read_unigram();
-    if (type == "WordPiece") read_word_pieces();
+    JsonModel(model_, by_bytes_, model_tokens_, renamed_, parts_).read(type, scores_);
     if (const JsonValue* post = file_.find("post_processor")) {
-      read_post_processor(*post, file_.name() + ".post_processor");
+      read_post_processor(*post, file_.name() + ".post_processor", parts_);
     }
     if (config_) read_config();
     if (parts_.special.bos < 0 && !parts_.before.empty()) parts_.special.bos = parts_.before[0];
@@ -271,172 +267,6 @@ class JsonTokenizer {
       }
       const bool is_byte = decoder.knows_bytes() && byte_of_text(text) >= 0;
       if (is_byte && !is_added_[id]) vocabulary.types[id] = TokenType::byte;
-    }
-  }
-
-  // -1 where the model names none.
-  std::int32_t unknown_token() const {
-    const std::string text = model_.text("unk_token", "");
-    if (text.empty()) return -1;
-    const std::int32_t id = parts_.vocabulary.texts.find(text);
-    if (id < 0) model_.fail("unk_token is no token; got " + hearth::quoted(text));
-    return id;
-  }
-
-  void read_bpe() {
-    for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-      if (!model_.text(key, "").empty()) model_.unsupported(std::string(key) + " is not known");
-    }
-    if (model_.find("dropout") != nullptr) {
-      const auto* rate = std::get_if<double>(model_.find("dropout"));
-      if (rate == nullptr || *rate != 0) model_.unsupported("dropout is for training only");
-    }
-    BpeOptions options;
-    options.by_bytes = by_bytes_;
-    options.whole_first = model_.flag("ignore_merges", false);
-    options.byte_fallback = model_.flag("byte_fallback", false);
-    options.fuse_unknown = model_.flag("fuse_unk", false);
-    options.unknown = parts_.special.unknown = unknown_token();
-    options.joins_known =
-        !by_bytes_;  // GGUF cannot say it of bytes, of which vocabularies have all
-    const Vocabulary& vocabulary = parts_.vocabulary;
-    StringTable pieces;
-    pieces.reserve(vocabulary.size(), 0);
-    for (std::size_t id = 0; id < vocabulary.size(); ++id) {
-      const auto index = static_cast<std::int32_t>(id);
-      const std::string_view text = vocabulary.texts[index];
-      const auto bytes = by_bytes_ ? bytes_of_text(text) : std::nullopt;
-      pieces.append(bytes ? std::string_view(*bytes) : text);
-      if (id < model_tokens_ && vocabulary.types[id] != TokenType::unused) pieces.index(index);
-    }
-    std::string pool;
-    const auto merges = read_merges(pool);
-    parts_.model = std::make_unique<Bpe>(std::move(pieces), merges, vocabulary.of_bytes, options);
-  }
-
-  // As tokenizers has it: both parts and what they make are tokens of the model.
-  void require_tokens_of(std::string_view left, std::string_view right,
-                         const JsonValue& merge) const {
-    const auto require = [&](const std::string& text) {
-      if (parts_.vocabulary.texts.find(text) >= 0 || renamed_.contains(text)) return;
-      model_.fail("merge of what is no token; got " + json_text(merge) + ", expected " +
-                  hearth::quoted(text) + " in vocab");
-    };
-    require(std::string(left));
-    require(std::string(right));
-    require(std::string(left) + std::string(right));
-  }
-
-  // Views into `pool`. A merge is a text with one space, or a list of two texts.
-  std::vector<Bpe::Merge> read_merges(std::string& pool) const {
-    const JsonArray& list = model_.array("merges");
-    std::vector<std::pair<std::string_view, std::string_view>> pairs;
-    pairs.reserve(list.size());
-    std::size_t bytes = 0;
-    for (const JsonValue& each : list) {
-      std::string_view left, right;
-      if (const auto* text = std::get_if<std::string>(&each)) {
-        if (is_merges_version(*text)) continue;
-        const std::size_t space = text->find(' ');
-        if (space != std::string::npos && space == text->rfind(' ')) {
-          left = std::string_view(*text).substr(0, space);
-          right = std::string_view(*text).substr(space + 1);
-        }
-      } else if (const auto* pair = std::get_if<JsonArray>(&each); pair && pair->size() == 2) {
-        const auto* first = std::get_if<std::string>(&(*pair)[0]);
-        const auto* second = std::get_if<std::string>(&(*pair)[1]);
-        if (first != nullptr && second != nullptr) left = *first, right = *second;
-      }
-      if (left.empty() || right.empty()) {
-        model_.fail("merge " + std::to_string(pairs.size()) + " is no pair; got " +
-                    json_text(each));
-      }
-      require_tokens_of(left, right, each);
-      bytes += left.size() + right.size();
-      pairs.emplace_back(left, right);
-    }
-    pool.reserve(bytes);
-    const auto keep = [&](std::string_view text) {
-      const std::size_t begin = pool.size();
-      const auto plain = by_bytes_ ? bytes_of_text(text) : std::nullopt;
-      pool += plain ? std::string_view(*plain) : text;
-      return std::string_view(pool).substr(begin);
-    };
-    for (auto& [left, right] : pairs) {
-      left = keep(left);
-      right = keep(right);
-    }
-    return pairs;
-  }
-
-  void read_unigram() {
-    if (by_bytes_) model_.unsupported("Unigram after ByteLevel");
-    UnigramOptions options;
-    const std::int64_t unknown = model_.integer("unk_id", -1);
-    if (unknown < -1 || unknown >= static_cast<std::int64_t>(model_tokens_)) {
-      model_.fail("unk_id is no token; got " + std::to_string(unknown));
-    }
-    options.unknown = parts_.special.unknown = static_cast<std::int32_t>(unknown);
-    options.byte_fallback = model_.flag("byte_fallback", false);
-    // All tokens of the model are found, with their own scores, whatever they are added as.
-    Vocabulary found = parts_.vocabulary;
-    for (std::size_t id = 0; id < found.size(); ++id) {
-      found.types[id] = id < model_tokens_ ? TokenType::normal : TokenType::control;
-    }
-    parts_.model = std::make_unique<Unigram>(found, scores_, options);
-  }
-
-  void read_word_pieces() {
-    if (by_bytes_) model_.unsupported("WordPiece after ByteLevel");
-    WpmOptions options;
-    options.next_prefix = model_.text("continuing_subword_prefix", "##");
-    const std::int64_t longest = model_.integer("max_input_chars_per_word", 100);
-    options.longest_word = longest > 0 ? static_cast<std::size_t>(longest) : 1;
-    options.unknown = parts_.special.unknown = unknown_token();
-    parts_.model = std::make_unique<Wpm>(parts_.vocabulary.texts, options);
-  }
-
-  void add_around(const JsonFields& fields, const JsonValue& id, bool is_before) {
-    const std::size_t index = checked_id(fields, id, "of the template");
-    if (index >= parts_.vocabulary.size()) {
-      fields.fail("no such token; got " + std::to_string(index));
-    }
-    auto& list = is_before ? parts_.before : parts_.after;
-    list.push_back(static_cast<std::int32_t>(index));
-  }
-
-  void read_post_processor(const JsonValue& value, const std::string& name) {
-    const JsonFields fields(value, name);
-    const std::string& type = fields.text("type");
-    if (type == "Sequence") {
-      for (const JsonValue& each : fields.array("processors")) {
-        read_post_processor(each, name + ".processors");
-      }
-    } else if (type == "TemplateProcessing") {
-      read_template(fields);
-    } else if (type == "BertProcessing" || type == "RobertaProcessing") {
-      for (const std::string_view key : {"cls", "sep"}) {
-        const JsonArray& pair = fields.array(key);
-        if (pair.size() != 2) fields.fail(std::string(key) + " is no token with its id");
-        add_around(fields, pair[1], key == "cls");
-      }
-    } else if (type != "ByteLevel") {
-      fields.unsupported("the post-processor is not known; got " + hearth::quoted(type));
-    }
-  }
-
-  void read_template(const JsonFields& fields) {
-    bool is_before = true;
-    for (const JsonValue& each : fields.array("single")) {
-      const JsonFields piece(each, fields.name() + ".single");
-      if (piece.find("Sequence") != nullptr) {
-        if (!is_before) piece.unsupported("a text that stands twice");
-        is_before = false;
-        continue;
-      }
-      const std::string id = piece.object("SpecialToken").text("id");
-      const JsonFields token = fields.object("special_tokens").object(id);
-      for (const JsonValue& number : token.array("ids")) add_around(token, number, is_before);
     }
   }
 

@@ -149,6 +149,17 @@ std::string normalize(const std::vector<NormalizerStep>& steps, std::string_view
   return out;
 }
 
+bool drops_start(const std::vector<NormalizerStep>& steps, std::string_view text) {
+  if (steps.empty() || text.empty()) return false;
+  // What comes behind it is no space and no mark.
+  const std::string start(text.substr(0, decode_one(text, 0).size));
+  try {
+    return normalize(steps, start + "a", true) == normalize(steps, "a", true);
+  } catch (const Error&) {
+    return false;  // much becomes of it
+  }
+}
+
 bool keeps_bytes(const NormalizerStep& step) {
   if (const auto* replace = std::get_if<Replace>(&step)) {
     return replace->pattern == nullptr && replace->content.size() >= replace->text.size();

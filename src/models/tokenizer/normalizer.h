@@ -46,6 +46,9 @@ using NormalizerStep = std::variant<NormalForm, LowerCase, StripMarks, Replace, 
 std::string normalize(const std::vector<NormalizerStep>& steps, std::string_view text,
                       bool at_start);
 
+// Whether the steps leave nothing of the code point that a text begins with.
+bool drops_start(const std::vector<NormalizerStep>& steps, std::string_view text);
+
 // Whether what it makes of any part of a text has as many bytes at least.
 bool keeps_bytes(const NormalizerStep& step);
 

@@ -150,6 +150,13 @@ void add_bert_pre_tokenizer(std::vector<PreTokenizerStep>& steps) {
   steps.push_back(SplitStep{pattern(R"([\p{P}$+<=>^`|~])")});
 }
 
+bool looks_at_start(const std::vector<PreTokenizerStep>& steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const PreTokenizerStep& step) {
+    const auto* spaces = std::get_if<MetaspaceStep>(&step);
+    return spaces != nullptr && spaces->prepend == MetaspaceStep::Prepend::first;
+  });
+}
+
 bool keeps_bytes(const PreTokenizerStep& step) {
   if (const auto* split = std::get_if<SplitStep>(&step)) {
     return split->behavior != Behavior::removed;

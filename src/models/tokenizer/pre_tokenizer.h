@@ -46,11 +46,14 @@ struct PrefixSpaceStep {};
 using PreTokenizerStep = std::variant<SplitStep, MetaspaceStep, PrefixSpaceStep>;
 
 // Applies the steps in order, each to the pieces of the one before, and counts the work.
-// `at_start`: the text is the start of the whole one.
+// `at_start`: the text is the start of the whole one, of which nothing before it was dropped.
 void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start,
                   EncodeBudget& budget);
 // The same of a text that nobody limits.
 void pre_tokenize(const std::vector<PreTokenizerStep>& steps, Pieces& pieces, bool at_start);
+
+// Whether it matters for the steps that a text is the start.
+bool looks_at_start(const std::vector<PreTokenizerStep>& steps);
 
 // Whether all bytes of a text are in its pieces, which may have more.
 bool keeps_bytes(const PreTokenizerStep& step);

@@ -9,10 +9,13 @@
 namespace hearth::models::tokens {
 namespace {
 
+// As regular expressions of Rust have \w: alphabetic symbols and joiners count as well.
 bool makes_words(std::uint32_t code) {
   const Category kind = category(code);
   return kind <= Category::Me || kind == Category::Nd || kind == Category::Nl ||
-         kind == Category::Pc;
+         kind == Category::Pc || code == 0x200c || code == 0x200d ||
+         (code >= 0x24b6 && code <= 0x24e9) || (code >= 0x1f130 && code <= 0x1f149) ||
+         (code >= 0x1f150 && code <= 0x1f169) || (code >= 0x1f170 && code <= 0x1f189);
 }
 
 // The code point before `at`, which is not the start.

@@ -188,7 +188,9 @@ void Tokenizer::append(std::string_view text, const tokens::ControlPlaces& contr
         out.push_back(part.id);
         continue;
       }
-      const bool at_start = segment.text.data() == text.data() && part.text.data() == rest.data();
+      const bool at_start = segment.text.data() == text.data() && part.text.data() == rest.data() &&
+                            !(tokens::looks_at_start(parts_->pre_tokenizer) &&
+                              tokens::drops_start(parts_->normalizer, text));
       if (!tokens::encode_text(*parts_, part.text, at_start, budget, out)) return;
     }
     after_text = true;
