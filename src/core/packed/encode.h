@@ -25,8 +25,8 @@ namespace hearth {
 // the largest f16, times the largest code where the format has one scale a block and no minimum,
 // 65504 where it has a minimum or its codes are below 2 in magnitude, 15 * 65504 for blocks of
 // shared scales and of tables, 2^127 for q8_k, 2^125 for affine6 and affine8, and the largest float
-// for mxfp4 and nvfp4. Scales
-// that f16 holds as 0 give zeros. Blocks of zeros give zeros.
+// for mxfp4 and nvfp4. Scales that f16 holds as 0 give zeros.
+// Blocks of zeros give zeros.
 void encode(DType dtype, const float* values, std::int64_t elements, const float* importance,
             std::byte* blocks);
 

@@ -1,6 +1,7 @@
 // Command R7B and Command A: as Command R, but that three of four layers have windows, and only
 // these have positions.
 #include "models/families/cohere.h"
+#include "models/families/window_layers.h"
 
 namespace hearth::models {
 namespace {
@@ -11,12 +12,6 @@ constexpr std::string_view kCohere2Defaults =
         "logit_scale": 0.0625, "sliding_window": 4096, "tie_word_embeddings": true})";
 constexpr FolderType kCohere2Types[] = {
     {.name = "cohere2", .defaults = kCohere2Defaults, .has_windows = true}};
-
-void turn_windows_only(LanguageConfig& config, const Keys&, FileKind) {
-  for (LayerConfig& layer : config.layers) {
-    if (layer.attention.window == 0) layer.attention.rope.pairs = RopePairs::none;
-  }
-}
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // EXAONE 4: norms behind the blocks, and of each head. Models with windows have no positions in the
 // layers that see all keys.
-#include "models/language/family.h"
+#include "models/families/window_layers.h"
 
 namespace hearth::models {
 namespace {
@@ -15,11 +15,8 @@ constexpr TensorRule kExaone4Tensors[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm"},
 };
 
-void turn_beside_windows(LanguageConfig& config, const Keys& keys, FileKind) {
-  if (keys.size("attention.sliding_window", 0) == 0) return;
-  for (LayerConfig& layer : config.layers) {
-    if (layer.attention.window == 0) layer.attention.rope.pairs = RopePairs::none;
-  }
+void turn_beside_windows(LanguageConfig& config, const Keys& keys, FileKind kind) {
+  if (keys.size("attention.sliding_window", 0) != 0) turn_windows_only(config, keys, kind);
 }
 
 }  // namespace

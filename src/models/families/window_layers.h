@@ -1,4 +1,4 @@
-// Which layers have windows, where files do not list them.
+// Which layers have windows, where files do not list them, and what only those have.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,13 @@ void add_window_layers(const JsonObject& config, GgufMetadata& metadata, HasWind
 inline void add_later_windows(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
   const std::int64_t first = find_integer(config, "max_window_layers").value_or(28);
   add_window_layers(config, metadata, [&](std::int64_t i) { return i >= first; });
+}
+
+// Positions in layers with a window only, as Family::adjust.
+inline void turn_windows_only(LanguageConfig& config, const Keys&, FileKind) {
+  for (LayerConfig& layer : config.layers) {
+    if (layer.attention.window == 0) layer.attention.rope.pairs = RopePairs::none;
+  }
 }
 
 }  // namespace hearth::models

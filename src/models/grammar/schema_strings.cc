@@ -1,13 +1,13 @@
 #include "models/grammar/schema_strings.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "models/grammar/schema_characters.h"
 #include "models/tokenizer/unicode.h"
 
 namespace hearth::models::grammar {
+
 std::string json_plain_char_grammar() { return "[^\"\\\\\\x00-\\x1F\\x7F]"; }
 
 std::string json_char_grammar() {
