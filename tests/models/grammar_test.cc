@@ -434,7 +434,7 @@ TEST(GrammarMatcher, SurvivesWhatIsDropped) {
 TEST(Utf8Ranges, AreTheEncodingsOfTheirCodePoints) {
   std::mt19937_64 random(3);
   for (int run = 0; run < 200; ++run) {
-    std::vector<CodeRange> ranges;
+    CodeRanges ranges;
     for (std::uint64_t n = random() % 4; n-- > 0;) {
       const auto first = static_cast<std::uint32_t>(random() % 0x110000 >> random() % 12);
       ranges.emplace_back(first, first + static_cast<std::uint32_t>(random() % 5000));

@@ -65,7 +65,7 @@ class AutomatonBuilder {
     return add(state);
   }
 
-  std::uint32_t one_of(const std::vector<CodeRange>& ranges, std::uint32_t to) {
+  std::uint32_t one_of(const CodeRanges& ranges, std::uint32_t to) {
     // Sequences that end alike share the states of their ends.
     std::map<std::vector<std::uint32_t>, std::uint32_t> ends;
     std::vector<ByteEdge> edges;

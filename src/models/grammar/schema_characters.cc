@@ -15,7 +15,7 @@ std::string times_of(const Expression& repeat) {
          (repeat.most == Expression::kUnlimited ? "" : std::to_string(repeat.most)) + "}";
 }
 
-std::string json_character(const std::vector<CodeRange>& ranges, SchemaRules& rules) {
+std::string json_character(const CodeRanges& ranges, SchemaRules& rules) {
   return ranges == all_codes() ? rules.json_char() : json_class(ranges);
 }
 
@@ -50,7 +50,7 @@ std::string gbnf_literal(std::string_view text) {
   return out + "\"";
 }
 
-std::string json_class(const std::vector<CodeRange>& ranges) {
+std::string json_class(const CodeRanges& ranges) {
   struct Escape {
     std::uint32_t code;
     const char* text;
@@ -58,7 +58,7 @@ std::string json_class(const std::vector<CodeRange>& ranges) {
   constexpr Escape kEscapes[] = {{'"', "\\\\\\\""}, {'\\', "\\\\\\\\"}, {'\b', "\\\\b"},
                                  {'\f', "\\\\f"},   {'\n', "\\\\n"},    {'\r', "\\\\r"},
                                  {'\t', "\\\\t"}};
-  std::vector<CodeRange> plain;
+  CodeRanges plain;
   std::string alternatives;
   for (const auto& [first, last] : ranges) {
     std::uint32_t next = std::max(first, 0x20u);
@@ -121,7 +121,7 @@ std::string json_texts(const TextAutomaton& texts, SchemaRules& rules) {
   for (std::size_t i = 0; i < texts.states().size(); ++i) names.push_back(rules.open("text"));
   for (std::size_t i = 0; i < names.size(); ++i) {
     const TextAutomaton::State& state = texts.states()[i];
-    std::map<std::uint32_t, std::vector<CodeRange>> ranges;
+    std::map<std::uint32_t, CodeRanges> ranges;
     for (const TextAutomaton::Edge& edge : state.edges) ranges[edge.to].push_back(edge.codes);
     std::string body = state.accepts ? "\"\"" : "";
     for (const auto& [to, codes] : ranges) {

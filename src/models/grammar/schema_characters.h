@@ -17,7 +17,7 @@ std::string gbnf_code(std::uint32_t code);
 std::string gbnf_literal(std::string_view text);
 
 // A character of the ranges: itself, or an escape where it must. Empty where none can be written.
-std::string json_class(const std::vector<CodeRange>& ranges);
+std::string json_class(const CodeRanges& ranges);
 
 // The texts of an expression without rules and tokens. Throws Error{unsupported} for a character
 // that cannot be written. Where all characters may stand, so do all escapes.

@@ -19,8 +19,8 @@ constexpr int kMaxPatternDepth = 60;
 constexpr std::size_t kMaxPattern = 10'000;  // bytes
 constexpr std::uint32_t kMaxPatternTimes = 10'000;
 
-std::vector<CodeRange> class_of_letter(char letter) {
-  std::vector<CodeRange> ranges;
+CodeRanges class_of_letter(char letter) {
+  CodeRanges ranges;
   switch (letter) {
     case 'd':
     case 'D':
@@ -133,7 +133,7 @@ class PatternReader {
     out.parts.push_back(one_of(all_codes()));
     return out;
   }
-  static Expression one_of(std::vector<CodeRange> ranges) {
+  static Expression one_of(CodeRanges ranges) {
     Expression out;
     out.kind = Expression::Kind::one_of;
     out.ranges = std::move(ranges);
@@ -204,7 +204,7 @@ class PatternReader {
     }
     if (c == '*' || c == '+' || c == '?' || c == '{') fail("nothing to repeat");
     if (c == '^' || c == '$') unsupported("an anchor inside is");
-    std::vector<CodeRange> ranges;
+    CodeRanges ranges;
     if (c == '[') {
       ranges = read_class();
     } else if (take(".")) {
@@ -220,18 +220,18 @@ class PatternReader {
     return one_of(std::move(ranges));
   }
 
-  std::vector<CodeRange> read_class() {
+  CodeRanges read_class() {
     ++at_;
     const bool is_negated = take("^");
-    std::vector<CodeRange> ranges;
+    CodeRanges ranges;
     while (peek() != ']' || at_ >= text_.size()) {
       if (at_ >= text_.size()) fail("class without `]`");
-      const std::vector<CodeRange> first = read_char(true);
+      const CodeRanges first = read_char(true);
       const bool is_one = first.size() == 1 && first[0].first == first[0].second;
       if (peek() == '-' && at_ + 1 < text_.size() && peek(1) != ']') {
         if (!is_one) fail("range that begins with a class");
         ++at_;
-        const std::vector<CodeRange> last = read_char(true);
+        const CodeRanges last = read_char(true);
         if (last.size() != 1 || last[0].first != last[0].second || last[0] < first[0]) {
           fail("range the wrong way round");
         }
@@ -245,7 +245,7 @@ class PatternReader {
   }
 
   // One character, or the class that an escape stands for.
-  std::vector<CodeRange> read_char(bool in_class) {
+  CodeRanges read_char(bool in_class) {
     if (at_ >= text_.size()) fail("ends too early");
     if (peek() != '\\') {
       const tokens::Decoded decoded = tokens::decode_one(text_, at_);
@@ -256,7 +256,7 @@ class PatternReader {
     const char c = peek(1);
     const auto one = [&](std::uint32_t code) {
       at_ += 2;
-      return std::vector<CodeRange>{{code, code}};
+      return CodeRanges{{code, code}};
     };
     switch (c) {
       case 'd':
@@ -296,7 +296,7 @@ class PatternReader {
     return one(static_cast<std::uint32_t>(c));
   }
 
-  std::vector<CodeRange> hex(std::size_t digits) {
+  CodeRanges hex(std::size_t digits) {
     const std::string text = text_.substr(std::min(at_ + 2, text_.size()), digits);
     if (text.size() != digits ||
         text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
@@ -309,7 +309,7 @@ class PatternReader {
   }
 
   const std::string& text_;
-  std::vector<CodeRange> disputed_;
+  CodeRanges disputed_;
   std::size_t at_ = 0;
   bool is_anchored_ = false;  // alternatives at the top begin where the text does
   bool is_inside_ = false;    // of an assertion, whose alternatives are as those at the top

@@ -13,7 +13,7 @@ struct Pattern {
   std::vector<Expression> excluded;  // texts that do not match all the same: (?!...) behind ^
   // Dialects differ in what texts with these characters match; what is no match in ours is surely
   // none in any where the text has none of them.
-  std::vector<CodeRange> disputed;
+  CodeRanges disputed;
 };
 
 // Throws Error{unsupported} with the offset for what is not in the subset, Error{invalid_argument}

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "models/tokenizer/code_ranges.h"
 
 namespace hearth::models::grammar {
 
-// Code points from first to second, both inside.
-using CodeRange = std::pair<std::uint32_t, std::uint32_t>;
+using tokens::CodeRange;
+using tokens::CodeRanges;
 
 struct Expression {
   enum class Kind : std::uint8_t {
@@ -29,7 +30,7 @@ struct Expression {
   std::uint32_t rule = 0;
   std::uint32_t least = 0, most = kUnlimited;
   std::string text;
-  std::vector<CodeRange> ranges;  // sorted and apart, without surrogates
+  CodeRanges ranges;  // sorted and apart, without surrogates
   std::vector<Expression> parts;
 };
 
@@ -45,6 +46,6 @@ struct Syntax {
 };
 
 // Sorts and merges; cuts surrogates and what is beyond U+10FFFF; all others where `is_negated`.
-std::vector<CodeRange> normal_ranges(std::vector<CodeRange> ranges, bool is_negated);
+CodeRanges normal_ranges(CodeRanges ranges, bool is_negated);
 
 }  // namespace hearth::models::grammar

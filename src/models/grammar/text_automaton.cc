@@ -26,7 +26,7 @@ void AutomatonSteps::take(std::size_t count) {
   left_ -= count;
 }
 
-std::vector<CodeRange> all_codes() { return normal_ranges({}, true); }
+CodeRanges all_codes() { return normal_ranges({}, true); }
 
 TextAutomaton::TextAutomaton(std::vector<State> states) : states_(std::move(states)) {
   drop_dead_states();

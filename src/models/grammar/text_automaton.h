@@ -23,7 +23,7 @@ class AutomatonSteps {
 };
 
 // All code points but surrogates.
-std::vector<CodeRange> all_codes();
+CodeRanges all_codes();
 
 // Deterministic. What makes one throws Error{unsupported} for more than kMaxTextStates states, or
 // when there are no steps left.

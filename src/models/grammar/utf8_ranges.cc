@@ -1,11 +1,13 @@
 #include "models/grammar/utf8_ranges.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace hearth::models::grammar {
 namespace {
 
-constexpr std::uint32_t kLastCode = 0x10ffff;
+constexpr std::uint32_t kLastCode = tokens::kCodePoints - 1;
 constexpr std::uint32_t kFirstSurrogate = 0xd800, kLastSurrogate = 0xdfff;
 // The last code points of one to four bytes.
 constexpr std::array<std::uint32_t, 4> kLastOfSize = {0x7f, 0x7ff, 0xffff, kLastCode};
@@ -46,37 +48,20 @@ void append_sequences(std::uint32_t first, std::uint32_t last, std::uint32_t siz
 
 }  // namespace
 
-std::vector<CodeRange> normal_ranges(std::vector<CodeRange> ranges, bool is_negated) {
-  std::sort(ranges.begin(), ranges.end());
-  std::vector<CodeRange> merged;
-  for (auto [first, last] : ranges) {
-    last = std::min(last, kLastCode);
-    if (first > last) continue;
-    if (!merged.empty() && first <= merged.back().second + 1) {
-      merged.back().second = std::max(merged.back().second, last);
-    } else {
-      merged.emplace_back(first, last);
-    }
-  }
-  if (is_negated) {
-    std::vector<CodeRange> others;
-    std::uint32_t next = 0;
-    for (const auto& [first, last] : merged) {
-      if (next < first) others.emplace_back(next, first - 1);
-      next = last + 1;
-    }
-    if (next <= kLastCode) others.emplace_back(next, kLastCode);
-    merged = std::move(others);
-  }
-  std::vector<CodeRange> out;
-  for (const auto& [first, last] : merged) {
+CodeRanges normal_ranges(CodeRanges ranges, bool is_negated) {
+  for (CodeRange& range : ranges) range.second = std::min(range.second, kLastCode);
+  std::erase_if(ranges, [](const CodeRange& range) { return range.first > range.second; });
+  ranges = tokens::merged(std::move(ranges));
+  if (is_negated) ranges = tokens::complement(ranges);
+  CodeRanges out;
+  for (const auto& [first, last] : ranges) {
     if (first < kFirstSurrogate) out.emplace_back(first, std::min(last, kFirstSurrogate - 1));
     if (last > kLastSurrogate) out.emplace_back(std::max(first, kLastSurrogate + 1), last);
   }
   return out;
 }
 
-std::vector<ByteSequence> utf8_sequences(const std::vector<CodeRange>& ranges) {
+std::vector<ByteSequence> utf8_sequences(const CodeRanges& ranges) {
   std::vector<ByteSequence> out;
   for (auto [first, last] : ranges) {
     for (std::uint32_t size = 1; size <= 4 && first <= last; ++size) {

@@ -21,6 +21,6 @@ struct ByteSequence {
 };
 
 // Sequences that stand for exactly the UTF-8 of `ranges`, which are as normal_ranges() gives them.
-std::vector<ByteSequence> utf8_sequences(const std::vector<CodeRange>& ranges);
+std::vector<ByteSequence> utf8_sequences(const CodeRanges& ranges);
 
 }  // namespace hearth::models::grammar

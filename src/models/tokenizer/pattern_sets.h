@@ -8,8 +8,6 @@
 
 namespace hearth::models::tokens {
 
-CodeRanges complement(const CodeRanges& ranges);
-CodeRanges merged(CodeRanges ranges);  // sorts, and joins what overlaps
 bool overlap(const CodeRanges& a, const CodeRanges& b);
 // What \w is.
 CodeRanges word_ranges();

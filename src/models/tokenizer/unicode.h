@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "models/tokenizer/code_ranges.h"
 
 namespace hearth::models::tokens {
 
@@ -19,7 +19,6 @@ enum class Category : std::uint8_t {
 };
 // clang-format on
 
-inline constexpr std::uint32_t kCodePoints = 0x110000;
 inline constexpr std::uint32_t kReplacement = 0xfffd;
 inline constexpr std::string_view kReplacementText = "\xef\xbf\xbd";
 inline constexpr std::string_view kSpaceMark = "\xe2\x96\x81";  // U+2581, a space in vocabularies
@@ -46,8 +45,6 @@ bool is_mark(std::uint32_t code) noexcept;
 bool is_number(std::uint32_t code) noexcept;
 bool is_space(std::uint32_t code) noexcept;  // White_Space
 
-// Sorted and apart; both ends are inside.
-using CodeRanges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 // Of "L", "Lu" and so on; empty for what is no category.
 CodeRanges category_ranges(std::string_view name);
 CodeRanges space_ranges();

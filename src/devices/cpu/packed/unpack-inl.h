@@ -115,6 +115,12 @@ HEARTH_LANES Codes half_of_nibbles(Codes bytes, int c) {
   return (c % 2 == 0 ? bytes : shift_right<4>(bytes)) & repeat_byte(15);
 }
 
+// Of words of one byte each: its four pairs of bits, a byte each, the lowest first.
+HEARTH_LANES Codes spread_pairs(Codes words) {
+  const Codes nibbles = (words | shift_left<12>(words)) & repeat_word(0x000f000f);
+  return (nibbles | shift_left<6>(nibbles)) & repeat_byte(3);
+}
+
 // 16 of 64 bits from each of four places.
 template <int kStep>
 HEARTH_LANES std::uint64_t pairs_of_4(const std::uint8_t* p) {
@@ -223,9 +229,7 @@ struct Layout<AFFINE6> : AffineBlocks<32> {
   static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
     const std::uint8_t* const at = p + c / 2 * 128;
     const std::uint8_t* const pairs = at + 8 + 4 * (c % 2);
-    const Codes bytes = words_of_bytes(words_of_4<32>(pairs));
-    const Codes nibbles = (bytes | shift_left<12>(bytes)) & repeat_word(0x000f000f);
-    const Codes high = (nibbles | shift_left<6>(nibbles)) & repeat_byte(3);
+    const Codes high = spread_pairs(words_of_bytes(words_of_4<32>(pairs)));
     return half_of_nibbles(load_16s<32>(at + 16), c) | shift_left<4>(high);
   }
 };
@@ -264,9 +268,7 @@ struct Layout<Q2_0> : NoLeasts {
   template <int kGroup>
   static HEARTH_LANES Codes codes(const std::uint8_t* p, int c) {
     const std::uint8_t *const a = p + c / 2 * 36 + 2 + 4 * (c % 2), *const b = a + 18;
-    const Codes bytes = words_of_bytes(longs(words_of_2<8>(a), words_of_2<8>(b)));
-    const Codes nibbles = (bytes | shift_left<12>(bytes)) & repeat_word(0x000f000f);
-    return (nibbles | shift_left<6>(nibbles)) & repeat_byte(3);
+    return spread_pairs(words_of_bytes(longs(words_of_2<8>(a), words_of_2<8>(b))));
   }
   template <int kGroup>
   static HEARTH_LANES Floats steps(const std::uint8_t* p) {
