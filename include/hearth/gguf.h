@@ -109,7 +109,8 @@ struct GgufEntry {
 //   const double base = metadata.as_float(kind + ".rope.freq_base", 10000);
 //
 // The readers with a `fallback` give it where there is no such key; those without throw
-// Error{invalid_argument} with the key. All throw as the readers of GgufValue do.
+// Error{invalid_argument} with the key. All throw as the readers of GgufValue do. Pointers and
+// references hold until the metadata change; while one thread changes them no other may read.
 class HEARTH_API GgufMetadata {
  public:
   GgufMetadata() = default;

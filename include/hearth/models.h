@@ -73,7 +73,8 @@ struct GeneratedText {
 // asked for together are written together. A text is the same beside others as alone, with drafts
 // as without: on the CPU bit for bit, elsewhere, and for weights of bf16 on processors with AMX,
 // but for the last bits of scores, unless Numerics::batch_invariant is set; texts may part there
-// where two tokens are all but equally likely.
+// where two tokens are all but equally likely. All that a model computes has the Numerics of the
+// thread that loaded it.
 class HEARTH_API TextModel {
  public:
   // From a GGUF file (of a split model, any part), a folder as Hugging Face and MLX have them, or

@@ -47,7 +47,10 @@ void TextModel::Loaded::require_scores(const char* what) const {
 
 models::Scheduler& TextModel::Loaded::scheduler() {
   const std::lock_guard lock(mutex_);
-  if (!scheduler_) scheduler_.emplace(model_, options_);
+  if (!scheduler_) {
+    const WithNumerics own(numerics_);  // which its thread takes over
+    scheduler_.emplace(model_, options_);
+  }
   return *scheduler_;
 }
 

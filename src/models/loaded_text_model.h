@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hearth/models.h"
+#include "hearth/numerics.h"
 #include "models/grammar/token_constraints.h"
 #include "models/loading/load_model.h"
 #include "models/serving/scheduler.h"
@@ -26,6 +27,8 @@ class TextModel::Loaded {
   const models::LanguageModel& language() const noexcept { return model_.model; }
   const models::Tokenizer& tokenizer() const noexcept { return model_.tokenizer; }
 
+  // Of the thread that loaded the model.
+  Numerics loaded_numerics() const noexcept { return numerics_; }
   // Tokens of a text that scheduler() has room for; of an encoder, that the model sees.
   std::int64_t longest_text() const noexcept { return longest_text_; }
   // Throws Error{unsupported} of an encoder, which `what` cannot be of.
@@ -38,6 +41,7 @@ class TextModel::Loaded {
 
  private:
   models::LoadedModel model_;
+  const Numerics numerics_ = numerics();
   models::SchedulerOptions options_;
   std::int64_t longest_text_;
   models::grammar::TokenConstraints constraints_;

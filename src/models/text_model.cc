@@ -111,6 +111,7 @@ Array TextModel::logits(std::span<const std::int32_t> tokens) const {
                                             std::to_string(model.config.context));
   }
   loaded_->require_scores("scores");
+  const WithNumerics own(loaded_->loaded_numerics());
   models::Sequences sequences(model, {.pages = models::pages_of(rows),
                                       .states = 1,
                                       .keys = model.compute,
@@ -125,6 +126,7 @@ Array TextModel::embed(std::span<const std::string> texts) const {
   for (const std::string& text : texts) {
     lists.push_back(models::tokens_of_text(loaded_->tokenizer(), loaded_->language(), text));
   }
+  const WithNumerics own(loaded_->loaded_numerics());
   return models::embed_texts(loaded_->language(), lists);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -223,6 +224,27 @@ TEST_F(TextModels, ScoresAreThoseOfTheModel) {
   const auto all = cast(model.logits(tokens), DType::f64).to_vector<double>();
   const std::vector<double> part(all.begin() + prompt.first * golden.width(), all.end());
   EXPECT_LE(testing::normalized_error(part, prompt), 1e-11);
+}
+
+// Rows of a GPU have the same bits in any company only where this is asked for.
+TEST_F(TextModels, ComputesWithTheNumericsOfTheThreadThatLoadedIt) {
+  const Numerics before = numerics();
+  Numerics invariant = before;
+  invariant.batch_invariant = true;
+  const auto load = [&](const Numerics& wanted) {
+    const WithNumerics own(wanted);
+    return TextModel::load(path_, {.device = Device::named("sim")});
+  };
+  const TextModel model = load(invariant);
+  const Tokens tokens = model.tokenize(signs_of(24));
+  const std::vector<float> all = model.logits(tokens).to_vector<float>();
+  const std::vector<float> first = model.logits(std::span(tokens).first(5)).to_vector<float>();
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin()));
+  EXPECT_EQ(numerics(), before);
+  {
+    const WithNumerics ours(invariant);
+    EXPECT_NE(load(before).logits(tokens).to_vector<float>(), all);
+  }
 }
 
 TEST_F(TextModels, EndsWhereTheReaderHasEnough) {

@@ -71,7 +71,7 @@ struct ChatSessionOptions {
 
 // A handle that moves. Several sessions of one model run side by side, each on its own thread, and
 // what their conversations have in common from the start on is computed once; one session is not
-// for several threads at once.
+// for several threads at once. One that was moved from may be assigned to or destroyed, no more.
 class HEARTH_API ChatSession {
  public:
   using Write = std::function<bool(const ChatPart&)>;

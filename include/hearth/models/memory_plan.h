@@ -15,12 +15,12 @@ inline namespace v0 {
 
 struct MemoryPlanOptions {
   std::int64_t context = 0;   // tokens of a text; 0: what the model was made for
-  std::int64_t parallel = 1;  // texts that are written at once
+  std::int64_t parallel = 1;  // texts that are written at once, 1 or more
   // What caches hold keys and values as: f32, f16, bf16, q8_0, q4_0, tq4, tq3, tq2; empty: as
   // `compute`.
   std::string keys = {}, values = {};
   DType compute = DType::f32;  // of activations
-  std::int64_t prefill = 512;  // tokens of prompts in a step
+  std::int64_t prefill = 512;  // tokens of prompts in a step, 1 or more
 };
 
 // In bytes.
@@ -39,8 +39,8 @@ struct MemoryPlan {
 };
 
 // Of a GGUF file (of a split model, any part), a folder as Hugging Face and MLX have them, or one
-// that `hearth train` made. Throws Error{io, corrupt_file, unsupported} with the path,
-// Error{invalid_argument} for options out of range.
+// that `hearth train` made. Any thread may ask. Throws Error{io, corrupt_file, unsupported} with
+// the path, Error{invalid_argument} for options out of range and for sums of 2^62 bytes or more.
 HEARTH_API MemoryPlan memory_plan(const std::string& path, const MemoryPlanOptions& options = {});
 
 }  // namespace v0

@@ -4,8 +4,8 @@
 
 #include "devices/cpu/packed/unpack-inl.h"
 
-// How far ahead of what is read, in bytes, memory is asked for: 85 to 100 % of its bandwidth on a
-// core, where 4096 reach 70 to 80 %.
+// How far ahead of what is read, in bytes, memory is asked for: more than a core reads in the
+// latency of memory.
 inline constexpr int kAhead = 12288;
 
 template <class F, int kGroup>
