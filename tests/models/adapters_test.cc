@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
 #include "models/language/folder/file_layout.h"
+#include "models/language/folder/tensor_rules.h"
 #include "models/language/model/sequences.h"
 #include "models/language/model/text_loss.h"
 #include "models/loading/load_model.h"
@@ -370,6 +373,34 @@ TEST(NewAdapters, ChooseLayersByName) {
   EXPECT_NE(error_of([&] { count("("); }).find("no regular expression"), std::string::npos);
   EXPECT_NE(error_of([&] { NewAdapter({.rank = 0}); }).find("out of range"), std::string::npos);
   EXPECT_NE(error_of([&] { NewAdapter({.alpha = 0}); }).find("out of range"), std::string::npos);
+}
+
+// Modules that a folder does not have are nothing to other readers of the pairs.
+TEST(NewAdapters, NameModulesAsTheFoldersOfTheirModels) {
+  int modules = 0;
+  for (const std::string& model_name : testing::golden_model_names()) {
+    const GoldenModel golden = testing::read_golden_model(model_name);
+    std::set<std::string> of_folder;
+    for (const testing::GoldenTensor& tensor : golden.tensors) {
+      of_folder.insert(text_name(tensor.name));
+    }
+    for (const FileKind kind : {FileKind::folder, FileKind::gguf}) {
+      const ModelContents files = contents_of(golden, kind);
+      const LanguageConfig config = read_config(files.contents.metadata, kind);
+      if (!config.gives_scores()) continue;
+      const AdaptedModel model{files.contents.metadata, config, kind};
+      NewAdapter adapter({.rank = 1, .layers = "all"});
+      make_language_model(files, {.low_rank = adapter.finder()});
+      for (const auto& [name, pair] : adapter.adapter()) {
+        const std::optional<FolderPair> in_folder = folder_pair(name, pair->b, model);
+        if (!in_folder) continue;
+        EXPECT_TRUE(of_folder.contains(in_folder->name + ".weight"))
+            << model_name << ": " << name << " as " << in_folder->name;
+        ++modules;
+      }
+    }
+  }
+  EXPECT_GE(modules, 500);
 }
 
 // A model of the family llama with matrices of blocks, and its twin of what they stand for.

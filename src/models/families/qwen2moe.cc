@@ -1,4 +1,5 @@
 // Qwen 2 with experts: one that all rows share, weights of the others as they come.
+#include "models/families/shared_expert.h"
 #include "models/families/window_layers.h"
 
 namespace hearth::models {
@@ -24,6 +25,7 @@ void add_even_windows(const JsonObject& config, const JsonObject&, GgufMetadata&
 Family qwen2moe_family() {
   return {.architecture = "qwen2moe",
           .model_types = kQwen2MoeTypes,
+          .tensors = kSharedExpertTensors,
           .adjust_folder = add_even_windows,
           .repeats_output = true};
 }

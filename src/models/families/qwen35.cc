@@ -1,4 +1,5 @@
 // Qwen 3.5 and 3.6; in GGUF files heads of values are dealt out to those of keys in turn.
+#include "models/families/joined_rules.h"
 #include "models/families/qwen_delta.h"
 
 namespace hearth::models {
@@ -12,6 +13,7 @@ constexpr std::string_view kQwen35Defaults =
         "linear_num_value_heads": 32, "partial_rotary_factor": 0.25})";
 constexpr FolderType kQwen35Types[] = {{.name = "qwen3_5_text", .defaults = kQwen35Defaults},
                                        {.name = "qwen3_5", .defaults = kQwen35Defaults}};
+constexpr auto kQwen35Tensors = joined(kQwenDeltaTensors, kApartDeltaTensors);
 
 }  // namespace
 
@@ -24,7 +26,7 @@ Family qwen35_family() {
           .tiles_values = true,
           .gates_heads = true,
           .keys = kQwenDeltaKeys,
-          .tensors = kQwenDeltaTensors};
+          .tensors = kQwen35Tensors};
 }
 
 }  // namespace hearth::models

@@ -1,5 +1,7 @@
 // Qwen 3.5 and 3.6 with experts.
+#include "models/families/joined_rules.h"
 #include "models/families/qwen_delta.h"
+#include "models/families/shared_expert.h"
 
 namespace hearth::models {
 namespace {
@@ -14,6 +16,8 @@ constexpr std::string_view kQwen35MoeDefaults =
 constexpr FolderType kQwen35MoeTypes[] = {
     {.name = "qwen3_5_moe_text", .defaults = kQwen35MoeDefaults},
     {.name = "qwen3_5_moe", .defaults = kQwen35MoeDefaults}};
+constexpr auto kQwen35MoeTensors =
+    joined(kQwenDeltaTensors, kApartDeltaTensors, kSharedExpertTensors);
 
 }  // namespace
 
@@ -27,7 +31,7 @@ Family qwen35moe_family() {
           .gates_heads = true,
           .is_normalised = true,
           .keys = kQwenDeltaKeys,
-          .tensors = kQwenDeltaTensors};
+          .tensors = kQwen35MoeTensors};
 }
 
 }  // namespace hearth::models

@@ -1,5 +1,7 @@
 // Qwen 3-Next.
+#include "models/families/joined_rules.h"
 #include "models/families/qwen_delta.h"
+#include "models/families/shared_expert.h"
 
 namespace hearth::models {
 namespace {
@@ -13,6 +15,8 @@ constexpr std::string_view kQwen3NextDefaults =
         "shared_expert_intermediate_size": 512, "num_experts_per_tok": 10, "num_experts": 512,
         "norm_topk_prob": true, "partial_rotary_factor": 0.25})";
 constexpr FolderType kQwen3NextTypes[] = {{.name = "qwen3_next", .defaults = kQwen3NextDefaults}};
+constexpr auto kQwen3NextTensors =
+    joined(kQwenDeltaTensors, kMixedDeltaTensors, kSharedExpertTensors);
 
 }  // namespace
 
@@ -25,7 +29,7 @@ Family qwen3next_family() {
           .gates_heads = true,
           .is_normalised = true,
           .keys = kQwenDeltaKeys,
-          .tensors = kQwenDeltaTensors};
+          .tensors = kQwen3NextTensors};
 }
 
 }  // namespace hearth::models

@@ -46,16 +46,22 @@ inline constexpr TensorRule kQwenDeltaTensors[] = {
     {"model.layers.{}.linear_attn.conv1d", "blk.{}.ssm_conv1d", flat_kernel},
     {"model.layers.{}.linear_attn.norm", "blk.{}.ssm_norm"},
     {"model.layers.{}.linear_attn.out_proj", "blk.{}.ssm_out"},
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", first_half},
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_up_exps.weight", second_half},
+    {"model.layers.{}.mlp.experts.down_proj", "blk.{}.ffn_down_exps.weight"},
+};
+// Of 3-Next, by key head.
+inline constexpr TensorRule kMixedDeltaTensors[] = {
     {"model.layers.{}.linear_attn.in_proj_qkvz", "blk.{}.attn_qkv", mixed_rows},
     {"model.layers.{}.linear_attn.in_proj_qkvz", "blk.{}.attn_gate", gate_rows},
     {"model.layers.{}.linear_attn.in_proj_ba", "blk.{}.ssm_ba"},
+};
+// Of 3.5.
+inline constexpr TensorRule kApartDeltaTensors[] = {
     {"model.layers.{}.linear_attn.in_proj_qkv", "blk.{}.attn_qkv"},
     {"model.layers.{}.linear_attn.in_proj_z", "blk.{}.attn_gate"},
     {"model.layers.{}.linear_attn.in_proj_b", "blk.{}.ssm_beta"},
     {"model.layers.{}.linear_attn.in_proj_a", "blk.{}.ssm_alpha"},
-    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", first_half},
-    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_up_exps.weight", second_half},
-    {"model.layers.{}.mlp.experts.down_proj", "blk.{}.ffn_down_exps.weight"},
 };
 
 }  // namespace hearth::models

@@ -71,13 +71,9 @@ constexpr TensorRule kStandardTensors[] = {
     {"model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps"},
     {"model.layers.{}.mlp.experts.{}.up_proj", "blk.{}.ffn_up_exps"},
     {"model.layers.{}.mlp.experts.{}.down_proj", "blk.{}.ffn_down_exps"},
-    {"model.layers.{}.mlp.shared_expert.gate_proj", "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.mlp.shared_expert.up_proj", "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.mlp.shared_expert.down_proj", "blk.{}.ffn_down_shexp"},
     {"model.layers.{}.mlp.shared_experts.gate_proj", "blk.{}.ffn_gate_shexp"},
     {"model.layers.{}.mlp.shared_experts.up_proj", "blk.{}.ffn_up_shexp"},
     {"model.layers.{}.mlp.shared_experts.down_proj", "blk.{}.ffn_down_shexp"},
-    {"model.layers.{}.mlp.shared_expert_gate", "blk.{}.ffn_gate_inp_shexp"},
     // Frequencies that old checkpoints hold follow from the configuration.
     {"model.layers.{}.self_attn.rotary_emb", ""},
     {"model.rotary_emb", ""},
