@@ -51,6 +51,7 @@ class GgufReader {
   void read_start() {
     const auto magic = cursor_.number<std::uint32_t>("the start");
     if (magic != std::uint32_t{'G'} + ('G' << 8) + ('U' << 16) + ('F' << 24)) {
+      errors_.refuse_pointer(bytes_);
       const std::string_view start(reinterpret_cast<const char*>(bytes_.data()), 4);
       errors_.corrupt(0, "not a GGUF file; got " + hearth::quoted(start) + ", expected \"GGUF\"");
     }

@@ -70,6 +70,7 @@ SafetensorsFile SafetensorsFile::parse(std::span<const std::byte> bytes, const s
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     length |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
   }
+  errors.refuse_pointer(bytes);
   if (length > kMaxSafetensorsHeader) {
     errors.corrupt(0, "header too long; got " + std::to_string(length) +
                           " bytes, expected at most " + std::to_string(kMaxSafetensorsHeader));

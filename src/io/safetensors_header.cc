@@ -310,7 +310,8 @@ class HeaderEvents {
     if (begin > end || end > data_bytes_) {
       return corrupt(who() + " lies outside the data; got [" + std::to_string(begin) + ", " +
                      std::to_string(end) + "), expected offsets within " +
-                     std::to_string(data_bytes_) + " bytes");
+                     std::to_string(data_bytes_) +
+                     " bytes: the file is cut off, as by an incomplete download, or wrong");
     }
     const std::optional<std::uint64_t> bytes = checked_bytes(shape, dtype);
     if (!bytes) return corrupt(who() + " has a shape that overflows; got " + to_string(shape));

@@ -1,5 +1,8 @@
 #include "io/untrusted.h"
 
+#include <cstring>
+#include <string_view>
+
 namespace hearth::io {
 
 std::optional<std::uint64_t> checked_bytes(const Shape& shape, DType dtype) {
@@ -11,6 +14,15 @@ std::optional<std::uint64_t> checked_bytes(const Shape& shape, DType dtype) {
     if (__builtin_mul_overflow(bytes, blocks, &bytes)) return std::nullopt;
   }
   return static_cast<std::uint64_t>(bytes);
+}
+
+void FileErrors::refuse_pointer(std::span<const std::byte> bytes) const {
+  constexpr std::string_view kStart = "version https://git-lfs";
+  if (bytes.size() < kStart.size()) return;
+  if (std::memcmp(bytes.data(), kStart.data(), kStart.size()) != 0) return;
+  corrupt(0,
+          "git-lfs has not fetched the file; got its pointer, expected its contents, as "
+          "`git lfs pull` brings them");
 }
 
 }  // namespace hearth::io

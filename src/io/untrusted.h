@@ -1,8 +1,10 @@
 // What the readers of untrusted bytes share: where errors are raised, and sizes that overflow.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "hearth/dtype.h"
@@ -27,6 +29,8 @@ class FileErrors {
   [[noreturn]] void corrupt(std::uint64_t position, const std::string& what) const {
     throw error(ErrorCode::corrupt_file, position, what);
   }
+  // Throws for what a clone without git-lfs has in a file's place.
+  void refuse_pointer(std::span<const std::byte> bytes) const;
 
  private:
   const char* format_;

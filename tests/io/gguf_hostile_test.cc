@@ -45,6 +45,8 @@ TEST(GgufHostile, Starts) {
   expect_refused("GGU", "the start is cut off", 0);
   expect_refused("FUGG" + std::string(20, '\0'), "not a GGUF file; got \"FUGG\"", 0);
   expect_refused(std::string("\x80\x02.\n") + std::string(20, '\0'), R"(got "\x80\x02.\x0a")", 0);
+  expect_refused("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
+                 "git-lfs has not fetched the file; got its pointer, expected its contents", 0);
   expect_refused("GGUF\3", "the version is cut off", 4);
   expect_refused(GgufBytes().start(0, 0, 0).str(), "no such version; got 0", 4);
   for (const std::uint32_t version : {1u, 4u, 65537u}) {

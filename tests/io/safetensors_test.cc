@@ -125,6 +125,8 @@ TEST(SafetensorsReader, RefusesHostileHeaderLengths) {
   expect_error(std::string("\x01\xe1\xf5\x05\0\0\0\0", 8), "header too long");
   expect_error(std::string("\0\xe1\xf5\x05\0\0\0\0{}", 10), "header cut off");
   expect_error(std::string(8, '\0'), "does not begin with '{'");
+  expect_error("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
+               "git-lfs has not fetched the file; got its pointer");
 }
 
 TEST(SafetensorsReader, RefusesHostileNesting) {

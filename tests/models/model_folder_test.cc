@@ -209,6 +209,8 @@ TEST_F(AFolder, TemplatesForToolsHaveAName) {
 
 TEST_F(AFolder, WithoutFilesIsAnError) {
   EXPECT_TRUE(contains(error(ErrorCode::io), "no weights; got "));
+  write_file(place_ / "pytorch_model.bin", "x");
+  EXPECT_TRUE(contains(error(ErrorCode::io), "pytorch_model.bin (transformers' save_pretrained()"));
   write_index(R"({"a": "x.safetensors"})");
   EXPECT_TRUE(contains(error(ErrorCode::io), "x.safetensors"));
   std::filesystem::remove(place_ / "config.json");

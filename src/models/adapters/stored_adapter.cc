@@ -80,10 +80,24 @@ class PairReader {
 
 // ---- Folders
 
+// A number of all modules, and of those that have their own.
+struct ModuleNumber {
+  double usual = 0;
+  std::vector<std::pair<std::string, double>> own = {};
+
+  // Of a module: its own, or that of modules that its name ends with.
+  double of(std::string_view name) const {
+    for (const auto& [key, value] : own) {
+      if (name == key || name.ends_with("." + key)) return value;
+    }
+    return usual;
+  }
+};
+
 struct PeftConfig {
-  double alpha = 0;
-  bool is_rank_stabilized = false;                       // scale = alpha / sqrt(rank)
-  std::vector<std::pair<std::string, double>> alpha_of;  // modules that have their own
+  ModuleNumber alpha;
+  std::optional<ModuleNumber> rank;  // where the file says it
+  bool is_rank_stabilized = false;   // scale = alpha / sqrt(rank)
 };
 
 std::string config_name(const std::string& path) { return path + ": adapter: " + kConfigFile; }
@@ -117,42 +131,55 @@ void require_plain(const JsonObject& config, const std::string& path, const Json
   }
 }
 
-PeftConfig peft_config(const JsonObject& config, const std::string& path) {
+// Null where the file does not say `key`.
+std::optional<ModuleNumber> module_number(const JsonObject& config, const char* key,
+                                          const char* pattern_key, const std::string& path) {
   const JsonSource source{config_name(path), ErrorCode::corrupt_file};
-  require_plain(config, path, source);
-  const auto alpha = find_number(config, "lora_alpha", source);
-  if (!alpha || !std::isfinite(*alpha)) {
-    refuse_adapter(ErrorCode::corrupt_file, path,
-                   "lora_alpha is missing; got no number, expected one");
+  const auto usual = find_number(config, key, source);
+  if (!usual) return std::nullopt;
+  if (!std::isfinite(*usual)) {
+    refuse_adapter(
+        ErrorCode::corrupt_file, path,
+        std::string(key) + " is not finite; got " + number_text(*usual) + ", expected a number");
   }
-  PeftConfig made{.alpha = *alpha,
-                  .is_rank_stabilized = find_flag(config, "use_rslora", source).value_or(false),
-                  .alpha_of = {}};
-  const JsonObject* pattern = find_object(config, "alpha_pattern", source);
+  ModuleNumber made{.usual = *usual};
+  const JsonObject* pattern = find_object(config, pattern_key, source);
   if (pattern == nullptr) return made;
-  for (const auto& [key, value] : *pattern) {
-    const bool is_name = key.find_first_of("^$*+?()[]{}|\\") == std::string::npos;
+  for (const auto& [name, value] : *pattern) {
+    const bool is_name = name.find_first_of("^$*+?()[]{}|\\") == std::string::npos;
     if (!is_name) {
-      refuse_adapter(
-          ErrorCode::unsupported, path,
-          "a pattern in alpha_pattern; got " + hearth::quoted(key) + ", expected names of modules");
+      refuse_adapter(ErrorCode::unsupported, path,
+                     std::string("a pattern in ") + pattern_key + "; got " + hearth::quoted(name) +
+                         ", expected names of modules");
     }
-    const auto own = as_number(value, "alpha_pattern of " + hearth::quoted(key), source);
-    made.alpha_of.emplace_back(key, own.value_or(*alpha));
+    const std::string what = std::string(pattern_key) + " of " + hearth::quoted(name);
+    made.own.emplace_back(name, as_number(value, what, source).value_or(*usual));
   }
   return made;
 }
 
-// Of a module: what alpha_pattern says of it, or of modules that its name ends with.
-double scale_of(const PeftConfig& config, std::string_view name, std::int64_t rank) {
-  double alpha = config.alpha;
-  for (const auto& [key, own] : config.alpha_of) {
-    if (name != key && !name.ends_with("." + key)) continue;
-    alpha = own;
-    break;
+PeftConfig peft_config(const JsonObject& config, const std::string& path) {
+  const JsonSource source{config_name(path), ErrorCode::corrupt_file};
+  require_plain(config, path, source);
+  const auto alpha = module_number(config, "lora_alpha", "alpha_pattern", path);
+  if (!alpha) {
+    refuse_adapter(ErrorCode::corrupt_file, path,
+                   "lora_alpha is missing; got no number, expected one");
   }
+  return {.alpha = *alpha,
+          .rank = module_number(config, "r", "rank_pattern", path),
+          .is_rank_stabilized = find_flag(config, "use_rslora", source).value_or(false)};
+}
+
+double scale_of(const PeftConfig& config, std::string_view name, std::int64_t rank,
+                const std::string& path) {
   const auto by = static_cast<double>(rank);
-  return alpha / (config.is_rank_stabilized ? std::sqrt(by) : by);
+  if (config.rank && config.rank->of(name) != by) {
+    refuse_adapter(ErrorCode::corrupt_file, path,
+                   hearth::quoted(name) + " has another rank than " + kConfigFile + " says; got " +
+                       std::to_string(rank) + ", expected " + number_text(config.rank->of(name)));
+  }
+  return config.alpha.of(name) / (config.is_rank_stabilized ? std::sqrt(by) : by);
 }
 
 // `target_modules` is a list of names, or an expression that they match.
@@ -202,7 +229,7 @@ StoredAdapter read_folder_adapter(const std::string& path) {
     reader.add(name, each.array, is_a);
   }
   reader.finish();
-  for (auto& [name, pair] : adapter.pairs) pair.scale = scale_of(peft, name, pair.a.shape(0));
+  for (auto& [name, pair] : adapter.pairs) pair.scale = scale_of(peft, name, pair.a.shape(0), path);
   return adapter;
 }
 

@@ -19,6 +19,16 @@ constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 constexpr std::uint64_t kMostText = 64 << 20;
 
+// Weights of PyTorch that the folder has instead, which are programs and not read.
+std::string pickled_weights(const std::string& folder) {
+  for (const char* name : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
+    if (existing_file(folder, name).empty()) continue;
+    return std::string(" with ") + name +
+           " (transformers' save_pretrained() makes safetensors of it)";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string existing_file(const std::string& folder, const char* name) {
@@ -47,8 +57,8 @@ FolderTensors FolderTensors::open(const std::string& folder) {
   }
   if (index_path.empty()) {
     throw Error(ErrorCode::io, "read_model_folder: no weights; got " + hearth::quoted(folder) +
-                                   ", expected a folder with " + kSingleFile + ", " + kIndexFile +
-                                   " or " + kCheckpointFile);
+                                   pickled_weights(folder) + ", expected a folder with " +
+                                   kSingleFile + ", " + kIndexFile + " or " + kCheckpointFile);
   }
   const std::string source = "read_model_folder: " + hearth::quoted(index_path);
   const SafetensorsIndex index = parse_safetensors_index(read_folder_text(index_path), source);

@@ -113,7 +113,8 @@ LoadedModel load_language_model(const std::string& path, const LoadOptions& opti
     if (files.tokenizer.empty()) {
       throw Error(
           ErrorCode::unsupported,
-          "the folder has no tokenizer; got no tokenizer.json, expected one beside config.json");
+          "the folder has no tokenizer; got no tokenizer.json, expected one beside config.json (of "
+          "a tokenizer.model, transformers' AutoTokenizer and save_pretrained() make it)");
     }
     RecommendedSampling recommended = recommended_sampling(files.contents.metadata);
     return {make_language_model(files, options), read_tokenizer(files.tokenizer),
