@@ -183,6 +183,20 @@ std::optional<JsonValue> parse_json(const std::string& text, JsonFault* fault) {
   return builder.take();
 }
 
+const char* fault_name(JsonFault::Kind kind) noexcept {
+  switch (kind) {
+    case JsonFault::Kind::syntax:
+      return "no JSON";
+    case JsonFault::Kind::surrogate:
+      return "half of a surrogate pair";
+    case JsonFault::Kind::utf8:
+      return "bytes that are no UTF-8";
+    case JsonFault::Kind::depth:
+      return "values that nest too deeply";
+  }
+  return "no JSON";
+}
+
 const JsonValue* find_key(const JsonObject& object, std::string_view key) noexcept {
   for (const auto& [name, value] : object) {
     if (name == key) return &value;

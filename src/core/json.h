@@ -45,6 +45,9 @@ struct JsonFault {
       {};  // of the value around it, such as messages[1].content; empty: the outermost
 };
 
+// Such as "bytes that are no UTF-8".
+const char* fault_name(JsonFault::Kind kind) noexcept;
+
 // Nothing for what is no JSON, or nests too deeply; `fault`, unless null, then has the reason.
 std::optional<JsonValue> parse_json(const std::string& text, JsonFault* fault = nullptr);
 

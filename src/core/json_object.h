@@ -12,12 +12,17 @@
 namespace hearth {
 
 // Of files that Python writes, with its words for numbers that are not finite.
-// Throws Error{corrupt_file} "source: not what; expected one JSON object" for any other text.
+// Throws Error{corrupt_file} "source: not what; got ..., expected one JSON object; at byte ..." for
+// any other text.
 inline JsonObject parse_json_object(const std::string& text, const std::string& source,
                                     const std::string& what) {
-  std::optional<JsonValue> document = parse_python_json(text);
+  JsonFault fault;
+  std::optional<JsonValue> document = parse_python_json(text, &fault);
   if (!document || !std::holds_alternative<JsonObject>(*document)) {
-    throw Error(ErrorCode::corrupt_file, source + ": not " + what + "; expected one JSON object");
+    const char* const got = document ? "another value" : fault_name(fault.kind);
+    throw Error(ErrorCode::corrupt_file, source + ": not " + what + "; got " + got +
+                                             ", expected one JSON object; at byte " +
+                                             std::to_string(fault.byte));
   }
   return std::get<JsonObject>(std::move(*document));
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace hearth {
 namespace {
@@ -18,8 +19,9 @@ constexpr NumberWord kNumberWords[] = {{"NaN", std::numeric_limits<double>::quie
                                        {"-Infinity", -std::numeric_limits<double>::infinity()}};
 constexpr char kMark[] = "\\u0000";  // before such a word, as a string
 
-// Strings of a mark and the word in place of words outside of strings.
-std::string with_marked_words(const std::string& text) {
+// Strings of a mark and the word in place of words outside of strings; `marks` are where they
+// begin.
+std::string with_marked_words(const std::string& text, std::vector<std::size_t>& marks) {
   std::string out;
   out.reserve(text.size());
   bool in_string = false;
@@ -29,6 +31,7 @@ std::string with_marked_words(const std::string& text) {
         std::find_if(std::begin(kNumberWords), std::end(kNumberWords),
                      [&](const auto& each) { return !in_string && rest.starts_with(each.word); });
     if (word != std::end(kNumberWords)) {
+      marks.push_back(out.size());
       out.append("\"").append(kMark).append(word->word).append("\"");
       i += word->word.size();
       continue;
@@ -59,10 +62,17 @@ void read_marked_words(JsonValue& value) {
 
 }  // namespace
 
-std::optional<JsonValue> parse_python_json(const std::string& text) {
+std::optional<JsonValue> parse_python_json(const std::string& text, JsonFault* fault) {
   if (std::optional<JsonValue> value = parse_json(text)) return value;
-  std::optional<JsonValue> value = parse_json(with_marked_words(text));
-  if (value) read_marked_words(*value);
+  std::vector<std::size_t> marks;
+  std::optional<JsonValue> value = parse_json(with_marked_words(text, marks), fault);
+  if (value) {
+    read_marked_words(*value);
+  } else if (fault != nullptr) {
+    constexpr std::size_t kAdded = sizeof kMark - 1 + 2;  // with the quotes around
+    const auto before = std::lower_bound(marks.begin(), marks.end(), fault->byte);
+    fault->byte -= kAdded * static_cast<std::size_t>(before - marks.begin());
+  }
   return value;
 }
 

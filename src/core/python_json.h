@@ -9,6 +9,6 @@
 namespace hearth {
 
 // parse_json() of a text that may have these words, which transformers puts into configurations.
-std::optional<JsonValue> parse_python_json(const std::string& text);
+std::optional<JsonValue> parse_python_json(const std::string& text, JsonFault* fault = nullptr);
 
 }  // namespace hearth

@@ -4,6 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+
+#include "core/json_object.h"
+#include "error_text.h"
 
 namespace hearth {
 namespace {
@@ -29,6 +33,29 @@ TEST(PythonJson, RefusesWhatPythonDoes) {
   for (const char* text : {"", "Infinit", "[--Infinity]", "[nan]", "NaN1", "{NaN: 1}x", "\"NaN"}) {
     EXPECT_FALSE(parse_python_json(text)) << text;
   }
+}
+
+// Places are those of the text as it is, also behind words of Python.
+TEST(PythonJson, SaysWhereATextIsNoJson) {
+  const auto byte_of = [](const std::string& text) {
+    JsonFault fault;
+    EXPECT_FALSE(parse_python_json(text, &fault)) << text;
+    return fault.byte;
+  };
+  EXPECT_EQ(byte_of(R"({"a": 1, "b": })"), 15u);
+  EXPECT_EQ(byte_of(R"({"a": NaN, "b": })"), 17u);
+  EXPECT_EQ(byte_of(R"({"a": -Infinity, "c": NaN, "b": })"), 33u);
+  const auto error_of_text = [](const std::string& text) {
+    return check::error_of(ErrorCode::corrupt_file,
+                           [&] { parse_json_object(text, "file", "a configuration"); });
+  };
+  EXPECT_EQ(error_of_text(R"({"a": 1, "b": })"),
+            "file: not a configuration; got no JSON, expected one JSON object; at byte 15");
+  EXPECT_EQ(error_of_text("[]"),
+            "file: not a configuration; got another value, expected one JSON object; at byte 0");
+  EXPECT_EQ(error_of_text("{\"\xff\": 1}"),
+            "file: not a configuration; got bytes that are no UTF-8, expected one JSON object; "
+            "at byte 3");
 }
 
 }  // namespace
