@@ -8,8 +8,7 @@ constexpr std::string_view kBertDefaults =
     R"({"max_position_embeddings": 512, "hidden_size": 768, "intermediate_size": 3072,
         "num_hidden_layers": 12, "num_attention_heads": 12, "layer_norm_eps": 1e-12})";
 constexpr FolderType kBertTypes[] = {{"bert", kBertDefaults}};
-constexpr KeyRule kBertKeys[] = {
-    kLayerNormEps};
+constexpr KeyRule kBertKeys[] = {kLayerNormEps};
 constexpr FixedValue kBertFixed[] = {
     {"position_embedding_type", "absolute"},
     {"is_decoder", false},

@@ -11,13 +11,13 @@
 #include "io/text_file.h"
 #include "models/files/checkpoint_names.h"
 #include "models/files/safetensors_index.h"
+#include "models/tokenizer/file_limits.h"
 
 namespace hearth::models::folders {
 namespace {
 
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
-constexpr std::uint64_t kMostText = 64 << 20;
 
 }  // namespace
 
@@ -27,7 +27,9 @@ std::string existing_file(const std::string& folder, const char* name) {
   return std::filesystem::is_regular_file(path, ignored) ? path.string() : "";
 }
 
-std::string read_folder_text(const std::string& path) { return io::read_text(path, kMostText); }
+std::string read_folder_text(const std::string& path) {
+  return io::read_text(path, kMaxConfigBytes);
+}
 
 FolderTensors FolderTensors::open(const std::string& folder) {
   FolderTensors out;

@@ -1,4 +1,4 @@
-// Typed fields of the objects of a tokenizer.json.
+// Typed fields of the JSON objects in the files beside a model.
 #pragma once
 
 #include <string>

@@ -9,8 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/python_json.h"
+#include "core/json.h"
 #include "core/quoted.h"
+#include "models/tokenizer/config_templates.h"
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/from_json.h"
 #include "models/tokenizer/gguf_roles.h"
@@ -268,19 +269,9 @@ void add_templates(GgufMetadata& metadata, const TokenizerTexts& texts, const st
     if (!texts.tool_template.empty()) metadata.set(key + ".tool_use", texts.tool_template);
     return;
   }
-  const auto document = texts.config.empty() ? std::nullopt : parse_python_json(texts.config);
-  if (!document) return;
-  const JsonFields config(*document, source + ": tokenizer_config.json");
-  const JsonValue* value = config.find("chat_template");
-  if (value == nullptr) return;
-  if (std::holds_alternative<std::string>(*value)) {
-    metadata.set(key, std::get<std::string>(*value));
-    return;
-  }
-  for (const JsonValue& each : config.array("chat_template")) {
-    const JsonFields one(each, config.name() + ".chat_template");
-    const std::string& name = one.text("name");
-    metadata.set(name == "default" ? key : key + "." + name, one.text("template"));
+  for (const auto& [name, text] :
+       config_templates(texts.config, source + ": tokenizer_config.json")) {
+    metadata.set(name == "default" ? key : key + "." + name, text);
   }
 }
 
