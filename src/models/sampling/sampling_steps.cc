@@ -61,9 +61,7 @@ std::string_view name(SamplingStep step) noexcept {
   return {};
 }
 
-std::vector<SamplingStep> default_sampling_steps() {
-  return {kSteps.begin(), kSteps.end()};
-}
+std::vector<SamplingStep> default_sampling_steps() { return {kSteps.begin(), kSteps.end()}; }
 
 std::vector<SamplingStep> sampling_steps_from(std::string_view names) {
   std::vector<SamplingStep> steps;
