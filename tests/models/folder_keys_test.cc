@@ -356,7 +356,8 @@ TEST(FolderKeys, WholeNumbersAreWrittenAsFloatsWhereTheKeyHoldsThem) {
   EXPECT_EQ(written("olmo", R"("clip_qkv": 8)", "olmo.attention.clamp_kqv"), 8);
   EXPECT_EQ(written("olmoe", R"("clip_qkv": 8)", "olmoe.attention.clamp_kqv"), 8);
   EXPECT_EQ(written("granite", R"("logits_scaling": 8)", "granite.logit_scale"), 8);
-  EXPECT_EQ(written("llama", R"("rope_theta": 10000)", "llama.rope.freq_base"), 10000);
+  EXPECT_EQ(written("llama", R"("rope_parameters": {"rope_theta": 10000})", "llama.rope.freq_base"),
+            10000);
   EXPECT_EQ(written("gemma2", R"("final_logit_softcapping": 30)", "gemma2.final_logit_softcapping"),
             30);
 }
