@@ -13,6 +13,7 @@
 #include "hearth/ops.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
+#include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
 #include "models/language/model/sequences.h"
 #include "models/language/read_config.h"
@@ -342,6 +343,23 @@ TEST(FolderKeys, LimitsOfStepsMayBeWholeNumbers) {
       read_with("mamba2", std::string(kTied) + R"("time_step_limit": [1, 5])").scan;
   EXPECT_EQ(scan.least_step, 1);
   EXPECT_EQ(scan.largest_step, 5);
+}
+
+// As llama.cpp takes them: a whole number of another type is not read.
+TEST(FolderKeys, WholeNumbersAreWrittenAsFloatsWhereTheKeyHoldsThem) {
+  const auto written = [](const char* golden, const char* member, const std::string& key) {
+    GgufContents contents = gguf_of_folder(config_with(golden, std::string(kTied) + member), {});
+    lay_out_as_file(contents);
+    EXPECT_EQ(contents.metadata.at(key).type(), GgufType::f32) << key;
+    return contents.metadata.as_float(key);
+  };
+  EXPECT_EQ(written("olmo", R"("clip_qkv": 8)", "olmo.attention.clamp_kqv"), 8);
+  EXPECT_EQ(written("olmoe", R"("clip_qkv": 8)", "olmoe.attention.clamp_kqv"), 8);
+  EXPECT_EQ(written("granite", R"("logits_scaling": 8)", "granite.logit_scale"), 8);
+  EXPECT_EQ(written("llama", R"("rope_parameters": {"rope_theta": 10000})", "llama.rope.freq_base"),
+            10000);
+  EXPECT_EQ(written("gemma2", R"("final_logit_softcapping": 30)", "gemma2.final_logit_softcapping"),
+            30);
 }
 
 // As transformers before and from version 5 write them.

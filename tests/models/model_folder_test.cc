@@ -199,6 +199,12 @@ TEST_F(AFolder, TemplatesForToolsHaveAName) {
                  {"name": "rag", "template": "texts"}, {"name": "default", "template": "two"}]})");
   EXPECT_EQ(templates().usual, "two");
   EXPECT_EQ(templates().with_tools, "tools");
+  for (const char* broken : {"1", R"([{"name": "default"}])", R"(["one"])"}) {
+    write_file(place_ / "tokenizer_config.json",
+               R"({"chat_template": )" + std::string(broken) + "}");
+    EXPECT_TRUE(contains(error_of(ErrorCode::corrupt_file, [&] { templates(); }), "chat_template"))
+        << broken;
+  }
   write_file(place_ / "chat_template.jinja", "x");
   EXPECT_EQ(templates().usual, "x");
   EXPECT_EQ(templates().with_tools, "");

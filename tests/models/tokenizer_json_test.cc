@@ -71,9 +71,22 @@ TEST(TokenizerJson, DecodersHaveAnEnd) {
   const Tokenizer grown = tokenizer_from_json(file(10), "t.json");
   EXPECT_EQ(grown.bytes(0), std::string(1024, 'a'));
   EXPECT_EQ(grown.bytes(1), "b");
-  EXPECT_TRUE(
-      contains(error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_json(file(200), "t.json"); }),
-               "t.json: the decoder makes too much of the tokens, of \"a\" the last"));
+  const std::string error =
+      error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_json(file(200), "t.json"); });
+  EXPECT_TRUE(contains(error, "t.json: the decoder makes too much of the tokens; got ")) << error;
+  EXPECT_TRUE(contains(error, " bytes of \"a\", expected at most ")) << error;
+}
+
+TEST(TokenizerJson, ErrorsSayWhatWasExpected) {
+  const auto error = [](ErrorCode code, const std::string& members) {
+    return error_of(code, [&] { tokenizer_from_json(file_of(kBpe, members), "t.json"); });
+  };
+  EXPECT_TRUE(contains(error(ErrorCode::corrupt_file, R"("added_tokens": 1)"),
+                       "t.json: added_tokens is of the wrong type; got \"1\", expected an array"));
+  EXPECT_TRUE(contains(error(ErrorCode::corrupt_file, R"("decoder": {})"),
+                       "t.json.decoder: type is missing; got no such key, expected one"));
+  EXPECT_TRUE(contains(error(ErrorCode::unsupported, R"("normalizer": {"type": "None"})"),
+                       "got \"None\", expected one of Sequence, NFC, "));
 }
 
 // Ids may have gaps, but not ones that make a large vocabulary of a small file.

@@ -1,4 +1,6 @@
 // q1_0 to q8_1: a scale a block, and codes of 1 to 8 bits.
+#include "core/packed/encode_codes.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +13,7 @@
 namespace hearth::packed {
 namespace {
 
-constexpr std::size_t kCodes = 32;  // elements of a block of q4_0 to q8_1
+constexpr std::size_t kCodes = kRangeCodes;  // elements of a block of q4_0 to q8_1
 using BlockCodes = std::array<std::uint8_t, kCodes>;
 using BlockValues = std::span<const float, kCodes>;
 
@@ -19,7 +21,7 @@ using BlockValues = std::span<const float, kCodes>;
 constexpr Trials kWeightedTrials{-0.9f, 0.05f, 36, false};
 
 // Sixteen bytes with two codes each, element i and i + 16; the fifth bits as a word before them.
-void put_codes(const BlockCodes& codes, int bits, std::byte* at) {
+void put_codes(std::span<const std::uint8_t, kCodes> codes, int bits, std::byte* at) {
   if (bits == 5) {
     std::uint32_t fifth = 0;
     for (std::size_t i = 0; i < kCodes; ++i) fifth |= std::uint32_t{codes[i] >> 4u & 1u} << i;
@@ -51,25 +53,25 @@ void encode_symmetric(int bits, BlockValues values, const float* weights, std::b
 }
 
 // Codes count from the minimum, which importance holds at zero or below.
-void encode_range(int bits, BlockValues values, const float* weights, std::byte* block) {
+void encode_range(DType dtype, BlockValues values, const float* weights, std::byte* block) {
   BlockCodes codes;
-  const int top = (1 << bits) - 1;
+  float scale, least;
+  const int top = dtype == DType::q4_1 ? 15 : 31;
   if (weights != nullptr) {
     const Range range = fit_range(values, {weights, kCodes}, top, kWeightedTrials, codes.data());
-    put_half(block, range.scale);
-    put_half(block + 2, -range.below);
+    scale = range.scale;
+    least = -range.below;
   } else {
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    const float scale = (*most - *least) / static_cast<float>(top);
+    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+    scale = (*highest - *lowest) / static_cast<float>(top);
+    least = *lowest;
     const float factor = inverse(scale);
     for (std::size_t i = 0; i < kCodes; ++i) {
-      const int code = static_cast<int>((values[i] - *least) * factor + 0.5f);
+      const int code = static_cast<int>((values[i] - least) * factor + 0.5f);
       codes[i] = static_cast<std::uint8_t>(std::min(code, top));
     }
-    put_half(block, scale);
-    put_half(block + 2, *least);
   }
-  put_codes(codes, bits, block + 4);
+  put_range(dtype, saturated_half(scale), saturated_half(least), codes, block);
 }
 
 void encode_eight_bits(bool has_sum, BlockValues values, std::byte* block) {
@@ -124,15 +126,21 @@ void encode_block(DType dtype, std::span<const float> values, const float* weigh
     case DType::q5_0:
       return encode_symmetric(5, values.first<kCodes>(), weights, block);
     case DType::q4_1:
-      return encode_range(4, values.first<kCodes>(), weights, block);
     case DType::q5_1:
-      return encode_range(5, values.first<kCodes>(), weights, block);
+      return encode_range(dtype, values.first<kCodes>(), weights, block);
     default:
       return encode_eight_bits(dtype == DType::q8_1, values.first<kCodes>(), block);
   }
 }
 
 }  // namespace
+
+void put_range(DType dtype, float16 scale, float16 least,
+               std::span<const std::uint8_t, kRangeCodes> codes, std::byte* block) {
+  put_u16(block, scale.bits);
+  put_u16(block + 2, least.bits);
+  put_codes(codes, dtype == DType::q4_1 ? 4 : 5, block + 4);
+}
 
 void encode_codes(DType dtype, const Row& row, std::byte* blocks) {
   const std::int64_t extent = block_of(dtype);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "core/float8.h"
 #include "core/packed/encoders.h"
 #include "core/packed/rounding.h"
 #include "core/packed/scale_search.h"
@@ -59,12 +60,6 @@ unsigned fp8_of(float value) {
   return ((std::bit_cast<std::uint32_t>(value) + (1u << 19)) >> 20) - (120u << 3);
 }
 
-float fp8_value(unsigned code) {
-  const auto exponent = static_cast<int>(code >> 3);
-  const auto mantissa = static_cast<float>(code & 7u);
-  return exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
-}
-
 // The largest code, 6, stands for the largest magnitude of 16 elements.
 void encode_nvfp4(std::span<const float> values, std::byte* block) {
   constexpr std::size_t kScaled = 16;
@@ -72,7 +67,7 @@ void encode_nvfp4(std::span<const float> values, std::byte* block) {
     const std::span<const float> scaled = values.subspan(i * kScaled, kScaled);
     const unsigned scale = fp8_of(std::fabs(extreme_of(scaled)) / 6);
     put_u8(block + i, scale);
-    put_floats(scaled, fp8_value(scale) * 0.5f, block + 4 + i * kScaled / 2);
+    put_floats(scaled, e4m3_magnitude(scale) * 0.5f, block + 4 + i * kScaled / 2);
   }
 }
 

@@ -1,5 +1,5 @@
 // BERT and its kin (MiniLM, BGE): encoders with learned positions and norms around sums.
-#include "models/language/family.h"
+#include "models/families/key_rules.h"
 
 namespace hearth::models {
 namespace {
@@ -8,8 +8,7 @@ constexpr std::string_view kBertDefaults =
     R"({"max_position_embeddings": 512, "hidden_size": 768, "intermediate_size": 3072,
         "num_hidden_layers": 12, "num_attention_heads": 12, "layer_norm_eps": 1e-12})";
 constexpr FolderType kBertTypes[] = {{"bert", kBertDefaults}};
-constexpr KeyRule kBertKeys[] = {
-    {"layer_norm_eps", "attention.layer_norm_epsilon", ConfigType::number}};
+constexpr KeyRule kBertKeys[] = {kLayerNormEps};
 constexpr FixedValue kBertFixed[] = {
     {"position_embedding_type", "absolute"},
     {"is_decoder", false},

@@ -1,12 +1,12 @@
 // What the families of Cohere share.
 #pragma once
 
-#include "models/language/family.h"
+#include "models/families/key_rules.h"
 
 namespace hearth::models {
 
 inline constexpr KeyRule kCohereKeys[] = {
-    {"layer_norm_eps", "attention.layer_norm_epsilon", ConfigType::number},
+    kLayerNormEps,
     {"logit_scale", "logit_scale", ConfigType::number},
 };
 

@@ -44,7 +44,7 @@ void adjust_deepseek(LanguageConfig& config, const Keys&, FileKind) {
 }
 
 // V2 scores by softmax, normalises nothing, and has groups by its method only.
-void add_deepseek_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_deepseek_keys(const JsonObject& config, bool, GgufMetadata& metadata) {
   const bool is_v2 = find_text(config, "model_type").value_or("") == "deepseek_v2";
   metadata.set("deepseek2.expert_gating_func", std::uint32_t{is_v2 ? 1u : 2u});
   if (!is_v2) return;

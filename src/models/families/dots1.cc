@@ -13,7 +13,7 @@ constexpr std::string_view kDots1Defaults =
 constexpr FolderType kDots1Types[] = {
     {.name = "dots1", .defaults = kDots1Defaults, .has_windows = true}};
 
-void add_dots1_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_dots1_keys(const JsonObject& config, bool, GgufMetadata& metadata) {
   metadata.set("dots1.expert_gating_func", static_cast<std::uint32_t>(RouterGate::sigmoid));
   const bool any = find_value(config, "sliding_window") != nullptr;
   const std::int64_t first = find_integer(config, "max_window_layers").value_or(62);

@@ -34,7 +34,7 @@ constexpr TensorRule kErnieMoeTensors[] = {
      flat_bias},
 };
 
-void add_ernie_experts(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_ernie_experts(const JsonObject& config, bool, GgufMetadata& metadata) {
   const std::string prefix = "ernie4_5-moe.";
   const std::int64_t shared = find_integer(config, "moe_num_shared_experts").value_or(0);
   const std::int64_t width = find_integer(config, "moe_intermediate_size").value_or(0);

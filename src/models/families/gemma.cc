@@ -19,7 +19,7 @@ constexpr TensorRule kGemma1Tensors[] = {
 constexpr FolderType kGemmaTypes[] = {{.name = "gemma", .defaults = kGemmaDefaults}};
 
 // What files call "gelu" is the approximation by tanh.
-void add_gemma_activation(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_gemma_activation(const JsonObject& config, bool, GgufMetadata& metadata) {
   if (find_text(config, "hidden_act").value_or("") != "gelu") return;
   metadata.set("gemma.hidden_activation", std::string("gelu_pytorch_tanh"));
 }

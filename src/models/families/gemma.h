@@ -30,7 +30,7 @@ inline void scale_wide_layers(LanguageConfig& config, const Keys& keys, std::siz
 }
 
 // config.json says the square of what scores are divided by.
-inline void add_gemma_scale(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+inline void add_gemma_scale(const JsonObject& config, bool, GgufMetadata& metadata) {
   const auto scalar = find_number(config, "query_pre_attn_scalar");
   if (!scalar) return;
   metadata.set(metadata.as_text("general.architecture") + ".attention.scale",

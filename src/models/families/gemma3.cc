@@ -21,9 +21,9 @@ void adjust_gemma3(LanguageConfig& config, const Keys& keys, FileKind) {
 }
 
 // Models of texts and images do not cap their logits, whatever they say.
-void add_gemma3_keys(const JsonObject& config, const JsonObject& folder, GgufMetadata& metadata) {
-  add_gemma_scale(config, folder, metadata);
-  if (&config != &folder) metadata.erase("gemma3.final_logit_softcapping");
+void add_gemma3_keys(const JsonObject& config, bool is_text_config, GgufMetadata& metadata) {
+  add_gemma_scale(config, is_text_config, metadata);
+  if (is_text_config) metadata.erase("gemma3.final_logit_softcapping");
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ constexpr TensorRule kGemma4Tensors[] = {
 };
 
 // The last layer sees all keys, too.
-void add_gemma4_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_gemma4_keys(const JsonObject& config, bool, GgufMetadata& metadata) {
   set_window_layers(config, metadata, [layers = layers_of(config)](std::int64_t i) {
     return (i + 1) % kGemma4Period != 0 && i + 1 != layers;
   });

@@ -42,7 +42,7 @@ void adjust_gpt2(LanguageConfig& config, const Keys& keys, FileKind) {
   }
 }
 
-void add_gpt2_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_gpt2_keys(const JsonObject& config, bool, GgufMetadata& metadata) {
   if (!find_flag(config, "scale_attn_weights").value_or(true)) {
     metadata.set("gpt2.attention.scale", 1.0);
   }

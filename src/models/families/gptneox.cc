@@ -1,6 +1,6 @@
 // GPT-NeoX and Pythia: both blocks of a layer side by side.
 #include "hearth/ops.h"
-#include "models/language/family.h"
+#include "models/families/key_rules.h"
 
 namespace hearth::models {
 namespace {
@@ -11,7 +11,7 @@ constexpr std::string_view kNeoXDefaults =
         "use_parallel_residual": true, "partial_rotary_factor": 0.25})";
 constexpr FolderType kNeoXTypes[] = {{"gpt_neox", kNeoXDefaults}};
 constexpr KeyRule kNeoXKeys[] = {
-    {"layer_norm_eps", "attention.layer_norm_epsilon", ConfigType::number},
+    kLayerNormEps,
     {"use_parallel_residual", "use_parallel_residual", ConfigType::flag},
     {"rotary_emb_base", "rope.freq_base", ConfigType::number},
 };

@@ -32,7 +32,7 @@ constexpr TensorRule kMamba2Tensors[] = {
     {"backbone.layers.{}.mixer.out_proj", "blk.{}.ssm_out"},
 };
 
-void add_mamba2_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_mamba2_keys(const JsonObject& config, bool, GgufMetadata& metadata) {
   const std::int64_t inner =
       find_integer(config, "hidden_size").value_or(0) * find_integer(config, "expand").value_or(2);
   metadata.set("mamba2.ssm.inner_size", static_cast<std::uint32_t>(inner));

@@ -5,12 +5,12 @@
 
 #include "hearth/error.h"
 #include "hearth/ops.h"
-#include "models/language/family.h"
+#include "models/families/key_rules.h"
 
 namespace hearth::models {
 
 inline constexpr KeyRule kNomicKeys[] = {
-    {"layer_norm_eps", "attention.layer_norm_epsilon", ConfigType::number},
+    kLayerNormEps,
     {"layer_norm_epsilon", "attention.layer_norm_epsilon", ConfigType::number},
     {"n_positions", "context_length"},
     {"n_embd", "embedding_length"},

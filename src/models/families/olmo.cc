@@ -1,5 +1,5 @@
 // OLMo: LayerNorm without weights.
-#include "models/language/family.h"
+#include "models/families/key_rules.h"
 
 namespace hearth::models {
 namespace {
@@ -8,9 +8,9 @@ constexpr std::string_view kOlmoDefaults =
     R"({"max_position_embeddings": 2048, "hidden_size": 4096, "intermediate_size": 11008,
         "num_hidden_layers": 32, "num_attention_heads": 32})";
 constexpr FolderType kOlmoTypes[] = {{.name = "olmo", .defaults = kOlmoDefaults}};
-constexpr KeyRule kOlmoKeys[] = {{"clip_qkv", "attention.clamp_kqv", ConfigType::number}};
+constexpr KeyRule kOlmoKeys[] = {kClipQkv};
 
-void add_epsilon(const JsonObject&, const JsonObject&, GgufMetadata& metadata) {
+void add_epsilon(const JsonObject&, bool, GgufMetadata& metadata) {
   metadata.set("olmo.attention.layer_norm_epsilon", 1e-5);
 }
 

@@ -1,5 +1,5 @@
 // OLMoE: experts in all layers, norms of all columns of queries and keys.
-#include "models/language/family.h"
+#include "models/families/key_rules.h"
 
 namespace hearth::models {
 namespace {
@@ -9,7 +9,7 @@ constexpr std::string_view kOlmoeDefaults =
         "num_hidden_layers": 16, "num_attention_heads": 16, "rms_norm_eps": 1e-5,
         "num_experts_per_tok": 8, "num_experts": 64, "norm_topk_prob": false})";
 constexpr FolderType kOlmoeTypes[] = {{.name = "olmoe", .defaults = kOlmoeDefaults}};
-constexpr KeyRule kOlmoeKeys[] = {{"clip_qkv", "attention.clamp_kqv", ConfigType::number}};
+constexpr KeyRule kOlmoeKeys[] = {kClipQkv};
 
 }  // namespace
 

@@ -15,7 +15,7 @@ constexpr FolderType kQwen2MoeTypes[] = {
     {.name = "qwen2_moe", .defaults = kQwen2MoeDefaults, .has_windows = true}};
 
 // Every other one of the first layers.
-void add_even_windows(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_even_windows(const JsonObject& config, bool, GgufMetadata& metadata) {
   const std::int64_t count = find_integer(config, "max_window_layers").value_or(28);
   add_window_layers(config, metadata, [&](std::int64_t i) { return i % 2 == 0 && i < count; });
 }

@@ -14,7 +14,7 @@ constexpr FolderType kQwen3MoeTypes[] = {{.name = "qwen3_moe",
                                           .has_windows = true,
                                           .has_layer_types = false}};
 
-void add_all_windows(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_all_windows(const JsonObject& config, bool, GgufMetadata& metadata) {
   add_window_layers(config, metadata, [](std::int64_t) { return true; });
 }
 

@@ -29,7 +29,7 @@ void drop_positions(LanguageConfig& config, const Keys& keys, FileKind) {
 }
 
 // Despite its name no_rope_layers says 1 of layers with positions. Windows are in the others.
-void add_smollm3_keys(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+void add_smollm3_keys(const JsonObject& config, bool, GgufMetadata& metadata) {
   const std::int64_t interval =
       find_integer(config, "no_rope_layer_interval").value_or(kSmolLm3Interval);
   const JsonArray* own = find_array(config, "no_rope_layers");

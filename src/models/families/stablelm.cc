@@ -1,6 +1,6 @@
 // StableLM 2 and 3B: LayerNorm, the first columns of a head turn. Of 12B each head of queries and
 // keys has a norm of its own, and one norm stands before both blocks.
-#include "models/language/family.h"
+#include "models/families/key_rules.h"
 
 namespace hearth::models {
 namespace {
@@ -10,8 +10,7 @@ constexpr std::string_view kStablelmDefaults =
         "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,
         "layer_norm_eps": 1e-5, "partial_rotary_factor": 0.25})";
 constexpr FolderType kStablelmTypes[] = {{"stablelm", kStablelmDefaults}};
-constexpr KeyRule kStablelmKeys[] = {
-    {"layer_norm_eps", "attention.layer_norm_epsilon", ConfigType::number}};
+constexpr KeyRule kStablelmKeys[] = {kLayerNormEps};
 constexpr TensorRule kStablelmTensors[] = {
     {"model.layers.{}.self_attn.q_layernorm.norms.{}", "blk.{}.attn_q_norm"},
     {"model.layers.{}.self_attn.k_layernorm.norms.{}", "blk.{}.attn_k_norm"},

@@ -29,7 +29,7 @@ void add_window_layers(const JsonObject& config, GgufMetadata& metadata, HasWind
 }
 
 // The layers behind the first max_window_layers.
-inline void add_later_windows(const JsonObject& config, const JsonObject&, GgufMetadata& metadata) {
+inline void add_later_windows(const JsonObject& config, bool, GgufMetadata& metadata) {
   const std::int64_t first = find_integer(config, "max_window_layers").value_or(28);
   add_window_layers(config, metadata, [&](std::int64_t i) { return i >= first; });
 }

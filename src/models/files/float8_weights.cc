@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "core/float8.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 
@@ -58,12 +59,10 @@ float float8_value(io::Float8 type, std::uint8_t byte) noexcept {
     value.bits = static_cast<std::uint16_t>(byte << 8);  // the upper half of binary16
     return static_cast<float>(value);
   }
-  const int exponent = byte >> 3 & 15, mantissa = byte & 7;
-  float value = std::numeric_limits<float>::quiet_NaN();
-  if (exponent != 15 || mantissa != 7) {
-    value = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
-                          : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
-  }
+  constexpr unsigned kNotANumber = 0x7f;
+  const unsigned code = byte & 0x7fu;
+  const float value =
+      code == kNotANumber ? std::numeric_limits<float>::quiet_NaN() : e4m3_magnitude(code);
   return byte >> 7 != 0 ? -value : value;
 }
 

@@ -15,7 +15,7 @@ struct FolderTemplates {
 
 // Those of chat_template.jinja and additional_chat_templates/tool_use.jinja, else the one, or those
 // named default and tool_use, of tokenizer_config.json. Throws Error{io} for a file that cannot be
-// read.
+// read, and what config_templates() throws.
 FolderTemplates chat_templates_of(const ModelFolder& folder);
 
 }  // namespace hearth::models

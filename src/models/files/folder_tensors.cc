@@ -11,13 +11,13 @@
 #include "io/text_file.h"
 #include "models/files/checkpoint_names.h"
 #include "models/files/safetensors_index.h"
+#include "models/tokenizer/file_limits.h"
 
 namespace hearth::models::folders {
 namespace {
 
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
-constexpr std::uint64_t kMostText = 64 << 20;
 
 // Weights of PyTorch that the folder has instead, which are programs and not read.
 std::string pickled_weights(const std::string& folder) {
@@ -37,7 +37,9 @@ std::string existing_file(const std::string& folder, const char* name) {
   return std::filesystem::is_regular_file(path, ignored) ? path.string() : "";
 }
 
-std::string read_folder_text(const std::string& path) { return io::read_text(path, kMostText); }
+std::string read_folder_text(const std::string& path) {
+  return io::read_text(path, kMaxConfigBytes);
+}
 
 FolderTensors FolderTensors::open(const std::string& folder) {
   FolderTensors out;

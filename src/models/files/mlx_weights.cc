@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/packed/encode_affine.h"
+#include "core/packed/encode_codes.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/files/fp4_blocks.h"
@@ -109,6 +110,23 @@ class CodeReader {
   int held_ = 0;
 };
 
+using BlockCodes = std::array<std::uint8_t, kBlock>;
+
+BlockCodes next_codes(const std::byte* from, std::int64_t bits) {
+  BlockCodes codes;
+  if (bits == 4) {  // without a reader, which compilers do not turn into vectors
+    for (std::size_t i = 0; i < kBlock / 2; ++i) {
+      const auto pair = std::to_integer<unsigned>(from[i]);
+      codes[2 * i] = static_cast<std::uint8_t>(pair & 15u);
+      codes[2 * i + 1] = static_cast<std::uint8_t>(pair >> 4u);
+    }
+    return codes;
+  }
+  CodeReader reader(from, bits);
+  for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(reader.next());
+  return codes;
+}
+
 bool are_halves(const io::SafetensorsView& view) {
   if (view.dtype == DType::f16) return true;
   const auto count = static_cast<std::size_t>(element_count(view.shape));
@@ -117,12 +135,6 @@ bool are_halves(const io::SafetensorsView& view) {
     if (static_cast<float>(float16(value)) != value) return false;
   }
   return true;
-}
-
-void store_half(float value, std::byte* at) {
-  const std::uint16_t bits = float16(value).bits;
-  at[0] = static_cast<std::byte>(bits & 0xff);
-  at[1] = static_cast<std::byte>(bits >> 8);
 }
 
 // The format whose blocks stand for codes with such scales and biases.
@@ -134,32 +146,13 @@ DType format_of(std::int64_t bits, const io::SafetensorsView& scales,
   return bits <= 6 ? DType::affine6 : DType::affine8;
 }
 
-// A block of q4_1, of 5 bits q5_1, of zeros before.
-void store_halves(const std::byte* from, std::int64_t bits, float scale, float bias,
-                  std::byte* to) {
-  store_half(scale, to);
-  store_half(bias, to + 2);
-  to += 4;
-  if (bits == 4) return halves_of_pairs(from, to);
-  CodeReader codes(from, bits);
-  std::byte* fifths = to;
-  if (bits == 5) to += kBlock / 8;
-  for (std::size_t i = 0; i < kBlock; ++i) {
-    const unsigned code = codes.next();
-    to[i % 16] |= static_cast<std::byte>((code & 15) << (i < 16 ? 0 : 4));
-    if (bits == 5) fifths[i / 8] |= static_cast<std::byte>((code >> 4) << (i % 8));
-  }
-}
-
 // A block that stands for the next codes, with one scale and bias.
 void store_block(DType format, const std::byte* from, std::int64_t bits, float scale, float bias,
                  std::byte* to) {
+  const BlockCodes codes = next_codes(from, bits);
   if (format == DType::q4_1 || format == DType::q5_1) {
-    return store_halves(from, bits, scale, bias, to);
+    return packed::put_range(format, float16(scale), float16(bias), codes, to);
   }
-  CodeReader reader(from, bits);
-  std::array<std::uint8_t, kBlock> codes;
-  for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(reader.next());
   packed::put_affine(format, scale, bias, codes, to);
 }
 

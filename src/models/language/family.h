@@ -21,7 +21,7 @@ namespace hearth::models {
 // they would become (folder/folder_model.h), but that rows of queries and keys stay in their order.
 enum class FileKind : std::uint8_t { gguf, folder };
 
-// What a value of config.json is; whole numbers are numbers, too.
+// What a value of config.json is; whole numbers are numbers, too, and become floats as such.
 enum class ConfigType : std::uint8_t { integer, number, flag, text };
 
 // A value of config.json, in `text_config` where there is one, and GGUF's key for it without the
@@ -133,8 +133,8 @@ struct Family {
   std::span<const KeyRule> keys = {};
   std::span<const TensorRule> tensors = {};
   std::span<const FixedValue> fixed = {};
-  // `folder` is all of config.json, `config` its text_config where it has one.
-  void (*adjust_folder)(const JsonObject& config, const JsonObject& folder,
+  // The rest of the keys: of config.json, or of the text_config in it.
+  void (*adjust_folder)(const JsonObject& config, bool is_text_config,
                         GgufMetadata& metadata) = nullptr;
   // Files hold the weights of the output even where they are those of the embedding.
   bool repeats_output = false;

@@ -12,10 +12,8 @@
 #include "models/adapters/stored_adapter.h"
 #include "models/files/folder_template.h"
 #include "models/files/model_folder.h"
-#include "models/language/folder/folder_model.h"
 #include "models/language/read_config.h"
-#include "models/language/sentence_modules.h"
-#include "models/loading/generation_config.h"
+#include "models/loading/folder_contents.h"
 
 namespace hearth::models {
 namespace {
@@ -60,12 +58,8 @@ ModelContents contents_of(const std::string& path) {
   if (is_model_folder(path)) {
     const ModelFolder folder = read_model_folder(path);
     FolderTemplates templates = chat_templates_of(folder);
-    ModelContents files{gguf_of_folder(folder.config, folder.tensors), FileKind::folder,
-                        folder.tokenizer, std::move(templates.usual),
-                        std::move(templates.with_tools)};
-    add_generation_config_of(folder, files.contents.metadata);
-    add_sentence_modules_of(folder, files.contents.metadata);
-    return files;
+    return {contents_of_folder(folder), FileKind::folder, folder.tokenizer,
+            std::move(templates.usual), std::move(templates.with_tools)};
   }
   if (is_adapter_folder(path)) refuse_adapter_as_model(path);
   std::error_code ignored;

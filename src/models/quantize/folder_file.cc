@@ -10,21 +10,18 @@
 #include "models/files/tensor_roles.h"
 #include "models/language/family.h"
 #include "models/language/folder/file_layout.h"
-#include "models/language/folder/folder_model.h"
-#include "models/language/sentence_modules.h"
-#include "models/loading/generation_config.h"
+#include "models/loading/folder_contents.h"
 #include "models/quantize/tensor_types.h"
 #include "models/tokenizer/end_tokens.h"
+#include "models/tokenizer/file_limits.h"
 #include "models/tokenizer/to_gguf.h"
 
 namespace hearth::models {
 namespace {
 
-constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 28;
-
 // Empty where there is no such file.
-std::string text_of(const std::string& path) {
-  return path.empty() ? "" : io::read_text(path, kMaxTextBytes);
+std::string text_of(const std::string& path, std::uint64_t most_bytes) {
+  return path.empty() ? "" : io::read_text(path, most_bytes);
 }
 
 // The name of the folder, which files show.
@@ -46,7 +43,7 @@ Array as_file_holds(const Array& x) {
 
 GgufContents file_of_folder(const std::string& path) {
   const ModelFolder folder = read_model_folder(path, Device::cpu());
-  GgufContents contents = gguf_of_folder(folder.config, folder.tensors);
+  GgufContents contents = contents_of_folder(folder);
   lay_out_as_file(contents);
   for (NamedArray& each : contents.arrays) {
     const bool is_small = is_float(each.array.dtype()) && !is_matrix(each.name, each.array.shape());
@@ -58,13 +55,14 @@ GgufContents file_of_folder(const std::string& path) {
     contents.metadata.set("tokenizer.ggml.model", "none");
   } else {
     const Family& family = family_by_name(contents.metadata.as_text("general.architecture"));
-    const TokenizerTexts texts{text_of(folder.tokenizer),     text_of(folder.tokenizer_config),
-                               text_of(folder.chat_template), text_of(folder.tool_template),
-                               end_tokens_of_folder(path),    family.keeps_merges};
+    const TokenizerTexts texts{text_of(folder.tokenizer, kMaxTokenizerBytes),
+                               text_of(folder.tokenizer_config, kMaxTokenizerBytes),
+                               text_of(folder.chat_template, kMaxTemplateBytes),
+                               text_of(folder.tool_template, kMaxTemplateBytes),
+                               end_tokens_of_folder(path),
+                               family.keeps_merges};
     add_tokenizer(contents.metadata, texts, vocabulary_of(contents.arrays), folder.tokenizer);
   }
-  add_generation_config_of(folder, contents.metadata);
-  add_sentence_modules_of(folder, contents.metadata);
   return contents;
 }
 

@@ -8,9 +8,18 @@ namespace hearth {
 inline namespace v0 {
 namespace {
 
-constexpr std::array<std::string_view, 10> kStepNames = {
-    "penalties", "dry",   "top_n_sigma", "top_k",       "typical_p",
-    "top_p",     "min_p", "xtc",         "temperature", "adaptive_p"};
+constexpr std::array kSteps = {
+#define SAMPLING_STEP(name, letter) SamplingStep::name,
+#include "models/sampling/sampling_steps.def"
+};
+
+constexpr bool are_steps_in_order() {
+  for (std::size_t i = 0; i < kSteps.size(); ++i) {
+    if (kSteps[i] != static_cast<SamplingStep>(i)) return false;
+  }
+  return kSteps.back() == SamplingStep::adaptive_p;  // the last of the enum
+}
+static_assert(are_steps_in_order(), "sampling_steps.def has the steps of the enum, in its order");
 
 // What llama.cpp calls some of them besides. Its names may have dashes, too: "top-k".
 struct StepAlias {
@@ -26,14 +35,15 @@ constexpr StepAlias kStepAliases[] = {
 SamplingStep step_of(std::string_view word) {
   std::string underscored(word);
   std::replace(underscored.begin(), underscored.end(), '-', '_');
-  const auto found = std::find(kStepNames.begin(), kStepNames.end(), underscored);
-  if (found != kStepNames.end()) return static_cast<SamplingStep>(found - kStepNames.begin());
+  for (const SamplingStep step : kSteps) {
+    if (name(step) == underscored) return step;
+  }
   for (const StepAlias& alias : kStepAliases) {
     if (alias.name == underscored) return alias.step;
   }
   std::string known;
-  for (const std::string_view one : kStepNames) {
-    known += (known.empty() ? "" : ", ") + std::string(one);
+  for (const SamplingStep step : kSteps) {
+    known += (known.empty() ? "" : ", ") + std::string(name(step));
   }
   throw Error(ErrorCode::invalid_argument,
               "sampling: unknown step; got " + std::string(word) + ", expected " + known);
@@ -42,14 +52,16 @@ SamplingStep step_of(std::string_view word) {
 }  // namespace
 
 std::string_view name(SamplingStep step) noexcept {
-  return kStepNames[static_cast<std::size_t>(step)];
+  switch (step) {  // without a default, so that compilers tell of steps that the table lacks
+#define SAMPLING_STEP(name, letter) \
+  case SamplingStep::name:          \
+    return #name;
+#include "models/sampling/sampling_steps.def"
+  }
+  return {};
 }
 
-std::vector<SamplingStep> default_sampling_steps() {
-  using enum SamplingStep;
-  return {penalties, dry,   top_n_sigma, top_k,       typical_p,
-          top_p,     min_p, xtc,         temperature, adaptive_p};
-}
+std::vector<SamplingStep> default_sampling_steps() { return {kSteps.begin(), kSteps.end()}; }
 
 std::vector<SamplingStep> sampling_steps_from(std::string_view names) {
   std::vector<SamplingStep> steps;

@@ -8,6 +8,7 @@
 #include "core/json_object.h"
 #include "core/quoted.h"
 #include "io/text_file.h"
+#include "models/tokenizer/file_limits.h"
 
 namespace hearth::models {
 namespace {
@@ -47,12 +48,11 @@ std::vector<std::int64_t> end_tokens_of(const std::string& generation_config,
 }
 
 std::vector<std::int64_t> end_tokens_of_folder(const std::string& folder) {
-  constexpr std::uint64_t kMostConfigText = std::uint64_t{1} << 26;
   const auto text_of = [&](const char* name) {
     const std::filesystem::path path = std::filesystem::path(folder) / name;
     std::error_code ignored;
     return std::filesystem::is_regular_file(path, ignored)
-               ? io::read_text(path.string(), kMostConfigText)
+               ? io::read_text(path.string(), kMaxConfigBytes)
                : std::string();
   };
   return end_tokens_of(text_of("generation_config.json"), text_of("config.json"), folder);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -17,15 +16,16 @@
 #include "models/tokenizer/json_model.h"
 #include "models/tokenizer/json_parts.h"
 #include "models/tokenizer/json_post_processor.h"
+#include "models/tokenizer/json_vocabulary.h"
 #include "models/tokenizer/parts.h"
 
 namespace hearth::models {
 namespace tokens {
 namespace {
 
-constexpr std::int64_t kMaxTokens = 1 << 24;
-constexpr std::size_t kMostGaps = std::size_t{1} << 16;  // ids that no token has
-constexpr std::size_t kMostGrowth = 64;                  // of a token's text as bytes, on average
+constexpr std::size_t kMostGrowth = 64;  // of a token's text as bytes, on average
+
+constexpr const char* kAdded = ".added_tokens";
 
 struct JsonRole {
   std::int32_t SpecialTokens::* role;
@@ -50,14 +50,18 @@ class JsonTokenizer {
 
   Parts read(std::span<const std::int64_t> ends) {
     const std::string type = model_type();
-    read_vocabulary(type);
+    const std::size_t listed =
+        file_.find("added_tokens") == nullptr ? 0 : file_.array("added_tokens").size();
+    const std::string added_name = file_.name() + kAdded;
+    tokens_ = read_json_vocabulary(model_, type, {added_, added_name, listed}, parts_.vocabulary);
     read_added();
     add_normalizer(file_.find("normalizer"), file_.name() + ".normalizer", parts_.normalizer);
     add_pre_tokenizer(file_.find("pre_tokenizer"), file_.name() + ".pre_tokenizer",
                       parts_.pre_tokenizer, by_bytes_);
     find_added();
     read_bytes();
-    JsonModel(model_, by_bytes_, model_tokens_, renamed_, parts_).read(type, scores_);
+    JsonModel(model_, by_bytes_, tokens_.of_model, tokens_.renamed, parts_)
+        .read(type, tokens_.scores);
     if (const JsonValue* post = file_.find("post_processor")) {
       read_post_processor(*post, file_.name() + ".post_processor", parts_);
     }
@@ -81,7 +85,7 @@ class JsonTokenizer {
       std::int64_t id = -1;
       const char* end = number.data() + number.size();
       if (std::from_chars(number.data(), end, id).ptr != end || number.empty()) {
-        decoder.fail("no id of a token; got " + hearth::quoted(number));
+        decoder.fail("no id of a token; got " + hearth::quoted(number) + ", expected digits");
       }
       JsonObject added = std::get<JsonObject>(value);
       std::erase_if(added, [](const auto& member) { return member.first == "id"; });
@@ -100,7 +104,7 @@ class JsonTokenizer {
   }
 
   JsonFields added_fields(const JsonValue& value) const {
-    return JsonFields(value, file_.name() + ".added_tokens");
+    return JsonFields(value, file_.name() + kAdded);
   }
 
   std::string model_type() const {
@@ -112,89 +116,6 @@ class JsonTokenizer {
                          ", expected BPE, Unigram or WordPiece");
     }
     return type;
-  }
-
-  struct Entry {
-    std::string_view text;
-    double score = 0;
-    bool is_there = false;
-  };
-
-  std::size_t checked_id(const JsonFields& fields, const JsonValue& value,
-                         std::string_view text) const {
-    const auto* id = std::get_if<std::int64_t>(&value);
-    if (id == nullptr || *id < 0 || *id >= most_ids_) {
-      fields.fail("the id of token " + hearth::quoted(text) + " is none; got " + json_text(value) +
-                  ", expected 0 to " + std::to_string(most_ids_ - 1));
-    }
-    return static_cast<std::size_t>(*id);
-  }
-
-  // A small file must not ask for much memory by one large id.
-  void find_most_ids() {
-    std::size_t listed = 0;
-    const JsonValue& vocabulary = model_.at("vocab");
-    if (const auto* object = std::get_if<JsonObject>(&vocabulary)) listed = object->size();
-    if (const auto* array = std::get_if<JsonArray>(&vocabulary)) listed = array->size();
-    if (file_.find("added_tokens") != nullptr) listed += file_.array("added_tokens").size();
-    most_ids_ = std::min(kMaxTokens, static_cast<std::int64_t>(2 * listed + kMostGaps));
-  }
-
-  void read_vocabulary(const std::string& type) {
-    find_most_ids();
-    std::vector<Entry> entries;
-    const auto put = [&](std::size_t id, std::string_view text, double score) {
-      if (id >= entries.size()) entries.resize(id + 1);
-      if (entries[id].is_there) {
-        model_.fail("two tokens have the id " + std::to_string(id) + "; got " +
-                    hearth::quoted(entries[id].text) + " and " + hearth::quoted(text));
-      }
-      entries[id] = {text, score, true};
-    };
-    if (type == "Unigram") {
-      for (const JsonValue& each : model_.array("vocab")) {
-        const auto* pair = std::get_if<JsonArray>(&each);
-        const bool is_pair = pair != nullptr && pair->size() == 2;
-        const auto* text = is_pair ? std::get_if<std::string>(&(*pair)[0]) : nullptr;
-        const auto* score = is_pair ? std::get_if<double>(&(*pair)[1]) : nullptr;
-        const auto* whole = is_pair ? std::get_if<std::int64_t>(&(*pair)[1]) : nullptr;
-        if (text == nullptr || (score == nullptr && whole == nullptr)) {
-          model_.fail("token " + std::to_string(entries.size()) + " is no text with a score");
-        }
-        put(entries.size(), *text, score != nullptr ? *score : static_cast<double>(*whole));
-      }
-    } else {
-      const auto* object = std::get_if<JsonObject>(&model_.at("vocab"));
-      if (object == nullptr) model_.fail("vocab is no object");
-      entries.reserve(object->size());
-      for (const auto& [text, id] : *object) put(checked_id(model_, id, text), text, 0);
-    }
-    model_tokens_ = entries.size();
-    std::vector<bool> is_added;
-    for (const JsonValue& value : added_) {
-      const JsonFields added = added_fields(value);
-      const std::string& text = added.text("content");
-      const std::size_t id = checked_id(added, added.at("id"), text);
-      if (id >= entries.size()) entries.resize(id + 1);
-      if (entries[id].is_there && entries[id].text != text) renamed_.emplace(entries[id].text);
-      entries[id].text = text;
-      entries[id].is_there = true;
-    }
-    Vocabulary& vocabulary = parts_.vocabulary;
-    for (const Entry& entry : entries) text_bytes_ += entry.text.size();
-    vocabulary.texts.reserve(entries.size(), text_bytes_);
-    scores_.reserve(entries.size());
-    for (const Entry& entry : entries) {
-      if (entry.is_there) {
-        vocabulary.add(entry.text, TokenType::normal);
-      } else {
-        vocabulary.texts.append("");
-        vocabulary.types.push_back(TokenType::unused);
-      }
-      scores_.push_back(entry.score);
-    }
-    vocabulary.find_byte_tokens();
-    model_tokens_ = std::min(model_tokens_, entries.size());
   }
 
   void read_added() {
@@ -243,7 +164,8 @@ class JsonTokenizer {
     parts_.drops_first_space = decoder.drops_first_space();
     Vocabulary& vocabulary = parts_.vocabulary;
     vocabulary.bytes.reserve(vocabulary.size(), 0);
-    std::size_t left = (std::size_t{1} << 20) + kMostGrowth * (text_bytes_ + vocabulary.size());
+    std::size_t left =
+        (std::size_t{1} << 20) + kMostGrowth * (tokens_.text_bytes + vocabulary.size());
     for (std::size_t id = 0; id < vocabulary.size(); ++id) {
       const auto index = static_cast<std::int32_t>(id);
       const auto normal = normal_added_.find(index);
@@ -252,8 +174,9 @@ class JsonTokenizer {
       const auto made = [&](bool is_first) {
         std::string bytes = decoder.bytes(text, is_first, left);
         if (bytes.size() > left) {
-          file_.fail("the decoder makes too much of the tokens, of " + hearth::quoted(text) +
-                     " the last");
+          file_.fail("the decoder makes too much of the tokens; got " +
+                     std::to_string(bytes.size()) + " bytes of " + hearth::quoted(text) +
+                     ", expected at most " + std::to_string(left) + " of it and all behind");
         }
         left -= bytes.size();
         return bytes;
@@ -287,14 +210,10 @@ class JsonTokenizer {
   }
 
   JsonFields file_, model_;
-  std::optional<JsonFields> config_;            // tokenizer_config.json
-  JsonArray added_;                             // as tokenizer.json has them
-  std::set<std::string, std::less<>> renamed_;  // of the vocabulary, where added ones stand now
+  std::optional<JsonFields> config_;  // tokenizer_config.json
+  JsonArray added_;                   // as tokenizer.json has them
+  JsonTokens tokens_;
   Parts parts_;
-  std::vector<double> scores_;
-  std::size_t text_bytes_ = 0;  // of all tokens
-  std::int64_t most_ids_ = 0;
-  std::size_t model_tokens_ = 0;  // those with larger ids are added
   std::vector<bool> is_added_;
   std::unordered_map<std::int32_t, std::string> normal_added_;  // added tokens, as texts have them
   bool by_bytes_ = false;
@@ -309,7 +228,8 @@ Tokenizer tokenizer_from_json(const std::string& json, const std::string& source
   const std::optional<JsonValue> settings =
       config.empty() ? std::nullopt : parse_python_json(config);
   if (!config.empty() && !settings) {
-    throw Error(ErrorCode::corrupt_file, source + ": its tokenizer_config.json is no JSON");
+    throw Error(ErrorCode::corrupt_file, source + ": its tokenizer_config.json is no JSON; got " +
+                                             hearth::quoted(config, 40) + ", expected an object");
   }
   tokens::JsonTokenizer tokenizer(document, settings ? &*settings : nullptr, source);
   return Tokenizer(tokenizer.read(ends));

@@ -1,15 +1,18 @@
 // GGUF's keys for tokens with a role.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models::tokens {
 
+inline const std::string kKeyPrefix = "tokenizer.ggml.";
+
 struct RoleKey {
   std::int32_t SpecialTokens::* role;
-  std::string_view key;  // behind "tokenizer.ggml."
+  std::string_view key;  // behind kKeyPrefix
 };
 
 // Of two keys of one role the first is what files are written with.
@@ -33,6 +36,6 @@ inline constexpr RoleKey kRoleKeys[] = {
 };
 
 // Tokens that end a text and have no role, an array of ids: what no other program writes.
-inline constexpr std::string_view kEndsKey = "end_token_ids";  // behind "tokenizer.ggml."
+inline constexpr std::string_view kEndsKey = "end_token_ids";  // behind kKeyPrefix
 
 }  // namespace hearth::models::tokens

@@ -54,7 +54,7 @@ void JsonDecoder::add(const JsonValue& value, const std::string& name) {
       type == "ByteLevel" || type == "ByteFallback" || type == "Metaspace" || type == "WordPiece";
   if (of_tokens && is_fused_) {
     fields.unsupported("a decoder of tokens where these are one text already; got " +
-                       hearth::quoted(type));
+                       hearth::quoted(type) + ", expected it before Fuse and ByteLevel");
   }
   if (type == "Sequence") {
     each_part(fields, "decoders",
@@ -62,7 +62,9 @@ void JsonDecoder::add(const JsonValue& value, const std::string& name) {
   } else if (type == "Fuse") {
     is_fused_ = true;
   } else if (type == "ByteLevel") {
-    if (knows_bytes_) fields.unsupported("ByteLevel behind ByteFallback");
+    if (knows_bytes_) {
+      fields.unsupported("two decoders of bytes; got ByteLevel behind ByteFallback, expected one");
+    }
     steps_.emplace_back(DecodeBytes{});
     is_fused_ = true;
   } else if (type == "ByteFallback") {
@@ -74,15 +76,20 @@ void JsonDecoder::add(const JsonValue& value, const std::string& name) {
     const bool prefix = fields.flag("add_prefix_space", true);
     const std::string scheme = fields.text("prepend_scheme", prefix ? "always" : "never");
     MarksToSpaces step{fields.text("replacement", kSpaceMark), scheme != "never"};
-    if (step.mark.empty()) fields.fail("replacement is empty");
+    if (step.mark.empty()) fields.fail("replacement is empty; got \"\", expected a text");
     steps_.emplace_back(std::move(step));
   } else if (type == "WordPiece") {
-    if (knows_bytes_) fields.unsupported("WordPiece behind ByteFallback");
+    if (knows_bytes_) {
+      fields.unsupported(
+          "pieces of bytes; got WordPiece behind ByteFallback, expected one of them");
+    }
     steps_.emplace_back(JoinPieces{fields.text("prefix", "##"), fields.flag("cleanup", true)});
   } else if (type == "Strip") {
     add_strip(fields);
   } else {
-    fields.unsupported("the decoder is not known; got " + hearth::quoted(type));
+    fields.unsupported("the decoder is not known; got " + hearth::quoted(type) +
+                       ", expected one of Sequence, Fuse, ByteLevel, ByteFallback, Replace, "
+                       "Metaspace, WordPiece, Strip");
   }
 }
 
@@ -90,7 +97,9 @@ void JsonDecoder::add_replace(const JsonFields& fields) {
   if (is_fused_) {
     const JsonFields pattern = fields.object("pattern");
     if (pattern.find("Regex") != nullptr || !is_one_code_point(pattern.text("String"))) {
-      fields.unsupported("a text to replace that may begin in one token and end in another");
+      fields.unsupported("a text to replace that may begin in one token and end in another; got " +
+                         hearth::quoted(json_text(fields.at("pattern"))) +
+                         ", expected one code point");
     }
   }
   steps_.emplace_back(ReplaceAll{read_pattern(fields), fields.text("content")});
@@ -99,13 +108,24 @@ void JsonDecoder::add_replace(const JsonFields& fields) {
 void JsonDecoder::add_strip(const JsonFields& fields) {
   StripEnds step{fields.text("content", " "), fields.integer("start", 0), fields.integer("stop", 0),
                  is_fused_};
-  if (!is_one_code_point(step.content) || step.start < 0 || step.stop < 0) {
-    fields.fail("content is no code point, or a count is below 0");
+  const std::string counts =
+      "start " + std::to_string(step.start) + " and stop " + std::to_string(step.stop);
+  if (!is_one_code_point(step.content)) {
+    fields.fail("content is no code point; got " + hearth::quoted(step.content) + ", expected one");
+  }
+  if (step.start < 0 || step.stop < 0) {
+    fields.fail("counts below 0; got " + counts + ", expected 0 or more");
   }
   if (is_fused_ && (step.start > 1 || step.stop > 0)) {
-    fields.unsupported("a decoder that strips more than one code point at the start of a text");
+    fields.unsupported(
+        "a decoder that strips more than one code point at the start of a text; got " + counts +
+        ", expected 0 or 1 and 0");
   }
-  if (!is_fused_ && knows_bytes_) fields.unsupported("Strip of tokens behind ByteFallback");
+  if (!is_fused_ && knows_bytes_) {
+    fields.unsupported(
+        "Strip of tokens that are bytes; got it behind ByteFallback, expected Fuse "
+        "between them");
+  }
   steps_.emplace_back(std::move(step));
 }
 

@@ -2,13 +2,16 @@
 
 #include <utility>
 
+#include "core/quoted.h"
 #include "hearth/error.h"
 
 namespace hearth::models::tokens {
 
 JsonFields::JsonFields(const JsonValue& value, std::string name)
     : object_(std::get_if<JsonObject>(&value)), name_(std::move(name)) {
-  if (object_ == nullptr) fail("is no object");
+  if (object_ == nullptr) {
+    fail("of the wrong type; got " + hearth::quoted(json_text(value)) + ", expected an object");
+  }
 }
 
 void JsonFields::fail(const std::string& what) const {
@@ -28,7 +31,7 @@ const JsonValue* JsonFields::find(std::string_view key) const noexcept {
 
 const JsonValue& JsonFields::at(std::string_view key) const {
   const JsonValue* value = find(key);
-  if (value == nullptr) fail(std::string(key) + " is missing");
+  if (value == nullptr) fail(std::string(key) + " is missing; got no such key, expected one");
   return *value;
 }
 
@@ -36,16 +39,29 @@ JsonFields JsonFields::object(std::string_view key) const {
   return {at(key), name_ + "." + std::string(key)};
 }
 
+void JsonFields::fail_type(std::string_view key, const JsonValue& got, const char* expected) const {
+  fail(std::string(key) + " is of the wrong type; got " + hearth::quoted(json_text(got)) +
+       ", expected " + expected);
+}
+
+template <class T>
+const T& JsonFields::required(std::string_view key, const char* expected) const {
+  const JsonValue& value = at(key);
+  const T* typed = std::get_if<T>(&value);
+  if (typed == nullptr) fail_type(key, value, expected);
+  return *typed;
+}
+
 const JsonArray& JsonFields::array(std::string_view key) const {
-  const auto* list = std::get_if<JsonArray>(&at(key));
-  if (list == nullptr) fail(std::string(key) + " is no list");
-  return *list;
+  return required<JsonArray>(key, "an array");
+}
+
+const JsonObject& JsonFields::members(std::string_view key) const {
+  return required<JsonObject>(key, "an object");
 }
 
 const std::string& JsonFields::text(std::string_view key) const {
-  const auto* text = std::get_if<std::string>(&at(key));
-  if (text == nullptr) fail(std::string(key) + " is no text");
-  return *text;
+  return required<std::string>(key, "a text");
 }
 
 std::string JsonFields::text(std::string_view key, std::string_view fallback) const {
@@ -53,19 +69,11 @@ std::string JsonFields::text(std::string_view key, std::string_view fallback) co
 }
 
 bool JsonFields::flag(std::string_view key, bool fallback) const {
-  const JsonValue* value = find(key);
-  if (value == nullptr) return fallback;
-  const bool* flag = std::get_if<bool>(value);
-  if (flag == nullptr) fail(std::string(key) + " is neither true nor false");
-  return *flag;
+  return find(key) == nullptr ? fallback : required<bool>(key, "true or false");
 }
 
 std::int64_t JsonFields::integer(std::string_view key, std::int64_t fallback) const {
-  const JsonValue* value = find(key);
-  if (value == nullptr) return fallback;
-  const auto* number = std::get_if<std::int64_t>(value);
-  if (number == nullptr) fail(std::string(key) + " is no whole number");
-  return *number;
+  return find(key) == nullptr ? fallback : required<std::int64_t>(key, "a whole number");
 }
 
 }  // namespace hearth::models::tokens

@@ -1,4 +1,4 @@
-// Typed fields of the objects of a tokenizer.json.
+// Typed fields of the JSON objects in the files beside a model.
 #pragma once
 
 #include <string>
@@ -20,6 +20,7 @@ class JsonFields {
   const JsonValue& at(std::string_view key) const;
   JsonFields object(std::string_view key) const;
   const JsonArray& array(std::string_view key) const;
+  const JsonObject& members(std::string_view key) const;
 
   const std::string& text(std::string_view key) const;
   std::string text(std::string_view key, std::string_view fallback) const;
@@ -30,6 +31,11 @@ class JsonFields {
   [[noreturn]] void unsupported(const std::string& what) const;  // Error{unsupported}
 
  private:
+  [[noreturn]] void fail_type(std::string_view key, const JsonValue& got,
+                              const char* expected) const;
+  template <class T>
+  const T& required(std::string_view key, const char* expected) const;
+
   const JsonObject* object_;
   std::string name_;
 };

@@ -17,7 +17,10 @@ std::int32_t JsonModel::unknown_token() const {
   const std::string text = model_.text("unk_token", "");
   if (text.empty()) return -1;
   const std::int32_t id = parts_.vocabulary.texts.find(text);
-  if (id < 0) model_.fail("unk_token is no token; got " + hearth::quoted(text));
+  if (id < 0) {
+    model_.fail("unk_token is no token; got " + hearth::quoted(text) +
+                ", expected one of the vocabulary");
+  }
   return id;
 }
 
@@ -37,11 +40,18 @@ StringTable JsonModel::pieces_of_model() const {
 
 void JsonModel::read_bpe() {
   for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!model_.text(key, "").empty()) model_.unsupported(std::string(key) + " is not known");
+    const std::string text = model_.text(key, "");
+    if (!text.empty()) {
+      model_.unsupported("BPE with " + std::string(key) + "; got " + hearth::quoted(text) +
+                         ", expected none");
+    }
   }
-  if (model_.find("dropout") != nullptr) {
-    const auto* rate = std::get_if<double>(model_.find("dropout"));
-    if (rate == nullptr || *rate != 0) model_.unsupported("dropout is for training only");
+  if (const JsonValue* dropout = model_.find("dropout")) {
+    const auto* rate = std::get_if<double>(dropout);
+    if (rate == nullptr || *rate != 0) {
+      model_.unsupported("dropout is for training only; got " +
+                         hearth::quoted(json_text(*dropout)) + ", expected null or 0.0");
+    }
   }
   BpeOptions options;
   options.by_bytes = by_bytes_;
@@ -88,7 +98,8 @@ std::vector<Bpe::Merge> JsonModel::read_merges(std::string& pool) const {
       if (first != nullptr && second != nullptr) left = *first, right = *second;
     }
     if (left.empty() || right.empty()) {
-      model_.fail("merge " + std::to_string(pairs.size()) + " is no pair; got " + json_text(each));
+      model_.fail("merge " + std::to_string(pairs.size()) + " is no pair; got " + json_text(each) +
+                  ", expected two texts");
     }
     require_tokens_of(left, right, each);
     bytes += left.size() + right.size();
@@ -109,11 +120,14 @@ std::vector<Bpe::Merge> JsonModel::read_merges(std::string& pool) const {
 }
 
 void JsonModel::read_unigram(const std::vector<double>& scores) {
-  if (by_bytes_) model_.unsupported("Unigram after ByteLevel");
+  if (by_bytes_) {
+    model_.unsupported("a model of code points; got Unigram after ByteLevel, expected BPE");
+  }
   UnigramOptions options;
   const std::int64_t unknown = model_.integer("unk_id", -1);
   if (unknown < -1 || unknown >= static_cast<std::int64_t>(model_tokens_)) {
-    model_.fail("unk_id is no token; got " + std::to_string(unknown));
+    model_.fail("unk_id is no token; got " + std::to_string(unknown) + ", expected -1 to " +
+                std::to_string(model_tokens_) + " - 1");
   }
   options.unknown = parts_.special.unknown = static_cast<std::int32_t>(unknown);
   options.byte_fallback = model_.flag("byte_fallback", false);
@@ -126,7 +140,9 @@ void JsonModel::read_unigram(const std::vector<double>& scores) {
 }
 
 void JsonModel::read_word_pieces() {
-  if (by_bytes_) model_.unsupported("WordPiece after ByteLevel");
+  if (by_bytes_) {
+    model_.unsupported("a model of code points; got WordPiece after ByteLevel, expected BPE");
+  }
   WpmOptions options;
   options.next_prefix = model_.text("continuing_subword_prefix", "##");
   const std::int64_t longest = model_.integer("max_input_chars_per_word", 100);

@@ -22,7 +22,9 @@ Behavior read_behavior(const JsonFields& fields, std::string_view fallback) {
   if (text == "MergedWithPrevious") return Behavior::merged_with_previous;
   if (text == "MergedWithNext") return Behavior::merged_with_next;
   if (text == "Contiguous") return Behavior::contiguous;
-  fields.unsupported("behavior is not known; got " + hearth::quoted(text));
+  fields.unsupported("behavior is not known; got " + hearth::quoted(text) +
+                     ", expected one of Isolated, Removed, MergedWithPrevious, MergedWithNext, "
+                     "Contiguous");
 }
 
 std::string base64_bytes(const JsonFields& fields, std::string_view key) {
@@ -39,7 +41,10 @@ std::string base64_bytes(const JsonFields& fields, std::string_view key) {
   for (const char c : fields.text(key)) {
     if (c == '=') break;
     const int value = values[static_cast<std::uint8_t>(c)];
-    if (value < 0) fields.fail(std::string(key) + " is no base64");
+    if (value < 0) {
+      fields.fail(std::string(key) + " is no base64; got " + hearth::quoted({&c, 1}) +
+                  ", expected its 64 digits and =");
+    }
     bits = bits << 6 | static_cast<std::uint32_t>(value);
     count += 6;
     if (count >= 8) {
@@ -61,7 +66,8 @@ std::shared_ptr<const Pattern> read_pattern(const JsonFields& fields) {
   const JsonFields pattern = fields.object("pattern");
   if (pattern.find("Regex") != nullptr) return pattern_of(pattern.text("Regex"), pattern.name());
   const std::string& text = pattern.text("String");
-  if (text.empty()) pattern.unsupported("an empty text to split at");
+  if (text.empty())
+    pattern.unsupported("a text to split at; got \"\", expected one that is not empty");
   return std::make_shared<const Pattern>(Pattern::literal(text));
 }
 
@@ -103,7 +109,9 @@ void add_normalizer(const JsonValue* value, const std::string& name,
   } else if (type == "Precompiled") {
     steps.emplace_back(Charsmap(base64_bytes(fields, "precompiled_charsmap"), name));
   } else {
-    fields.unsupported("the normalizer is not known; got " + hearth::quoted(type));
+    fields.unsupported("the normalizer is not known; got " + hearth::quoted(type) +
+                       ", expected one of Sequence, NFC, NFD, NFKC, NFKD, Lowercase, "
+                       "StripAccents, Strip, Prepend, Replace, BertNormalizer, Precompiled");
   }
 }
 
@@ -113,7 +121,8 @@ void add_pre_tokenizer(const JsonValue* value, const std::string& name,
   const JsonFields fields(*value, name);
   const std::string& type = fields.text("type");
   if (by_bytes && type != "Sequence") {
-    fields.unsupported("nothing comes after ByteLevel; got " + hearth::quoted(type));
+    fields.unsupported("nothing comes after ByteLevel; got " + hearth::quoted(type) +
+                       ", expected it before");
   }
   const auto split = [&](std::string_view pattern, Behavior behavior, bool invert = false) {
     steps.emplace_back(SplitStep{pattern_of(pattern, name), behavior, invert});
@@ -132,11 +141,14 @@ void add_pre_tokenizer(const JsonValue* value, const std::string& name,
   } else if (type == "Metaspace") {
     MetaspaceStep step;
     step.replacement = fields.text("replacement", kSpaceMark);
-    if (step.replacement.empty()) fields.fail("replacement is empty");
+    if (step.replacement.empty()) {
+      fields.fail("replacement is empty; got \"\", expected a text");
+    }
     const bool prefix = fields.flag("add_prefix_space", true);
     const std::string scheme = fields.text("prepend_scheme", prefix ? "always" : "never");
     if (scheme != "always" && scheme != "first" && scheme != "never") {
-      fields.unsupported("prepend_scheme is not known; got " + hearth::quoted(scheme));
+      fields.unsupported("prepend_scheme is not known; got " + hearth::quoted(scheme) +
+                         ", expected always, first or never");
     }
     step.prepend = scheme == "always"  ? MetaspaceStep::Prepend::always
                    : scheme == "first" ? MetaspaceStep::Prepend::first
@@ -156,11 +168,14 @@ void add_pre_tokenizer(const JsonValue* value, const std::string& name,
     split(R"([\p{P}$+<=>^`|~])", read_behavior(fields, "Isolated"));
   } else if (type == "CharDelimiterSplit") {
     const std::string& delimiter = fields.text("delimiter");
-    if (delimiter.empty()) fields.fail("delimiter is empty");
+    if (delimiter.empty()) fields.fail("delimiter is empty; got \"\", expected a text");
     steps.emplace_back(SplitStep{std::make_shared<const Pattern>(Pattern::literal(delimiter)),
                                  Behavior::removed, false});
   } else {
-    fields.unsupported("the pre-tokenizer is not known; got " + hearth::quoted(type));
+    fields.unsupported("the pre-tokenizer is not known; got " + hearth::quoted(type) +
+                       ", expected one of Sequence, ByteLevel, Split, Metaspace, "
+                       "BertPreTokenizer, Whitespace, WhitespaceSplit, Digits, Punctuation, "
+                       "CharDelimiterSplit");
   }
 }
 

@@ -25,7 +25,8 @@ void read_template(const JsonFields& fields, Parts& parts) {
   for (const JsonValue& each : fields.array("single")) {
     const JsonFields piece(each, fields.name() + ".single");
     if (piece.find("Sequence") != nullptr) {
-      if (!is_before) piece.unsupported("a text that stands twice");
+      if (!is_before)
+        piece.unsupported("a text that stands twice; got two Sequences, expected one");
       is_before = false;
       continue;
     }
@@ -49,11 +50,16 @@ void read_post_processor(const JsonValue& value, const std::string& name, Parts&
   } else if (type == "BertProcessing" || type == "RobertaProcessing") {
     for (const std::string_view key : {"cls", "sep"}) {
       const JsonArray& pair = fields.array(key);
-      if (pair.size() != 2) fields.fail(std::string(key) + " is no token with its id");
+      if (pair.size() != 2) {
+        fields.fail(std::string(key) + " is no pair; got " + std::to_string(pair.size()) +
+                    " values, expected a token and its id");
+      }
       add_around(fields, pair[1], key == "cls", parts);
     }
   } else if (type != "ByteLevel") {
-    fields.unsupported("the post-processor is not known; got " + hearth::quoted(type));
+    fields.unsupported("the post-processor is not known; got " + hearth::quoted(type) +
+                       ", expected one of Sequence, TemplateProcessing, BertProcessing, "
+                       "RobertaProcessing, ByteLevel");
   }
 }
 

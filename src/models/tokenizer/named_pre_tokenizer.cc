@@ -193,9 +193,13 @@ NamedPreTokenizer named_pre_tokenizer(std::string_view name, const std::string& 
     }
     return out;
   }
+  std::string known;
+  for (const NamedSplitting& each : kNamed) {
+    known += (known.empty() ? "" : ", ") + std::string(each.name);
+  }
   throw Error(ErrorCode::unsupported,
               source + ": tokenizer.ggml.pre names a pre-tokenizer that is not known; got " +
-                  hearth::quoted(name));
+                  hearth::quoted(name) + ", expected one of " + known);
 }
 
 }  // namespace hearth::models::tokens

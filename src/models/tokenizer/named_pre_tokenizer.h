@@ -25,7 +25,7 @@ struct NamedPreTokenizer {
   bool adds_bos = false;     // unless the file says otherwise
 };
 
-// Throws Error{unsupported} with the name, after `source`, for those that are not there.
+// Throws Error{unsupported} with the name, after `source`, and those that there are, for others.
 NamedPreTokenizer named_pre_tokenizer(std::string_view name, const std::string& source);
 
 // One name of each way to split, in the order of the table.

@@ -5,16 +5,12 @@
 #include "io/gguf.h"
 #include "io/text_file.h"
 #include "models/tokenizer/end_tokens.h"
+#include "models/tokenizer/file_limits.h"
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/from_json.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {
-namespace {
-
-constexpr std::uint64_t kMaxTokenizerBytes = std::uint64_t{1} << 28;
-
-}  // namespace
 
 Tokenizer read_tokenizer(const std::string& given) {
   std::error_code failure;

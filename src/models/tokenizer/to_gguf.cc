@@ -9,8 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/python_json.h"
+#include "core/json.h"
 #include "core/quoted.h"
+#include "models/tokenizer/config_templates.h"
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/from_json.h"
 #include "models/tokenizer/gguf_roles.h"
@@ -23,8 +24,6 @@
 namespace hearth::models {
 namespace tokens {
 namespace {
-
-const std::string kKeys = "tokenizer.ggml.";
 
 // Texts that kinds of tokenizers see differently: spaces, digits, case, accents, scripts, lines.
 constexpr std::string_view kProbes[] = {
@@ -66,7 +65,7 @@ class GgufTokenizerWriter {
   }
 
  private:
-  void set(const char* key, GgufValue value) { metadata_.set(kKeys + key, std::move(value)); }
+  void set(const char* key, GgufValue value) { metadata_.set(kKeyPrefix + key, std::move(value)); }
 
   std::string text_of(std::size_t id) const {
     return std::string(tokenizer_.text(static_cast<std::int32_t>(id)));
@@ -97,7 +96,7 @@ class GgufTokenizerWriter {
   void add_roles() {
     const SpecialTokens& special = tokenizer_.special();
     for (const auto& [role, key] : kRoleKeys) {
-      const std::string full = kKeys + std::string(key);
+      const std::string full = kKeyPrefix + std::string(key);
       if (special.*role < 0 || key == "separator_token_id") continue;
       metadata_.set(full, static_cast<std::uint32_t>(special.*role));
     }
@@ -126,7 +125,10 @@ class GgufTokenizerWriter {
     std::vector<NormalizerStep> steps;
     add_normalizer(file_.find("normalizer"), file_.name(), steps);
     const auto* bert = steps.size() == 1 ? std::get_if<BertText>(&steps[0]) : nullptr;
-    if (bert == nullptr) file_.unsupported("a normalizer of WordPiece other than BERT's");
+    if (bert == nullptr) {
+      file_.unsupported("another normalizer of WordPiece; got " + std::to_string(steps.size()) +
+                        " steps, expected BertNormalizer alone");
+    }
     set("normalizer.lowercase", bert->lower);
     set("normalizer.strip_accents", bert->strip_accents);
   }
@@ -144,7 +146,9 @@ class GgufTokenizerWriter {
         needs_merges_ = true;
       }
       if (name.empty()) {
-        file_.unsupported("GGUF has no name for how this pre-tokenizer cuts texts");
+        file_.unsupported("GGUF has no name for how this pre-tokenizer cuts texts; got none of " +
+                          std::to_string(ways_to_split().size()) +
+                          " ways that are known, expected one");
       }
       set("model", "gpt2");
       set("pre", std::string(name));
@@ -192,7 +196,8 @@ class GgufTokenizerWriter {
     each_merge([&](const std::string& left, const std::string& right) {
       // Where a part has a space, the format cannot say where it ends.
       if (left.find(' ', 1) != std::string::npos || right.empty()) {
-        model_.unsupported("a merge of texts with spaces; got " + hearth::quoted(left + right));
+        model_.unsupported("a merge of texts with spaces; got " + hearth::quoted(left + right) +
+                           ", expected none within its parts");
       }
       all.push_back(left + " " + right);
     });
@@ -231,7 +236,7 @@ void add_ends(GgufMetadata& metadata, const Tokenizer& given, const Tokenizer& w
       ends.push_back(static_cast<std::uint32_t>(id));
     }
   }
-  if (!ends.empty()) metadata.set(kKeys + std::string(kEndsKey), std::move(ends));
+  if (!ends.empty()) metadata.set(kKeyPrefix + std::string(kEndsKey), std::move(ends));
 }
 
 void require_same(const Tokenizer& given, const Tokenizer& written, const std::string& source) {
@@ -241,7 +246,7 @@ void require_same(const Tokenizer& given, const Tokenizer& written, const std::s
       if (given.encode(text, options) == written.encode(text, options)) continue;
       throw Error(ErrorCode::unsupported,
                   source + ": GGUF cannot say how this tokenizer works; got other tokens for " +
-                      hearth::quoted(text));
+                      hearth::quoted(text) + ", expected the same");
     }
   }
 }
@@ -256,7 +261,8 @@ void require_merges_to_all(const Tokenizer& given, const Tokenizer& written,
     throw Error(ErrorCode::unsupported, source +
                                             ": no merges lead to a token that stands for a "
                                             "whole piece; got " +
-                                            hearth::quoted(given.text(id)));
+                                            hearth::quoted(given.text(id)) +
+                                            ", expected that its parts merge to it");
   }
 }
 
@@ -268,19 +274,9 @@ void add_templates(GgufMetadata& metadata, const TokenizerTexts& texts, const st
     if (!texts.tool_template.empty()) metadata.set(key + ".tool_use", texts.tool_template);
     return;
   }
-  const auto document = texts.config.empty() ? std::nullopt : parse_python_json(texts.config);
-  if (!document) return;
-  const JsonFields config(*document, source + ": tokenizer_config.json");
-  const JsonValue* value = config.find("chat_template");
-  if (value == nullptr) return;
-  if (std::holds_alternative<std::string>(*value)) {
-    metadata.set(key, std::get<std::string>(*value));
-    return;
-  }
-  for (const JsonValue& each : config.array("chat_template")) {
-    const JsonFields one(each, config.name() + ".chat_template");
-    const std::string& name = one.text("name");
-    metadata.set(name == "default" ? key : key + "." + name, one.text("template"));
+  for (const auto& [name, text] :
+       config_templates(texts.config, source + ": tokenizer_config.json")) {
+    metadata.set(name == "default" ? key : key + "." + name, text);
   }
 }
 

@@ -117,7 +117,7 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
                  "The steps of drawing, in their order [" + default_steps() +
                      "]; those left out are not done");
   command.option("--sampling-seq,--sampler-seq", arguments.step_letters,
-                 "The same by llama.cpp's letters: edskypmxt, and a for adaptive_p");
+                 "The same by llama.cpp's letters: " + step_letters());
   command.option("--grammar,--grammar-file", arguments.grammar,
                  "A GBNF grammar that the text must follow: a file, or the grammar itself");
   command.option("-j,--json-schema,--json-schema-file", arguments.json_schema,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
@@ -15,14 +14,20 @@ struct StepLetter {
   models::SamplingStep step;
 };
 constexpr StepLetter kStepLetters[] = {
-    {'e', models::SamplingStep::penalties},   {'d', models::SamplingStep::dry},
-    {'s', models::SamplingStep::top_n_sigma}, {'k', models::SamplingStep::top_k},
-    {'y', models::SamplingStep::typical_p},   {'p', models::SamplingStep::top_p},
-    {'m', models::SamplingStep::min_p},       {'x', models::SamplingStep::xtc},
-    {'t', models::SamplingStep::temperature}, {'a', models::SamplingStep::adaptive_p},
+#define SAMPLING_STEP(name, letter) {letter, models::SamplingStep::name},
+#include "models/sampling/sampling_steps.def"
 };
 
 }  // namespace
+
+std::string step_letters() {
+  std::string known;
+  for (const StepLetter& each : kStepLetters) {
+    known += (known.empty() ? "" : ", ") + std::string(1, each.letter) + " " +
+             std::string(models::name(each.step));
+  }
+  return known;
+}
 
 std::vector<models::SamplingStep> steps_of_letters(std::string_view letters) {
   std::vector<models::SamplingStep> steps;
@@ -30,14 +35,9 @@ std::vector<models::SamplingStep> steps_of_letters(std::string_view letters) {
     const auto* found = std::find_if(std::begin(kStepLetters), std::end(kStepLetters),
                                      [&](const StepLetter& each) { return each.letter == letter; });
     if (found == std::end(kStepLetters)) {
-      std::string known;
-      for (const StepLetter& each : kStepLetters) {
-        known += (known.empty() ? "" : ", ") + std::string(1, each.letter) + " " +
-                 std::string(models::name(each.step));
-      }
       throw Error(ErrorCode::invalid_argument, "sampling: no letter of a step; got " +
                                                    hearth::quoted(letters, 40) + ", expected of " +
-                                                   known);
+                                                   step_letters());
     }
     steps.push_back(found->step);
   }

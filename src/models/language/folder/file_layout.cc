@@ -18,32 +18,12 @@
 namespace hearth::models {
 namespace {
 
-// Keys that hold floats even where a configuration has a whole number.
-constexpr std::string_view kFloatEndings[] = {
-    "_epsilon",
-    "softcapping",
-    ".attention.scale",
-    ".attention.temperature_scale",
-    ".embedding_scale",
-    ".residual_scale",
-    ".logit_scale",
-    ".expert_weights_scale",
-    ".rope.freq_base",
-    ".rope.freq_base_swa",
-    ".rope.scaling.factor",
-};
-
-bool holds_float(std::string_view key) {
-  return std::any_of(std::begin(kFloatEndings), std::end(kFloatEndings),
-                     [&](std::string_view ending) { return key.ends_with(ending); });
-}
-
+// Files hold floats of 32 bits.
 void narrow_numbers(GgufMetadata& metadata) {
   GgufMetadata narrow;
   for (const GgufEntry& each : metadata) {
     GgufValue value = each.value;
-    if (value.type() == GgufType::f64 ||
-        (!value.is_array() && value.type() == GgufType::u32 && holds_float(each.key))) {
+    if (value.type() == GgufType::f64) {
       value = GgufValue(static_cast<float>(value.as_float(each.key)));
     }
     narrow.set(each.key, std::move(value));

@@ -59,13 +59,14 @@ void require_type(const JsonObject& config, const KeyRule& rule) {
 }
 
 // Of what require_type() lets pass.
-GgufValue gguf_value(std::string_view key, const JsonValue& value) {
+GgufValue gguf_value(const KeyRule& rule, const JsonValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (const auto* number = std::get_if<double>(&value)) return *number;
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   const std::int64_t whole = std::get<std::int64_t>(value);
+  if (rule.type == ConfigType::number) return static_cast<double>(whole);
   if (whole < 0 || whole > UINT32_MAX) {
-    throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(key) +
+    throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(rule.key) +
                                                  " is out of range; got " + std::to_string(whole) +
                                                  ", expected 0 to 2^32 - 1");
   }
@@ -199,7 +200,7 @@ GgufMetadata metadata_of(const JsonObject& config, const Family& family) {
       if (value == nullptr) continue;
       require_type(config, rule);
       metadata.set(std::string(family.architecture) + "." + std::string(rule.gguf),
-                   gguf_value(rule.key, *value));
+                   gguf_value(rule, *value));
     }
   }
   refuse_bidirectional(config);
@@ -270,7 +271,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   GgufContents contents;
   contents.metadata = metadata_of(config, family);
   if (family.adjust_folder != nullptr) {
-    family.adjust_folder(config, text == nullptr ? config : whole, contents.metadata);
+    family.adjust_folder(config, text != nullptr, contents.metadata);
   }
   add_rope(config, family, head_dim_of(contents.metadata, family), contents);
   std::optional<bool> tied = find_flag(whole, "tie_word_embeddings");

@@ -146,7 +146,9 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
   if (config.layer_input_dim > 0) {
     layer_inputs = LayerInputs(config, token_embedding.shape(0), weights);
   }
-  if (config.may_share_norm) config.is_parallel = !weights.has("blk.0.ffn_norm.weight");
+  if (config.may_share_norm) {
+    config.is_parallel = !weights.has("blk.0." + config.feed_forward_norm + ".weight");
+  }
   grow_bases(config, context);
   const Array divisors = read_divisors(config, weights, context == 0 ? config.context : context);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(config.layers.size()); ++i) {
