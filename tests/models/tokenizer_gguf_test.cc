@@ -48,6 +48,14 @@ GgufMetadata small_spm() {
   return spm({"a", "b", "ab", kMark, kMark + "a", "bb"}, {-10, -11, -1, -12, -2, -1});
 }
 
+TEST(TokenizerSpm, UnusedTokensAddNothingToATextAsInLlamaCpp) {
+  GgufMetadata metadata = spm({"a", "[PAD260]"}, {-1, -1});
+  Types types = Types(261, 1);
+  types[260] = 5;
+  metadata.set("tokenizer.ggml.token_type", types);
+  EXPECT_EQ(tokenizer_from_gguf(metadata, "test").decode(Ids{kWord, 260, kWord}), "aa");
+}
+
 TEST(TokenizerSpm, BestScoreFirstThenLeftmost) {
   const Tokenizer tokenizer = tokenizer_from_gguf(small_spm(), "test");
   const EncodeOptions plain{.add_special = false};

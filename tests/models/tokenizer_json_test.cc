@@ -31,6 +31,25 @@ TEST(TokenizerJson, ByteLevel) {
   EXPECT_EQ(tokenizer.size(), 5u);
 }
 
+// Models have more rows than tokens where their makers have rounded them up.
+TEST(TokenizerJson, RowsWithoutATokenAreUnusedTokens) {
+  for (const std::string& model :
+       {kBpe, std::string(R"({"type": "Unigram", "unk_id": 0, "vocab": [["a", 0], ["b", -1]]})")}) {
+    const std::string file = file_of(model, kByteLevel);
+    const std::size_t own = tokenizer_from_json(file, "test").size();
+    EXPECT_EQ(tokenizer_from_json(file, "test", "", {}, 1).size(), own);
+    const Tokenizer tokenizer = tokenizer_from_json(file, "test", "", {}, 9);
+    ASSERT_EQ(tokenizer.size(), 9u);
+    for (auto id = static_cast<std::int32_t>(own); id < 9; ++id) {
+      EXPECT_EQ(tokenizer.type(id), TokenType::unused);
+      EXPECT_EQ(tokenizer.bytes(id), "");
+      EXPECT_EQ(tokenizer.decode(Ids{0, id, 1}), "ab");
+      EXPECT_FALSE(tokenizer.is_end_of_generation(id));
+    }
+    EXPECT_EQ(tokenizer.encode("ab"), tokenizer_from_json(file, "test").encode("ab"));
+  }
+}
+
 // Contents that multiply a text, by each step again.
 TEST(TokenizerJson, NormalizersHaveAnEnd) {
   const std::string content(1000, 'a');

@@ -1,6 +1,7 @@
 #include "models/loading/load_model.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "models/adapters/stored_adapter.h"
 #include "models/files/folder_template.h"
 #include "models/files/model_folder.h"
+#include "models/files/tensor_roles.h"
 #include "models/language/read_config.h"
 #include "models/loading/folder_contents.h"
 
@@ -101,6 +103,11 @@ LanguageModel make_language_model(const ModelContents& files, const LoadOptions&
   return model;
 }
 
+Tokenizer tokenizer_of(const ModelContents& files) {
+  return read_tokenizer(files.tokenizer,
+                        static_cast<std::size_t>(vocabulary_of(files.contents.arrays)));
+}
+
 LoadedModel load_language_model(const std::string& path, const LoadOptions& options) {
   return with_path(path, options.adapters, [&]() -> LoadedModel {
     const ModelContents files = contents_of(path);
@@ -111,7 +118,7 @@ LoadedModel load_language_model(const std::string& path, const LoadOptions& opti
           "a tokenizer.model, transformers' AutoTokenizer and save_pretrained() make it)");
     }
     RecommendedSampling recommended = recommended_sampling(files.contents.metadata);
-    return {make_language_model(files, options), read_tokenizer(files.tokenizer),
+    return {make_language_model(files, options), tokenizer_of(files),
             files.chat_template, std::move(recommended), files.tool_template};
   });
 }

@@ -43,6 +43,9 @@ ModelContents read_model_contents(const std::string& path);
 // LoadedAdapters of adapters.
 LanguageModel make_language_model(const ModelContents& files, const LoadOptions& options = {});
 
+// Its tokenizer, with an unused token for each row of the embedding that the tokenizer has none of.
+Tokenizer tokenizer_of(const ModelContents& files);
+
 struct LoadedModel {
   LanguageModel model;
   Tokenizer tokenizer;

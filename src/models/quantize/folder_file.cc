@@ -11,6 +11,7 @@
 #include "models/language/family.h"
 #include "models/language/folder/file_layout.h"
 #include "models/loading/folder_contents.h"
+#include "models/loading/load_model.h"
 #include "models/quantize/tensor_types.h"
 #include "models/tokenizer/end_tokens.h"
 #include "models/tokenizer/file_limits.h"
@@ -44,6 +45,8 @@ Array as_file_holds(const Array& x) {
 GgufContents file_of_folder(const std::string& path) {
   const ModelFolder folder = read_model_folder(path, Device::cpu());
   GgufContents contents = contents_of_folder(folder);
+  // Of weights that are missing or do not fit, this throws; it computes nothing.
+  make_language_model({.contents = contents, .kind = FileKind::folder, .tokenizer = {}});
   lay_out_as_file(contents);
   for (NamedArray& each : contents.arrays) {
     const bool is_small = is_float(each.array.dtype()) && !is_matrix(each.name, each.array.shape());

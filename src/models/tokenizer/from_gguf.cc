@@ -103,7 +103,9 @@ class GgufTokenizer {
         const TokenType type = vocabulary.types[id];
         const bool is_plain = type == TokenType::control || type == TokenType::user_defined;
         const auto bytes = is_plain ? std::nullopt : bytes_of_text(text);
-        vocabulary.bytes.append(bytes ? std::string_view(*bytes) : text);
+        vocabulary.bytes.append(type == TokenType::unused ? ""
+                                : bytes                   ? std::string_view(*bytes)
+                                                          : text);
         pieces.append(bytes_of_text(text).value_or(std::string(text)));
         if (type != TokenType::control) pieces.index(index);
       }

@@ -48,12 +48,13 @@ class JsonTokenizer {
     if (config_) add_tokens_of_config();
   }
 
-  Parts read(std::span<const std::int64_t> ends) {
+  Parts read(std::span<const std::int64_t> ends, std::size_t rows) {
     const std::string type = model_type();
     const std::size_t listed =
         file_.find("added_tokens") == nullptr ? 0 : file_.array("added_tokens").size();
     const std::string added_name = file_.name() + kAdded;
-    tokens_ = read_json_vocabulary(model_, type, {added_, added_name, listed}, parts_.vocabulary);
+    tokens_ = read_json_vocabulary(model_, type, {added_, added_name, listed}, rows,
+                                   parts_.vocabulary);
     read_added();
     add_normalizer(file_.find("normalizer"), file_.name() + ".normalizer", parts_.normalizer);
     add_pre_tokenizer(file_.find("pre_tokenizer"), file_.name() + ".pre_tokenizer",
@@ -223,7 +224,8 @@ class JsonTokenizer {
 }  // namespace tokens
 
 Tokenizer tokenizer_from_json(const std::string& json, const std::string& source,
-                              const std::string& config, std::span<const std::int64_t> ends) {
+                              const std::string& config, std::span<const std::int64_t> ends,
+                              std::size_t rows) {
   const JsonValue document = parse_json_object(json, source, "a tokenizer");
   const std::optional<JsonValue> settings =
       config.empty() ? std::nullopt : parse_python_json(config);
@@ -232,7 +234,7 @@ Tokenizer tokenizer_from_json(const std::string& json, const std::string& source
                                              hearth::quoted(config, 40) + ", expected an object");
   }
   tokens::JsonTokenizer tokenizer(document, settings ? &*settings : nullptr, source);
-  return Tokenizer(tokenizer.read(ends));
+  return Tokenizer(tokenizer.read(ends, rows));
 }
 
 }  // namespace hearth::models

@@ -141,9 +141,10 @@ void GgufVocabulary::read_bytes() {
            ", expected <0x00> to <0xFF>");
     }
     const bool is_plain = type == TokenType::control || type == TokenType::user_defined;
-    vocabulary.bytes.append(byte >= 0  ? std::string(1, static_cast<char>(byte))
-                            : is_plain ? std::string(text)
-                                       : with_spaces(text));
+    vocabulary.bytes.append(type == TokenType::unused ? ""
+                            : byte >= 0               ? std::string(1, static_cast<char>(byte))
+                            : is_plain                ? std::string(text)
+                                                      : with_spaces(text));
   }
 }
 

@@ -76,7 +76,8 @@ std::vector<Entry> tokens_of_model(const JsonFields& model, const std::string& t
 }  // namespace
 
 JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type,
-                                const AddedTokens& added, Vocabulary& vocabulary) {
+                                const AddedTokens& added, std::size_t rows,
+                                Vocabulary& vocabulary) {
   const std::int64_t most_ids = most_ids_of(model, added);
   std::vector<Entry> entries = tokens_of_model(model, type, most_ids);
   JsonTokens made;
@@ -90,6 +91,7 @@ JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type
     entries[id].text = text;
     entries[id].is_there = true;
   }
+  if (entries.size() < rows) entries.resize(rows);
   for (const Entry& entry : entries) made.text_bytes += entry.text.size();
   vocabulary.texts.reserve(entries.size(), made.text_bytes);
   made.scores.reserve(entries.size());

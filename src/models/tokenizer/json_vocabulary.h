@@ -26,10 +26,12 @@ struct JsonTokens {
   std::size_t of_model = 0;    // those with larger ids are added
 };
 
-// Fills the vocabulary, by a model of this type: all tokens are normal, ids without one unused.
+// Fills the vocabulary, by a model of this type: all tokens are normal, ids without one unused, of
+// which there are more up to `rows`.
 // Throws Error{corrupt_file} for what is no token, and for ids that two have or that leave too many
 // others out.
 JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type,
-                                const AddedTokens& added, Vocabulary& vocabulary);
+                                const AddedTokens& added, std::size_t rows,
+                                Vocabulary& vocabulary);
 
 }  // namespace hearth::models::tokens

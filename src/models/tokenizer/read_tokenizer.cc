@@ -12,7 +12,7 @@
 
 namespace hearth::models {
 
-Tokenizer read_tokenizer(const std::string& given) {
+Tokenizer read_tokenizer(const std::string& given, std::size_t rows) {
   std::error_code failure;
   const bool is_folder = std::filesystem::is_directory(given, failure);
   const std::string path =
@@ -30,7 +30,7 @@ Tokenizer read_tokenizer(const std::string& given) {
   const bool has_config = std::filesystem::is_regular_file(config, failure);
   return tokenizer_from_json(io::read_text(path, kMaxTokenizerBytes), path,
                              has_config ? io::read_text(config.string(), kMaxTokenizerBytes) : "",
-                             end_tokens_of_folder(folder.string()));
+                             end_tokens_of_folder(folder.string()), rows);
 }
 
 }  // namespace hearth::models

@@ -64,7 +64,7 @@ models::LoadedModel load_trained(const FinetuneOptions& options, const models::M
                                                                  .context = options.context,
                                                                  .adapters = options.adapters,
                                                                  .low_rank = adapter.finder()}),
-                             models::read_tokenizer(files.tokenizer),
+                             models::tokenizer_of(files),
                              files.chat_template,
                              {},
                              files.tool_template};
