@@ -25,6 +25,15 @@ std::optional<T> as_type(const JsonValue& value, std::string_view path, const ch
   throw wrong_type(value, path, expected, source);
 }
 
+// find_value() that also throws for what is no object, and would have to be one.
+const JsonValue* find_inside(const JsonObject& object, std::string_view path,
+                             const JsonSource& source) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string_view::npos) return find_value(object, path);
+  const JsonObject* inner = find_object(object, path.substr(0, dot), source);
+  return inner == nullptr ? nullptr : find_value(*inner, path.substr(dot + 1));
+}
+
 }  // namespace
 
 const JsonValue* find_value(const JsonObject& object, std::string_view path) {
@@ -55,7 +64,7 @@ std::optional<std::int64_t> as_integer(const JsonValue& value, std::string_view 
 
 const JsonObject* find_object(const JsonObject& object, std::string_view path,
                               const JsonSource& source) {
-  const JsonValue* value = find_value(object, path);
+  const JsonValue* value = find_inside(object, path, source);
   if (value == nullptr) return nullptr;
   if (const auto* found = std::get_if<JsonObject>(value)) return found;
   throw wrong_type(*value, path, "an object", source);
@@ -63,7 +72,7 @@ const JsonObject* find_object(const JsonObject& object, std::string_view path,
 
 const JsonArray* find_array(const JsonObject& object, std::string_view path,
                             const JsonSource& source) {
-  const JsonValue* value = find_value(object, path);
+  const JsonValue* value = find_inside(object, path, source);
   if (value == nullptr) return nullptr;
   if (const auto* found = std::get_if<JsonArray>(value)) return found;
   throw wrong_type(*value, path, "an array", source);
@@ -71,25 +80,25 @@ const JsonArray* find_array(const JsonObject& object, std::string_view path,
 
 std::optional<double> find_number(const JsonObject& object, std::string_view path,
                                   const JsonSource& source) {
-  const JsonValue* value = find_value(object, path);
+  const JsonValue* value = find_inside(object, path, source);
   return value == nullptr ? std::nullopt : as_number(*value, path, source);
 }
 
 std::optional<std::int64_t> find_integer(const JsonObject& object, std::string_view path,
                                          const JsonSource& source) {
-  const JsonValue* value = find_value(object, path);
+  const JsonValue* value = find_inside(object, path, source);
   return value == nullptr ? std::nullopt : as_integer(*value, path, source);
 }
 
 std::optional<bool> find_flag(const JsonObject& object, std::string_view path,
                               const JsonSource& source) {
-  const JsonValue* value = find_value(object, path);
+  const JsonValue* value = find_inside(object, path, source);
   return value == nullptr ? std::nullopt : as_type<bool>(*value, path, "true or false", source);
 }
 
 std::optional<std::string> find_text(const JsonObject& object, std::string_view path,
                                      const JsonSource& source) {
-  const JsonValue* value = find_value(object, path);
+  const JsonValue* value = find_inside(object, path, source);
   return value == nullptr ? std::nullopt : as_type<std::string>(*value, path, "a text", source);
 }
 

@@ -31,7 +31,8 @@ std::optional<double> as_number(const JsonValue& value, std::string_view path,
 std::optional<std::int64_t> as_integer(const JsonValue& value, std::string_view path,
                                        const JsonSource& source);
 
-// Of the value at the path: nothing for what is absent or null, else as above.
+// Of the value at the path: nothing for what is absent or null, else as above. What the path goes
+// through is absent, null or an object, or of the wrong type.
 const JsonObject* find_object(const JsonObject& object, std::string_view path,
                               const JsonSource& source);
 const JsonArray* find_array(const JsonObject& object, std::string_view path,
