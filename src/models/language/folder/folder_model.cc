@@ -63,13 +63,7 @@ GgufValue gguf_value(std::string_view key, const JsonValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (const auto* number = std::get_if<double>(&value)) return *number;
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  const std::int64_t whole = std::get<std::int64_t>(value);
-  if (whole < 0 || whole > UINT32_MAX) {
-    throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(key) +
-                                                 " is out of range; got " + std::to_string(whole) +
-                                                 ", expected 0 to 2^32 - 1");
-  }
-  return static_cast<std::uint32_t>(whole);
+  return number_of_file("config.json: " + std::string(key), std::get<std::int64_t>(value));
 }
 
 // Which layers see a window only, and which have no attention.
@@ -137,11 +131,15 @@ void add_expert_layers(const JsonObject& config, const Family& family, GgufMetad
   const std::int64_t step = find_integer(config, "decoder_sparse_step").value_or(1);
   const JsonArray* dense = find_array(config, "mlp_only_layers");
   if (step < 1 || (step == 1 && (dense == nullptr || dense->empty()))) return;
+  const std::int64_t layers = layers_of(config);
   std::vector<bool> flags;
-  for (std::int64_t i = 0; i < layers_of(config); ++i) {
-    const bool is_dense =
-        dense != nullptr && std::find(dense->begin(), dense->end(), JsonValue(i)) != dense->end();
-    flags.push_back(!is_dense && (i + 1) % step == 0);
+  for (std::int64_t i = 0; i < layers; ++i) flags.push_back((i + 1) % step == 0);
+  if (dense != nullptr) {
+    for (const JsonValue& each : *dense) {
+      const auto* layer = std::get_if<std::int64_t>(&each);
+      if (layer == nullptr || *layer < 0 || *layer >= layers) continue;
+      flags[static_cast<std::size_t>(*layer)] = false;
+    }
   }
   metadata.set(std::string(family.architecture) + ".expert_layers", flags);
 }
