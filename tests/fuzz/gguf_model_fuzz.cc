@@ -1,7 +1,7 @@
 // Parses arbitrary bytes as the GGUF file of a language model, and reads all that a program asks
-// its metadata for: the configuration, the tokenizer, the template of chats, what is recommended of
-// sampling. What is not accepted must be a hearth::Error; what the tokenizer encodes must be its
-// tokens.
+// its metadata for: the configuration, the plan of memory, the tokenizer, the template of chats,
+// what is recommended of sampling. What is not accepted must be a hearth::Error; what the tokenizer
+// encodes must be its tokens.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "models/chat_template/chat_template.h"
 #include "models/language/read_config.h"
 #include "models/sampling/recommended_sampling.h"
+#include "models/serving/memory_plan.h"
 #include "tokenizer_checks.h"
 
 namespace {
@@ -43,6 +44,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect_error_or_success([&] {
       const auto config = hearth::models::read_config(metadata, hearth::models::FileKind::gguf);
       require(config.context > 0 && config.dim > 0 && !config.layers.empty());
+    });
+    expect_error_or_success([&] {
+      const auto plan = hearth::models::plan_memory(
+          {{{}, metadata}, hearth::models::FileKind::gguf, {}}, {.context = 1024});
+      require(plan.activations > 0 && plan.caches >= 0 && plan.states >= 0);
     });
     expect_error_or_success([&] { hearth::models::recommended_sampling(metadata); });
     expect_error_or_success([&] {

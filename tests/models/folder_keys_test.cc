@@ -420,18 +420,31 @@ TEST(FolderKeys, SizesOfMixersThatMakeNoSenseAreRefused) {
   const auto error = [](const char* golden, const std::string& members) {
     return refused(ErrorCode::invalid_argument, golden, kTied + members);
   };
-  EXPECT_TRUE(contains(error("mamba2", R"("conv_kernel": 0)"), "got 0 rows of a convolution"));
-  EXPECT_TRUE(contains(error("mamba2", R"("state_size": 2147483648)"), "columns of states"));
-  EXPECT_TRUE(contains(error("qwen3_next", R"("linear_conv_kernel_dim": 0)"), "got 0 rows"));
+  EXPECT_TRUE(contains(error("mamba2", R"("conv_kernel": 0)"), "ssm.conv_kernel: no size; got 0"));
+  EXPECT_TRUE(contains(error("mamba2", R"("state_size": 2147483648)"),
+                       "ssm.state_size: out of range; got 2147483648, expected 0 to 1048576"));
+  EXPECT_TRUE(contains(error("mamba2", R"("expand": 9223372036854775807)"), "expand is out of"));
+  EXPECT_TRUE(contains(error("mamba2", R"("expand": 1048576, "hidden_size": 1048576)"),
+                       "ssm.inner_size: out of range; got 1099511627776"));
+  EXPECT_TRUE(contains(error("qwen3_next", R"("linear_conv_kernel_dim": 0)"), "no size; got 0"));
+  EXPECT_TRUE(contains(error("deepseek_v3", R"("kv_lora_rank": 2147483648)"),
+                       "attention.kv_lora_rank: out of range"));
+  EXPECT_TRUE(contains(error("deepseek_v3", R"("qk_nope_head_dim": -1)"), "qk_nope_head_dim is"));
+  // Also where no layer has the mixer.
   EXPECT_TRUE(
-      contains(error("deepseek_v3", R"("kv_lora_rank": 2147483648)"), "columns of latent rows"));
+      contains(error("qwen3_next", R"("linear_num_key_heads": 0, "layer_types": ["full_attention",
+            "full_attention", "full_attention", "full_attention"])"),
+               "ssm.group_count: no size; got 0"));
 }
 
 TEST(FolderKeys, SizesAndScalingsThatMakeNoSenseAreRefused) {
   const auto error = [](const std::string& members) {
     return refused(ErrorCode::invalid_argument, "llama", kTied + members);
   };
-  EXPECT_TRUE(contains(error(R"("head_dim": 2147483648)"), "got 2147483648 columns of keys"));
+  EXPECT_TRUE(contains(error(R"("head_dim": 2147483648)"),
+                       "attention.key_length: out of range; got 2147483648"));
+  EXPECT_TRUE(contains(error(R"("intermediate_size": 2147483648)"), "feed_forward_length: out"));
+  EXPECT_TRUE(contains(error(R"("hidden_size": 2147483648)"), "embedding_length: out of range"));
   const auto scaling = [&](const std::string& members) {
     return error(R"("rope_parameters": {"rope_theta": 10000.0, )" + members + "}");
   };

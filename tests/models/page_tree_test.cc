@@ -149,6 +149,102 @@ TEST(PageTree, FindsEveryBeginningOfALongText) {
   }
 }
 
+// Against all texts that were named: pages in part, which grow, are cut and are forgotten, with
+// states on some of them.
+TEST(PageTree, FindsTheBestOfManyPagesInPart) {
+  constexpr std::int64_t kSize = 8, kPages = 30, kStates = 9;
+  std::mt19937 random(std::random_device{}());
+  struct Known {
+    Tokens tokens;
+    std::int64_t saved = 0;
+    std::int32_t state = PageTree::kNone;
+  };
+  for (int round = 0; round < 200; ++round) {
+    PageTree tree(kPages, kSize, kStates);
+    std::map<std::int32_t, Known> pages;
+    const auto tokens_of = [&](std::size_t least) {
+      Tokens tokens(least + random() % (static_cast<std::size_t>(kSize) - least));
+      for (std::int32_t& token : tokens) token = static_cast<std::int32_t>(random() % 3);
+      return tokens;
+    };
+    for (std::int64_t i = 0; i < kPages; ++i) {
+      const std::int32_t page = tree.take_page();
+      Known& known = pages[page];
+      known.tokens = tokens_of(1);
+      ASSERT_EQ(tree.name(page, PageTree::kNone, known.tokens), page);
+      if (random() % 3 == 0) {
+        const auto row = static_cast<std::int64_t>(random() % known.tokens.size());
+        tree.make_writable(page, row);
+        known.tokens.resize(static_cast<std::size_t>(row));
+      }
+      if (random() % 2 == 0 && known.tokens.size() + 1 < static_cast<std::size_t>(kSize)) {
+        known.tokens.push_back(static_cast<std::int32_t>(random() % 3));
+        ASSERT_EQ(tree.name(page, PageTree::kNone, known.tokens), page);
+      }
+      if (random() % 3 == 0 && !known.tokens.empty()) {
+        known.state = tree.take_state();
+        for (auto& [other, old] : pages) {  // of which it may have been
+          if (other != page && old.state == known.state) old.state = PageTree::kNone;
+        }
+        known.saved = 1 + static_cast<std::int64_t>(random() % known.tokens.size());
+        tree.save_state(page, known.saved, known.state);
+      }
+    }
+    for (int look = 0; look < 20; ++look) {
+      const Tokens tokens = tokens_of(0);
+      for (const bool needs_state : {false, true}) {
+        std::int64_t best = 0;
+        for (const auto& [page, known] : pages) {
+          auto common = static_cast<std::int64_t>(std::ranges::mismatch(tokens, known.tokens).in1 -
+                                                  tokens.begin());
+          if (needs_state) {
+            const bool has_state = known.state != PageTree::kNone && known.saved <= common;
+            common = has_state ? known.saved : 0;
+          }
+          best = std::max(best, common);
+        }
+        const PageTree::Found found = tree.find(tokens, kSize, needs_state);
+        ASSERT_EQ(found.rows, best);
+        ASSERT_EQ(found.pages.size(), best > 0 ? 1u : 0u);
+        if (best > 0 && needs_state) {
+          ASSERT_EQ(pages[found.pages[0]].state, found.state);
+        }
+        for (const std::int32_t page : found.pages) tree.release(page);
+      }
+    }
+    for (const auto& [page, known] : pages) tree.release(page);
+    EXPECT_EQ(tree.kept_pages(), kPages);
+    for (std::int64_t i = 0; i < kPages; ++i) EXPECT_NE(tree.take_page(), PageTree::kNone);
+    for (std::int64_t i = 0; i < kStates; ++i) EXPECT_NE(tree.take_state(), PageTree::kNone);
+    EXPECT_EQ(tree.take_state(), PageTree::kNone);
+  }
+}
+
+// The one found longest ago, whatever page has it, and wherever pages have gone since.
+TEST(PageTree, ForgetsTheStatesUsedLongestAgo) {
+  PageTree tree(6, 2, 3);
+  std::vector<std::int32_t> pages, states;
+  for (std::int32_t i = 0; i < 3; ++i) {
+    pages.push_back(tree.take_page());
+    states.push_back(tree.take_state());
+    const Tokens tokens = {i};
+    ASSERT_EQ(tree.name(pages.back(), PageTree::kNone, tokens), pages.back());
+    tree.save_state(pages.back(), 1, states.back());
+  }
+  EXPECT_EQ(tree.find(Tokens{0}, 1, true).state, states[0]);
+  // The page of state 1 becomes another, full one, and the state goes with it.
+  const std::int32_t full = tree.take_page();
+  const Tokens tokens = {1, 7};
+  ASSERT_EQ(tree.name(full, PageTree::kNone, tokens), full);
+  ASSERT_EQ(tree.name(pages[1], PageTree::kNone, tokens), full);
+  EXPECT_EQ(tree.saved_state(full, 2).second, states[1]);
+  EXPECT_EQ(tree.take_state(states[1]), states[2]);
+  EXPECT_EQ(tree.take_state(), states[1]);
+  EXPECT_EQ(tree.saved_state(full, 2).second, PageTree::kNone);
+  EXPECT_EQ(tree.take_state(), states[0]);
+  EXPECT_EQ(tree.take_state(), PageTree::kNone);
+}
+
 // Against a list of all prefixes that full pages hold.
 TEST(PageTree, RandomTextsShareWhatTheyShare) {
   constexpr std::int64_t kSize = 3, kPages = 40;

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "hearth/error.h"
 #include "hearth/ops.h"
 #include "models/language/family.h"
 #include "models/language/folder/config_values.h"
@@ -36,15 +35,9 @@ constexpr TensorRule kErnieMoeTensors[] = {
 
 void add_ernie_experts(const JsonObject& config, bool, GgufMetadata& metadata) {
   const std::string prefix = "ernie4_5-moe.";
-  const std::int64_t shared = find_integer(config, "moe_num_shared_experts").value_or(0);
-  const std::int64_t width = find_integer(config, "moe_intermediate_size").value_or(0);
-  if (shared < 0 || shared > 1 << 10 || width < 0 || width > 1 << 20) {
-    throw Error(ErrorCode::invalid_argument,
-                "config.json: shared experts out of range; got " + std::to_string(shared) + " of " +
-                    std::to_string(width) + ", expected at most 1024 of 2^20");
-  }
-  metadata.set(prefix + "expert_shared_feed_forward_length",
-               static_cast<std::uint32_t>(shared * width));
+  const std::int64_t shared = find_count(config, "moe_num_shared_experts").value_or(0);
+  const std::int64_t width = find_count(config, "moe_intermediate_size").value_or(0);
+  set_count(metadata, prefix + "expert_shared_feed_forward_length", shared * width);
   const std::int64_t step = find_integer(config, "moe_layer_interval").value_or(1);
   const std::int64_t last = find_integer(config, "moe_layer_end_index").value_or(-1);
   if (step < 2 && last < 0) return;

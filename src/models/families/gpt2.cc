@@ -47,8 +47,7 @@ void add_gpt2_keys(const JsonObject& config, bool, GgufMetadata& metadata) {
     metadata.set("gpt2.attention.scale", 1.0);
   }
   if (metadata.contains("gpt2.feed_forward_length")) return;
-  const std::int64_t dim = metadata.as_int("gpt2.embedding_length");
-  metadata.set("gpt2.feed_forward_length", static_cast<std::uint32_t>(4 * dim));
+  set_count(metadata, "gpt2.feed_forward_length", 4 * metadata.as_int("gpt2.embedding_length"));
 }
 
 }  // namespace

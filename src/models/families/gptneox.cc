@@ -18,7 +18,7 @@ constexpr KeyRule kNeoXKeys[] = {
 
 // Folders hold queries, keys and values by head.
 Array by_kind(const Array& x, const FolderContext& context) {
-  const std::int64_t heads = context.size("attention.head_count");
+  const std::int64_t heads = context.count("attention.head_count");
   const std::int64_t dim = x.shape(0) / (3 * heads);
   Shape apart = x.shape();
   apart[0] = dim;

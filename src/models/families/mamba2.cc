@@ -33,9 +33,9 @@ constexpr TensorRule kMamba2Tensors[] = {
 };
 
 void add_mamba2_keys(const JsonObject& config, bool, GgufMetadata& metadata) {
-  const std::int64_t inner =
-      find_integer(config, "hidden_size").value_or(0) * find_integer(config, "expand").value_or(2);
-  metadata.set("mamba2.ssm.inner_size", static_cast<std::uint32_t>(inner));
+  set_count(
+      metadata, "mamba2.ssm.inner_size",
+      find_count(config, "hidden_size").value_or(0) * find_count(config, "expand").value_or(2));
   const JsonArray* limits = find_array(config, "time_step_limit");
   if (limits == nullptr || limits->size() != 2) return;
   // Infinity is no limit, as Python writes it into JSON, and as an object of transformers 5.

@@ -38,8 +38,8 @@ inline constexpr FixedValue kNomicFixed[] = {
 
 // Rows of all experts [experts * hidden, dim], by expert.
 inline Array nomic_experts(const Array& x, const FolderContext& context) {
-  const std::int64_t experts = context.size("expert_count", 0);
-  if (x.rank() != 2 || experts < 1 || x.shape(0) % experts != 0) {
+  const std::int64_t experts = context.count("expert_count");
+  if (x.rank() != 2 || x.shape(0) % experts != 0) {
     throw Error(ErrorCode::shape, "model: weights of experts do not fit; got " +
                                       to_string(x.shape()) + ", expected rows for each of " +
                                       std::to_string(experts));

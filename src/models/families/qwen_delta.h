@@ -17,10 +17,10 @@ inline constexpr KeyRule kQwenDeltaKeys[] = {
 
 // Of what folders hold by key head, [queries, keys, values, gates].
 inline Array rows_of_heads(const Array& x, const FolderContext& context, bool is_gate) {
-  const std::int64_t heads = context.size("ssm.group_count");
-  const std::int64_t keys = context.size("ssm.state_size");
+  const std::int64_t heads = context.count("ssm.group_count");
+  const std::int64_t keys = context.count("ssm.state_size");
   const std::int64_t values =
-      context.size("ssm.value_size") * context.size("ssm.time_step_rank") / heads;
+      context.count("ssm.value_size") * context.count("ssm.time_step_rank") / heads;
   const Array by_head = reshape(x, {heads, 2 * keys + 2 * values, x.shape(1)});
   const auto part = [&](std::int64_t first, std::int64_t count) {
     return reshape(narrow(by_head, 1, first, count), {heads * count, x.shape(1)});

@@ -50,12 +50,8 @@ const Family* find_family_of_folder(std::string_view model_type, const JsonObjec
   return unmarked;
 }
 
-std::int64_t FolderContext::size(std::string_view key) const {
-  return Keys(metadata, std::string(architecture)).size(key);
-}
-
-std::int64_t FolderContext::size(std::string_view key, std::int64_t fallback) const {
-  return Keys(metadata, std::string(architecture)).size(key, fallback);
+std::int64_t FolderContext::count(std::string_view key) const {
+  return Keys(metadata, std::string(architecture)).some_count(key);
 }
 
 }  // namespace hearth::models

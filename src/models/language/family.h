@@ -53,9 +53,9 @@ struct FolderContext {
   const GgufMetadata& metadata;
   std::string_view architecture;
 
-  // Throws Error{invalid_argument} where there is no such number.
-  std::int64_t size(std::string_view key) const;
-  std::int64_t size(std::string_view key, std::int64_t fallback) const;
+  // 1 to kMostCount. Throws Error{invalid_argument} with the key for other numbers, and where there
+  // is none: nothing else has looked at what a folder says.
+  std::int64_t count(std::string_view key) const;
 };
 
 // The tensors of a folder whose names begin so, up to a dot or the end; the rest, like ".weight",

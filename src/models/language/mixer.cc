@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "hearth/error.h"
-
 namespace hearth::models {
 namespace {
 
@@ -34,14 +32,6 @@ std::int64_t block_rows(const LanguageConfig& config) {
     rows = std::max(rows, definition_of(layer.mixer).block_rows);
   }
   return rows;
-}
-
-void require_size(const char* what, std::int64_t size, std::int64_t least) {
-  constexpr std::int64_t kMost = 1 << 20;
-  if (size >= least && size <= kMost) return;
-  throw Error(ErrorCode::invalid_argument,
-              std::string("model: no such size; got ") + std::to_string(size) + " " + what +
-                  ", expected " + std::to_string(least) + " to " + std::to_string(kMost));
 }
 
 }  // namespace hearth::models

@@ -56,9 +56,6 @@ struct MixerDef {
   // Numbers of all its layers. Throws as read_config() does. Null: they are the layers' own.
   void (*read)(const Keys& keys, const Family& family, FileKind kind,
                LanguageConfig& config) = nullptr;
-  // Throws Error{invalid_argument} for sizes of which products could overflow. Null: none but those
-  // that all layers have.
-  void (*require_sizes)(const LanguageConfig& config) = nullptr;
   // Tensors of a folder as files hold them. Throws Error{invalid_argument} for tensors that do not
   // fit. Null: the same.
   void (*lay_out)(GgufContents& contents, const LanguageConfig& config,
@@ -84,9 +81,5 @@ bool has_states(const LanguageConfig& config);
 
 // The most that any layer's mixer works on at once.
 std::int64_t block_rows(const LanguageConfig& config);
-
-// Throws Error{invalid_argument} unless `size` is one that a model has: products of some do not
-// overflow.
-void require_size(const char* what, std::int64_t size, std::int64_t least);
 
 }  // namespace hearth::models

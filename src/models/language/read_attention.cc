@@ -63,7 +63,7 @@ RopeConfig read_rope(const Keys& keys, const Family& family, FileKind kind, std:
   RopeConfig rope;
   const bool is_straight = kind == FileKind::folder && family.is_permuted;
   rope.pairs = is_straight ? RopePairs::halves : family.rope;
-  rope.dims = keys.size("rope.dimension_count", head_dim);
+  rope.dims = keys.count("rope.dimension_count", head_dim);
   rope.base = keys.number("rope.freq_base", 10000);
   rope.scaling = read_scaling(keys, context);
   rope.growth = read_growth(keys);
@@ -93,7 +93,7 @@ QueryTemperature read_temperature(const Keys& keys, std::int64_t original_length
 RopeConfig window_rope(const Keys& keys, const Family& family, RopeConfig rope,
                        std::int64_t head_dim) {
   const bool has_own_heads = keys.find("attention.key_length_swa") != nullptr;
-  rope.dims = keys.size("rope.dimension_count_swa", has_own_heads ? head_dim : rope.dims);
+  rope.dims = keys.count("rope.dimension_count_swa", has_own_heads ? head_dim : rope.dims);
   const double base = family.window_base > 0 ? family.window_base : rope.base;
   rope.base = keys.number("rope.freq_base_swa", base);
   if (family.scales_windows) return rope;
@@ -106,9 +106,9 @@ RopeConfig window_rope(const Keys& keys, const Family& family, RopeConfig rope,
 
 void read_heads(const Keys& keys, std::int64_t dim, std::int64_t layer,
                 AttentionConfig& attention) {
-  attention.heads = keys.size_of("attention.head_count", layer, 0);
+  attention.heads = keys.count_of("attention.head_count", layer, 0);
   keys.require_some("attention.head_count", attention.heads);
-  attention.kv_heads = keys.size_of("attention.head_count_kv", layer, attention.heads);
+  attention.kv_heads = keys.count_of("attention.head_count_kv", layer, attention.heads);
   keys.require_some("attention.head_count_kv", attention.kv_heads);
   if (attention.heads % attention.kv_heads != 0) {
     throw Error(ErrorCode::invalid_argument,
@@ -116,17 +116,17 @@ void read_heads(const Keys& keys, std::int64_t dim, std::int64_t layer,
                     std::to_string(attention.kv_heads) + " for " +
                     counted(attention.heads, "head") + ", expected a divisor");
   }
-  attention.key_dim = keys.size_of("attention.key_length", layer, dim / attention.heads);
-  attention.value_dim = keys.size_of("attention.value_length", layer, dim / attention.heads);
+  attention.key_dim = keys.count_of("attention.key_length", layer, dim / attention.heads);
+  attention.value_dim = keys.count_of("attention.value_length", layer, dim / attention.heads);
   if (attention.window > 0) {
-    attention.key_dim = keys.size("attention.key_length_swa", attention.key_dim);
-    attention.value_dim = keys.size("attention.value_length_swa", attention.value_dim);
+    attention.key_dim = keys.count("attention.key_length_swa", attention.key_dim);
+    attention.value_dim = keys.count("attention.value_length_swa", attention.value_dim);
   }
   if (keys.find("attention.kv_lora_rank") != nullptr) {
     // In files of newer writers heads are those of the latent row (mixers/latent.cc), and the sizes
     // of expanded ones have keys of their own.
-    attention.key_dim = keys.size("attention.key_length_mla", attention.key_dim);
-    attention.value_dim = keys.size("attention.value_length_mla", attention.value_dim);
+    attention.key_dim = keys.count("attention.key_length_mla", attention.key_dim);
+    attention.value_dim = keys.count("attention.value_length_mla", attention.value_dim);
   }
   keys.require_some("attention.key_length", attention.key_dim);
   keys.require_some("attention.value_length", attention.value_dim);

@@ -22,22 +22,22 @@ namespace {
 
 ExpertsConfig read_experts(const Keys& keys, const Family& family, std::int64_t layer) {
   ExpertsConfig experts;
-  experts.count = keys.size("expert_count", 0);
+  experts.count = keys.count("expert_count", 0);
   if (experts.count == 0 || layer < keys.size("leading_dense_block_count", 0)) return {};
   // As llama.cpp counts: of a period of 0 or 1 no layer has experts.
   const std::int64_t period = keys.size("moe_every_n_layers", -1);
   const bool is_in_period = period < 0 || (period > 0 && layer % period == 1);
   if (!keys.flag_of("expert_layers", layer, is_in_period)) return {};
-  experts.used = keys.size("expert_used_count");
+  experts.used = keys.count("expert_used_count");
   if (experts.used < 1 || experts.used > experts.count) {
     fail_config(ErrorCode::invalid_argument, keys.full("expert_used_count"),
                 "out of range; got " + std::to_string(experts.used) + ", expected 1 to " +
                     std::to_string(experts.count));
   }
   experts.hidden =
-      keys.size("expert_feed_forward_length", keys.size_of("feed_forward_length", layer, 0));
-  experts.shared_hidden = keys.size("expert_shared_feed_forward_length",
-                                    experts.hidden * keys.size("expert_shared_count", 0));
+      keys.count("expert_feed_forward_length", keys.count_of("feed_forward_length", layer, 0));
+  experts.shared_hidden = keys.count("expert_shared_feed_forward_length",
+                                     experts.hidden * keys.count("expert_shared_count", 0));
   const std::int64_t gate =
       keys.size("expert_gating_func", static_cast<std::int64_t>(family.router));
   if (gate == 0) {
@@ -76,20 +76,6 @@ void read_norm(const Keys& keys, LanguageConfig& config) {
   }
 }
 
-// Refuses sizes of which products could overflow.
-void require_sizes(const LanguageConfig& config) {
-  for (const LayerConfig& layer : config.layers) {
-    const AttentionConfig& attention = layer.attention;
-    require_size("heads", attention.heads, 0);
-    require_size("heads of keys and values", attention.kv_heads, 0);
-    require_size("columns of keys", attention.key_dim, 0);
-    require_size("columns of values", attention.value_dim, 0);
-    require_size("columns that turn", attention.rope.dims, 0);
-    const MixerDef& mixer = definition_of(layer.mixer);
-    if (mixer.require_sizes != nullptr) mixer.require_sizes(config);
-  }
-}
-
 }  // namespace
 
 const Family& family_of(const GgufMetadata& metadata) {
@@ -101,8 +87,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   LanguageConfig config;
   config.architecture = family.architecture;
   const Keys keys(metadata, config.architecture);
-  config.dim = keys.size("embedding_length");
-  keys.require_some("embedding_length", config.dim);
+  config.dim = keys.some_count("embedding_length");
   config.context = keys.size("context_length", 2048);
   keys.require_some("context_length", config.context);
   read_norm(keys, config);
@@ -116,7 +101,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
                                                    : keys.number("embedding_scale", 1);
   config.residual_scale = keys.number("residual_scale", 1);
   config.logit_scale = keys.number("logit_scale", 1);
-  config.layer_input_dim = keys.size("embedding_length_per_layer_input", 0);
+  config.layer_input_dim = keys.count("embedding_length_per_layer_input", 0);
   config.logit_softcap = keys.number("final_logit_softcapping", 0);
   config.is_causal = !family.is_encoder && keys.flag("attention.causal", true);
   config.has_output = keys.flag(kHasOutputKey, true);
@@ -141,7 +126,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
     if (!definition_of(layer.mixer).has_states || keys.find("attention.head_count") != nullptr) {
       layer.attention = read_attention(keys, family, kind, config, i);
     }
-    layer.hidden = keys.size_of("feed_forward_length", i, 0);
+    layer.hidden = keys.count_of("feed_forward_length", i, 0);
     layer.experts = read_experts(keys, family, i);
     if (layer.experts.count > 0 && !family.has_both) layer.hidden = 0;
   }
@@ -149,7 +134,6 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   const MixerDef& mixer = definition_of(family.mixer);
   if (mixer.read != nullptr) mixer.read(keys, family, kind, config);
   if (family.adjust != nullptr) family.adjust(config, keys, kind);
-  require_sizes(config);
   return config;
 }
 

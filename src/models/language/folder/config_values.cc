@@ -1,6 +1,7 @@
 #include "models/language/folder/config_values.h"
 
 #include <algorithm>
+#include <string>
 
 #include "models/files/layer_limit.h"
 
@@ -30,6 +31,16 @@ std::optional<bool> find_flag(const JsonObject& config, std::string_view path) {
 
 std::optional<std::string> find_text(const JsonObject& config, std::string_view path) {
   return find_text(config, path, config_source());
+}
+
+std::optional<std::int64_t> find_count(const JsonObject& config, std::string_view path) {
+  const std::optional<std::int64_t> count = find_integer(config, path);
+  if (count && (*count < 0 || *count > kMostCount)) {
+    throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(path) +
+                                                 " is out of range; got " + std::to_string(*count) +
+                                                 ", expected 0 to " + std::to_string(kMostCount));
+  }
+  return count;
 }
 
 std::int64_t layers_of(const JsonObject& config) {

@@ -22,6 +22,10 @@ std::optional<std::int64_t> find_integer(const JsonObject& config, std::string_v
 std::optional<bool> find_flag(const JsonObject& config, std::string_view path);
 std::optional<std::string> find_text(const JsonObject& config, std::string_view path);
 
+// A width or count of parts. Throws Error{invalid_argument} with the key for one that is not 0 to
+// kMostCount.
+std::optional<std::int64_t> find_count(const JsonObject& config, std::string_view path);
+
 // num_hidden_layers, 0 where it is absent, at most kMostLayers: what else a folder says is refused
 // when the model's sizes are read.
 std::int64_t layers_of(const JsonObject& config);

@@ -104,8 +104,7 @@ void say_both_ways(GgufContents& contents, const LanguageConfig& config) {
   }
   for (const NamedArray& each : contents.arrays) {
     if (each.name != "token_types.weight") continue;
-    contents.metadata.set("tokenizer.ggml.token_type_count",
-                          static_cast<std::uint32_t>(each.array.shape(0)));
+    set_count(contents.metadata, "tokenizer.ggml.token_type_count", each.array.shape(0));
   }
 }
 

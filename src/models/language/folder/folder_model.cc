@@ -65,12 +65,7 @@ GgufValue gguf_value(const KeyRule& rule, const JsonValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   const std::int64_t whole = std::get<std::int64_t>(value);
   if (rule.type == ConfigType::number) return static_cast<double>(whole);
-  if (whole < 0 || whole > UINT32_MAX) {
-    throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(rule.key) +
-                                                 " is out of range; got " + std::to_string(whole) +
-                                                 ", expected 0 to 2^32 - 1");
-  }
-  return static_cast<std::uint32_t>(whole);
+  return number_of_file("config.json: " + std::string(rule.key), whole);
 }
 
 // Which layers see a window only, and which have no attention.
@@ -138,11 +133,15 @@ void add_expert_layers(const JsonObject& config, const Family& family, GgufMetad
   const std::int64_t step = find_integer(config, "decoder_sparse_step").value_or(1);
   const JsonArray* dense = find_array(config, "mlp_only_layers");
   if (step < 1 || (step == 1 && (dense == nullptr || dense->empty()))) return;
+  const std::int64_t layers = layers_of(config);
   std::vector<bool> flags;
-  for (std::int64_t i = 0; i < layers_of(config); ++i) {
-    const bool is_dense =
-        dense != nullptr && std::find(dense->begin(), dense->end(), JsonValue(i)) != dense->end();
-    flags.push_back(!is_dense && (i + 1) % step == 0);
+  for (std::int64_t i = 0; i < layers; ++i) flags.push_back((i + 1) % step == 0);
+  if (dense != nullptr) {
+    for (const JsonValue& each : *dense) {
+      const auto* layer = std::get_if<std::int64_t>(&each);
+      if (layer == nullptr || *layer < 0 || *layer >= layers) continue;
+      flags[static_cast<std::size_t>(*layer)] = false;
+    }
   }
   metadata.set(std::string(family.architecture) + ".expert_layers", flags);
 }

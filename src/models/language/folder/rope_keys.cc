@@ -1,6 +1,5 @@
 #include "models/language/folder/rope_keys.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops/attention.h"
+#include "models/files/layer_limit.h"
 #include "models/language/folder/config_values.h"
 
 namespace hearth::models {
@@ -187,11 +187,17 @@ class RopeKeys {
   void add_sections(const JsonObject& own) {
     constexpr std::size_t kAxes = 4;
     const JsonArray* sections = find_array(own, "mrope_section");
-    if (sections == nullptr || sections->size() > kAxes) return;
+    if (sections == nullptr) return;
+    if (sections->size() > kAxes) {
+      fail("mrope_section", static_cast<double>(sections->size()), "at most 4 numbers");
+    }
     std::vector<std::int32_t> sizes;
     for (const JsonValue& each : *sections) {
       const std::int64_t size = as_integer(each, "mrope_section", config_source()).value_or(0);
-      sizes.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(size, 0, 1 << 16)));
+      if (size < 0 || size > kMostCount) {
+        fail("mrope_section", static_cast<double>(size), "0 to 2^20 pairs");
+      }
+      sizes.push_back(static_cast<std::int32_t>(size));
     }
     sizes.resize(kAxes);
     set("dimension_sections", sizes);

@@ -86,21 +86,13 @@ bool is_delta_layer(const Keys& keys, std::int64_t layer) {
 
 void read_delta(const Keys& keys, const Family& family, FileKind kind, LanguageConfig& config) {
   DeltaConfig& delta = config.delta;
-  delta.key_heads = keys.size("ssm.group_count");
-  delta.value_heads = keys.size("ssm.time_step_rank");
-  delta.key_dim = keys.size("ssm.state_size");
+  delta.key_heads = keys.some_count("ssm.group_count");
+  delta.value_heads = keys.some_count("ssm.time_step_rank");
+  delta.key_dim = keys.some_count("ssm.state_size");
   // GGUF's heads of values are as long as those of keys.
-  delta.value_dim = keys.size("ssm.value_size", delta.key_dim);
-  delta.kernel = keys.size("ssm.conv_kernel");
+  delta.value_dim = keys.some_count("ssm.value_size", delta.key_dim);
+  delta.kernel = keys.some_count("ssm.conv_kernel");
   delta.is_tiled = family.tiles_values && kind == FileKind::gguf;
-}
-
-void require_delta_sizes(const LanguageConfig& config) {
-  require_size("heads of keys", config.delta.key_heads, 1);
-  require_size("heads of values", config.delta.value_heads, 1);
-  require_size("columns of keys", config.delta.key_dim, 1);
-  require_size("columns of values", config.delta.value_dim, 1);
-  require_size("rows of a convolution", config.delta.kernel, 1);
 }
 
 // Head k of keys first gets one value head, and so do all others, before it gets its second.
@@ -139,9 +131,8 @@ void tile_value_heads(GgufContents& contents, const LanguageConfig& config) {
 }
 
 void lay_out_delta(GgufContents& contents, const LanguageConfig& config, const Family& family) {
-  contents.metadata.set(
-      config.architecture + ".ssm.inner_size",
-      static_cast<std::uint32_t>(config.delta.value_heads * config.delta.value_dim));
+  set_count(contents.metadata, config.architecture + ".ssm.inner_size",
+            config.delta.value_heads * config.delta.value_dim);
   if (family.tiles_values) tile_value_heads(contents, config);
 }
 
@@ -170,7 +161,6 @@ constinit const MixerDef delta_mixer = {.has_states = true,
                                         .reorders_rows = true,
                                         .mixes_layer = is_delta_layer,
                                         .read = read_delta,
-                                        .require_sizes = require_delta_sizes,
                                         .lay_out = lay_out_delta,
                                         .memory = delta_memory,
                                         .widest_columns = delta_columns,

@@ -110,14 +110,9 @@ Array LatentAttention::forward(const Array& x, const Batch& batch, LayerCache& c
 }
 
 void read_latent(const Keys& keys, const Family&, FileKind, LanguageConfig& config) {
-  config.latent = {.query_rank = keys.size("attention.q_lora_rank", 0),
-                   .rank = keys.size("attention.kv_lora_rank"),
-                   .rope_dims = keys.size("rope.dimension_count")};
-}
-
-void require_latent_sizes(const LanguageConfig& config) {
-  require_size("columns of latent rows", config.latent.rank, 0);
-  require_size("columns of keys that turn", config.latent.rope_dims, 0);
+  config.latent = {.query_rank = keys.count("attention.q_lora_rank", 0),
+                   .rank = keys.count("attention.kv_lora_rank"),
+                   .rope_dims = keys.count("rope.dimension_count")};
 }
 
 // Files hold keys and values apart, keys by what they expand from, and heads are those of the
@@ -143,8 +138,7 @@ void lay_out_latent(GgufContents& contents, const LanguageConfig& config, const 
   }
   contents.arrays = std::move(arrays);
   const auto set = [&](const char* key, std::int64_t value) {
-    contents.metadata.set(config.architecture + ".attention." + key,
-                          static_cast<std::uint32_t>(value));
+    set_count(contents.metadata, config.architecture + ".attention." + key, value);
   };
   set("head_count_kv", 1);
   set("key_length", latent.rank + latent.rope_dims);
@@ -160,9 +154,11 @@ std::string why_latent_rows_are_unfit(const LayerConfig&, CacheType keys, CacheT
   return "latent rows are not coded; got " + name(keys) + ", expected a float type";
 }
 
-std::int64_t latent_columns(const LanguageConfig&, const LayerConfig& layer) {
-  const AttentionConfig& attention = layer.attention;
-  return (attention.heads + attention.kv_heads) * (attention.key_dim + attention.value_dim);
+// Of each head the folded query, the one that it becomes with what turns, and what it sees; of the
+// row that all heads share what it is compressed to, and its key.
+std::int64_t latent_columns(const LanguageConfig& config, const LayerConfig& layer) {
+  const auto& [query_rank, rank, rope_dims] = config.latent;
+  return layer.attention.heads * (3 * rank + rope_dims) + 2 * (rank + rope_dims);
 }
 
 std::shared_ptr<const MixerBlock> make_latent(const MixerParts& parts) {
@@ -172,7 +168,6 @@ std::shared_ptr<const MixerBlock> make_latent(const MixerParts& parts) {
 }  // namespace
 
 constinit const MixerDef latent_mixer = {.read = read_latent,
-                                         .require_sizes = require_latent_sizes,
                                          .lay_out = lay_out_latent,
                                          .memory = latent_memory,
                                          .why_unfit = why_latent_rows_are_unfit,

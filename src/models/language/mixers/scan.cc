@@ -76,13 +76,12 @@ Array StateScan::forward(const Array& x, const Batch& batch, LayerCache& cache,
 
 void read_scan(const Keys& keys, const Family&, FileKind, LanguageConfig& config) {
   ScanConfig& scan = config.scan;
-  scan.heads = keys.size("ssm.time_step_rank");
-  scan.groups = keys.size("ssm.group_count", 1);
-  scan.state = keys.size("ssm.state_size");
-  scan.kernel = keys.size("ssm.conv_kernel");
-  const std::int64_t inner = keys.size("ssm.inner_size");
-  if (scan.heads < 1 || scan.groups < 1 || inner % scan.heads != 0 ||
-      scan.heads % scan.groups != 0) {
+  scan.heads = keys.some_count("ssm.time_step_rank");
+  scan.groups = keys.some_count("ssm.group_count", 1);
+  scan.state = keys.some_count("ssm.state_size");
+  scan.kernel = keys.some_count("ssm.conv_kernel");
+  const std::int64_t inner = keys.some_count("ssm.inner_size");
+  if (inner % scan.heads != 0 || scan.heads % scan.groups != 0) {
     throw Error(ErrorCode::invalid_argument,
                 keys.full("ssm.inner_size") + ": no such heads; got " + std::to_string(inner) +
                     " for " + counted(scan.heads, "head") + ", expected a multiple");
@@ -90,14 +89,6 @@ void read_scan(const Keys& keys, const Family&, FileKind, LanguageConfig& config
   scan.head_dim = inner / scan.heads;
   scan.least_step = keys.number("ssm.time_step_min", scan.least_step);
   scan.largest_step = keys.number("ssm.time_step_max", scan.largest_step);
-}
-
-void require_scan_sizes(const LanguageConfig& config) {
-  require_size("heads", config.scan.heads, 1);
-  require_size("columns of heads", config.scan.head_dim, 1);
-  require_size("groups", config.scan.groups, 1);
-  require_size("columns of states", config.scan.state, 1);
-  require_size("rows of a convolution", config.scan.kernel, 1);
 }
 
 void lay_out_scan(GgufContents& contents, const LanguageConfig& config, const Family&) {
@@ -132,7 +123,6 @@ std::shared_ptr<const MixerBlock> make_scan(const MixerParts& parts) {
 
 constinit const MixerDef scan_mixer = {.has_states = true,
                                        .read = read_scan,
-                                       .require_sizes = require_scan_sizes,
                                        .lay_out = lay_out_scan,
                                        .memory = scan_memory,
                                        .widest_columns = scan_columns,

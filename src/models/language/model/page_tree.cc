@@ -68,13 +68,10 @@ void PageTree::make_writable(std::int32_t page, std::int64_t row) {
   if (is_writable(page, row)) return;
   forget_children(page);
   forget_full(page);
-  Page& cut = at(page);
-  cut.tokens.resize(static_cast<std::size_t>(row));
-  std::erase_if(cut.saved, [&](const Saved& each) {
-    if (each.rows <= row) return false;
-    free_states_.push_back(each.state);
-    return true;
-  });
+  unlist_child(page);
+  at(page).tokens.resize(static_cast<std::size_t>(row));
+  list_child(page);
+  drop_saved(page, true, [&](const Saved& each) { return each.rows > row; });
 }
 
 std::uint64_t PageTree::key(std::int32_t parent, std::span<const std::int32_t> tokens) {
@@ -104,14 +101,15 @@ std::int32_t PageTree::name(std::int32_t page, std::int32_t parent,
     if (same != kNone) {
       hold(same);
       if (named.has_name && named.holders == 1) {
-        for (const Saved& each : named.saved) {
+        const std::vector<Saved> saved = named.saved;
+        drop_saved(page, false, [](const Saved&) { return true; });
+        for (const Saved& each : saved) {
           if (saved_state(same, each.rows).first != each.rows) {
-            at(same).saved.push_back(each);
+            add_saved(same, each);
           } else {
             free_states_.push_back(each.state);
           }
         }
-        named.saved.clear();
         release(page);
         forget(page);
       } else {
@@ -120,12 +118,14 @@ std::int32_t PageTree::name(std::int32_t page, std::int32_t parent,
       return same;
     }
   }
-  if (!named.has_name) {
+  if (named.has_name) {
+    unlist_child(page);
+  } else {
     named.has_name = true;
     named.parent = parent;
-    children_of(parent).push_back(page);
   }
   named.tokens.assign(tokens.begin(), tokens.end());
+  list_child(page);
   if (is_full(named)) full_.emplace(key(parent, tokens), page);
   return page;
 }
@@ -170,16 +170,26 @@ PageTree::Found PageTree::find(std::span<const std::int32_t> tokens, std::int64_
     }
   }
   found.full_rows = static_cast<std::int64_t>(path.size()) * page_size_;
-  for (const std::int32_t child : children_of(parent)) {
-    offer(child, common_length(at(child).tokens, tokens));
-  }
+  // The further a child stands from where `tokens` would, the fewer rows it shares with them.
+  const auto offer_better = [&](std::int32_t child) {
+    const std::int64_t common = common_length(at(child).tokens, tokens);
+    if (common == 0 || found.full_rows + common <= found.rows) return false;
+    offer(child, common);
+    return true;
+  };
+  std::vector<std::int32_t>& children = children_of(parent);
+  const auto middle = place_among(children, tokens, kNone);
+  for (auto each = middle; each != children.end() && offer_better(*each);) ++each;
+  for (auto each = middle; each != children.begin() && offer_better(*--each);) continue;
   if (last_of_best == kNone) return found;
   path.resize(parents_of_best);
   path.push_back(last_of_best);
   found.pages = std::move(path);
   for (const std::int32_t page : found.pages) hold(page);
-  for (Saved& each : at(last_of_best).saved) {
-    if (each.state == found.state) each.used = ++clock_;
+  if (found.state != kNone) {
+    const std::int64_t rows = found.rows - static_cast<std::int64_t>(parents_of_best) * page_size_;
+    claim_state(last_of_best, found.state);
+    save_state(last_of_best, rows, found.state);
   }
   return found;
 }
@@ -195,19 +205,27 @@ std::int32_t PageTree::take_state(std::int32_t besides) {
 void PageTree::release_state(std::int32_t state) { free_states_.push_back(state); }
 
 void PageTree::save_state(std::int32_t page, std::int64_t rows, std::int32_t state) {
-  std::vector<Saved>& saved = at(page).saved;
-  const auto same =
-      std::ranges::find_if(saved, [&](const Saved& each) { return each.rows == rows; });
-  if (same != saved.end()) {
-    free_states_.push_back(same->state);
-    *same = {rows, state, ++clock_};
-    return;
-  }
-  saved.push_back({rows, state, ++clock_});
+  drop_saved(page, true, [&](const Saved& each) { return each.rows == rows; });
+  add_saved(page, {rows, state, ++clock_});
 }
 
 void PageTree::claim_state(std::int32_t page, std::int32_t state) {
-  std::erase_if(at(page).saved, [&](const Saved& each) { return each.state == state; });
+  drop_saved(page, false, [&](const Saved& each) { return each.state == state; });
+}
+
+void PageTree::add_saved(std::int32_t page, const Saved& saved) {
+  at(page).saved.push_back(saved);
+  page_of_saved_.emplace(saved.used, page);
+}
+
+template <class Which>
+void PageTree::drop_saved(std::int32_t page, bool frees, Which which) {
+  std::erase_if(at(page).saved, [&](const Saved& each) {
+    if (!which(each)) return false;
+    page_of_saved_.erase(each.used);
+    if (frees) free_states_.push_back(each.state);
+    return true;
+  });
 }
 
 std::pair<std::int64_t, std::int32_t> PageTree::saved_state(std::int32_t page,
@@ -217,6 +235,26 @@ std::pair<std::int64_t, std::int32_t> PageTree::saved_state(std::int32_t page,
     if (each.rows <= most_rows && each.rows > best.first) best = {each.rows, each.state};
   }
   return best;
+}
+
+std::vector<std::int32_t>::iterator PageTree::place_among(std::vector<std::int32_t>& children,
+                                                          std::span<const std::int32_t> tokens,
+                                                          std::int32_t page) {
+  return std::ranges::partition_point(children, [&](std::int32_t each) {
+    const auto order = std::lexicographical_compare_three_way(
+        at(each).tokens.begin(), at(each).tokens.end(), tokens.begin(), tokens.end());
+    return order < 0 || (order == 0 && each < page);
+  });
+}
+
+void PageTree::list_child(std::int32_t page) {
+  std::vector<std::int32_t>& children = children_of(at(page).parent);
+  children.insert(place_among(children, at(page).tokens, page), page);
+}
+
+void PageTree::unlist_child(std::int32_t page) {
+  std::vector<std::int32_t>& children = children_of(at(page).parent);
+  children.erase(place_among(children, at(page).tokens, page));
 }
 
 void PageTree::forget_children(std::int32_t page) {
@@ -235,29 +273,21 @@ void PageTree::forget(std::int32_t page) {
   forget_children(page);
   forget_full(page);
   windows_.forget(page);
-  for (const Saved& each : forgotten.saved) free_states_.push_back(each.state);
-  std::erase(children_of(forgotten.parent), page);
+  drop_saved(page, true, [](const Saved&) { return true; });
+  unlist_child(page);
   kept_.erase({forgotten.released, page});
   forgotten = Page();
   free_.push_back(page);
 }
 
 void PageTree::forget_oldest_state(std::int32_t besides) {
-  std::int32_t page = kNone;
-  std::uint64_t oldest = 0;
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(pages_.size()); ++i) {
-    for (const Saved& each : at(i).saved) {
-      if (each.state == besides || (page != kNone && each.used >= oldest)) continue;
-      oldest = each.used;
-      page = i;
-    }
+  for (const auto& [used, page] : page_of_saved_) {
+    const auto oldest = std::ranges::find(at(page).saved, used, &Saved::used);
+    if (oldest->state == besides) continue;
+    release_state(oldest->state);
+    claim_state(page, oldest->state);
+    return;
   }
-  if (page == kNone) return;
-  std::vector<Saved>& saved = at(page).saved;
-  const auto at_oldest =
-      std::ranges::find_if(saved, [&](const Saved& each) { return each.used == oldest; });
-  free_states_.push_back(at_oldest->state);
-  saved.erase(at_oldest);
 }
 
 }  // namespace hearth::models

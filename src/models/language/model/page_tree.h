@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -90,7 +91,7 @@ class PageTree {
     bool has_name = false;
     std::int32_t parent = kNone;
     std::vector<std::int32_t> tokens;
-    std::vector<std::int32_t> children;  // pages with names
+    std::vector<std::int32_t> children;  // pages with names, as place_among() orders them
     std::vector<Saved> saved;
     std::uint64_t released = 0;
   };
@@ -107,11 +108,23 @@ class PageTree {
   // The full page that holds these rows, or kNone.
   std::int32_t full_page(std::int32_t parent, std::span<const std::int32_t> tokens) const;
   void forget_full(std::int32_t page);
+  // Where a page of these tokens stands or would stand among children of one page, which are in the
+  // order of their tokens and then of their numbers.
+  std::vector<std::int32_t>::iterator place_among(std::vector<std::int32_t>& children,
+                                                  std::span<const std::int32_t> tokens,
+                                                  std::int32_t page);
+  // A page stands among its parent's children only while its tokens stay as they are.
+  void list_child(std::int32_t page);
+  void unlist_child(std::int32_t page);
   // Pages behind this one, which nobody holds.
   void forget_children(std::int32_t page);
   // A page that nobody holds, and what hangs on it: without names, and free.
   void forget(std::int32_t page);
   void forget_oldest_state(std::int32_t besides);
+  void add_saved(std::int32_t page, const Saved& saved);
+  // Takes those of the page's states away for which `which` is true; slots are free if `frees`.
+  template <class Which>
+  void drop_saved(std::int32_t page, bool frees, Which which);
 
   std::int64_t page_size_;
   std::int64_t window_;
@@ -122,6 +135,7 @@ class PageTree {
   std::set<std::pair<std::uint64_t, std::int32_t>> kept_;  // when it was released, which
   std::unordered_multimap<std::uint64_t, std::int32_t> full_;
   std::vector<std::int32_t> free_states_;
+  std::map<std::uint64_t, std::int32_t> page_of_saved_;  // by when states were used
   std::uint64_t clock_ = 0;
 };
 
