@@ -146,6 +146,13 @@ TEST(FolderKeys, ValuesOfOtherTypesAreRefused) {
   for (const char* key : {"rope_parameters", "text_config"}) expect(key, "\"x\"", "an object");
   expect("rope_scaling", R"("x", "rope_parameters": null)", "an object");
   for (const char* key : {"layer_types", "mlp_only_layers"}) expect(key, "\"x\"", "an array");
+  for (const char* value : {"\"12\"", "-1", "true", "[1, 2]"}) {
+    const std::string got =
+        refused(ErrorCode::invalid_argument, "gemma3",
+                R"("rope_parameters": {"full_attention": {}, "sliding_attention": )" +
+                    std::string(value) + "}");
+    EXPECT_TRUE(contains(got, "sliding_attention is of the wrong type; got ")) << got;
+  }
   EXPECT_NO_THROW(read_with("llama", std::string(kTied) + R"("rms_norm_eps": 1)"));
 }
 
@@ -252,7 +259,7 @@ TEST(FolderKeys, LayersAreListedWhereTheTypeHasThem) {
       std::string(kTied) +
       R"("num_hidden_layers": 2, "sliding_window": 5, "use_sliding_window": true,
                              "layer_types": ["full_attention", "sliding_attention"])";
-  for (const auto& [golden, first] : {std::pair("mistral_window", 5),
+  for (const auto& [golden, first] : {std::pair("mistral_window", 0),
                                       {"mixtral", 5},
                                       {"phi3", 5},
                                       {"starcoder2", 5},

@@ -21,10 +21,10 @@ namespace {
 using check::contains;
 using check::error_of;
 
-// What reading a folder's configuration refuses, with `members` in place of its own, beside a
-// tensor where `tensor` names one.
-std::string refused_folder(const std::string& golden, const std::string& members,
-                           const std::string& tensor = "") {
+// Of a folder's configuration with `members` in place of its own, beside a tensor where `tensor`
+// names one.
+GgufContents contents_with(const std::string& golden, const std::string& members,
+                           const std::string& tensor) {
   JsonObject config = testing::read_golden_model(golden).config;
   const auto given = std::get<JsonObject>(parse_json("{" + members + "}").value());
   for (const auto& member : given) {
@@ -33,8 +33,15 @@ std::string refused_folder(const std::string& golden, const std::string& members
   }
   NamedArrays arrays;
   if (!tensor.empty()) arrays.push_back({tensor, zeros({144, 48})});
+  return gguf_of_folder(config, arrays);
+}
+
+// What reading it refuses.
+std::string refused_folder(const std::string& golden, const std::string& members,
+                           const std::string& tensor = "") {
   return error_of(ErrorCode::invalid_argument, [&] {
-    static_cast<void>(read_config(gguf_of_folder(config, arrays).metadata, FileKind::folder));
+    static_cast<void>(
+        read_config(contents_with(golden, members, tensor).metadata, FileKind::folder));
   });
 }
 
@@ -53,6 +60,23 @@ TEST(HostileSizes, OfTensorsThatAreTakenApart) {
   EXPECT_TRUE(contains(refused_folder("nomic_bert_moe", R"("num_experts": 0)",
                                       "encoder.layers.1.mlp.experts.mlp.w1"),
                        "expert_count: no size; got 0"));
+}
+
+TEST(HostileSizes, OfAVocabularyThatTheEmbeddingDoesNotHave) {
+  const auto refused = [](const std::string& members) {
+    return refused_folder("llama", members, "model.embed_tokens.weight");  // of 144 rows
+  };
+  for (const char* size : {"0", "1", "143", "145"}) {
+    EXPECT_TRUE(contains(refused(R"("vocab_size": )" + std::string(size)),
+                         "vocab_size does not fit the embedding; got " + std::string(size) +
+                             ", expected its 144 rows"));
+  }
+  for (const char* fitting :
+       {R"("vocab_size": 144)", R"("vocab_size": 130, "pad_vocab_size_multiple": 16)"}) {
+    EXPECT_NO_THROW(contents_with("llama", fitting, "model.embed_tokens.weight")) << fitting;
+  }
+  EXPECT_TRUE(contains(refused(R"("vocab_size": 128, "pad_vocab_size_multiple": 16)"),
+                       "vocab_size does not fit"));
 }
 
 TEST(HostileSizes, ThatDoNotFitTheNumbersOfFiles) {

@@ -27,10 +27,14 @@ TEST(JsonValues, AreFoundByPaths) {
   ASSERT_NE(find_object(object, "a.b", kSource), nullptr);
   EXPECT_THROW(find_array(object, "a.b", kSource), Error);
   EXPECT_THROW(find_object(object, "a.list", kSource), Error);
-  for (const char* path : {"no", "none", "a.none", "word.none", "half.a"}) {
+  for (const char* path : {"no", "none", "a.none", "no.a", "none.a"}) {
     EXPECT_EQ(find_value(object, path), nullptr) << path;
     EXPECT_EQ(find_number(object, path, kSource), std::nullopt) << path;
     EXPECT_EQ(find_text(object, path, kSource), std::nullopt) << path;
+  }
+  for (const char* path : {"word.none", "half.a", "a.list.b"}) {
+    EXPECT_EQ(find_value(object, path), nullptr) << path;
+    EXPECT_THROW(find_number(object, path, kSource), Error) << path;
   }
 }
 

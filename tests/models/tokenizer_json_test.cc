@@ -33,9 +33,9 @@ TEST(TokenizerJson, ByteLevel) {
 
 // Models have more rows than tokens where their makers have rounded them up.
 TEST(TokenizerJson, RowsWithoutATokenAreUnusedTokens) {
-  for (const std::string& model :
-       {kBpe, std::string(R"({"type": "Unigram", "unk_id": 0, "vocab": [["a", 0], ["b", -1]]})")}) {
-    const std::string file = file_of(model, kByteLevel);
+  const std::string unigram =
+      file_of(R"({"type": "Unigram", "unk_id": 0, "vocab": [["a", 0], ["b", -1]]})", R"("x": 0)");
+  for (const std::string& file : {file_of(kBpe, kByteLevel), unigram}) {
     const std::size_t own = tokenizer_from_json(file, "test").size();
     EXPECT_EQ(tokenizer_from_json(file, "test", "", {}, 1).size(), own);
     const Tokenizer tokenizer = tokenizer_from_json(file, "test", "", {}, 9);

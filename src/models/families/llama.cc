@@ -23,10 +23,7 @@ constexpr std::string_view kInternLm3Defaults =
 constexpr FolderType kLlamaTypes[] = {
     {.name = "llama", .defaults = kLlamaDefaults},
     {.name = "internlm3", .defaults = kInternLm3Defaults},
-    {.name = "mistral",
-     .defaults = kMistralDefaults,
-     .has_windows = true,
-     .has_layer_types = false},
+    {.name = "mistral", .defaults = kMistralDefaults, .has_windows = true},
     {.name = "ministral", .defaults = kMistralDefaults, .has_windows = true},
     {.name = "mixtral",
      .defaults = kMixtralDefaults,

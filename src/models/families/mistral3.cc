@@ -27,10 +27,10 @@ constexpr FolderType kMistral3Types[] = {{.name = "ministral3",
 constexpr std::string_view kScale = "attention.temperature_scale";
 constexpr std::string_view kLength = "rope.scaling.original_context_length";
 constexpr KeyRule kMistral3Keys[] = {
-    {"rope_scaling.llama_4_scaling_beta", kScale, ConfigType::number},
     {"rope_parameters.llama_4_scaling_beta", kScale, ConfigType::number},
-    {"rope_scaling.original_max_position_embeddings", kLength},
+    {"rope_scaling.llama_4_scaling_beta", kScale, ConfigType::number},
     {"rope_parameters.original_max_position_embeddings", kLength},
+    {"rope_scaling.original_max_position_embeddings", kLength},
 };
 
 }  // namespace

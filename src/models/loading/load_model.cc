@@ -118,8 +118,8 @@ LoadedModel load_language_model(const std::string& path, const LoadOptions& opti
           "a tokenizer.model, transformers' AutoTokenizer and save_pretrained() make it)");
     }
     RecommendedSampling recommended = recommended_sampling(files.contents.metadata);
-    return {make_language_model(files, options), tokenizer_of(files),
-            files.chat_template, std::move(recommended), files.tool_template};
+    return {make_language_model(files, options), tokenizer_of(files), files.chat_template,
+            std::move(recommended), files.tool_template};
   });
 }
 

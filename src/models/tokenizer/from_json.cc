@@ -53,8 +53,8 @@ class JsonTokenizer {
     const std::size_t listed =
         file_.find("added_tokens") == nullptr ? 0 : file_.array("added_tokens").size();
     const std::string added_name = file_.name() + kAdded;
-    tokens_ = read_json_vocabulary(model_, type, {added_, added_name, listed}, rows,
-                                   parts_.vocabulary);
+    tokens_ =
+        read_json_vocabulary(model_, type, {added_, added_name, listed}, rows, parts_.vocabulary);
     read_added();
     add_normalizer(file_.find("normalizer"), file_.name() + ".normalizer", parts_.normalizer);
     add_pre_tokenizer(file_.find("pre_tokenizer"), file_.name() + ".pre_tokenizer",
@@ -169,6 +169,10 @@ class JsonTokenizer {
         (std::size_t{1} << 20) + kMostGrowth * (tokens_.text_bytes + vocabulary.size());
     for (std::size_t id = 0; id < vocabulary.size(); ++id) {
       const auto index = static_cast<std::int32_t>(id);
+      if (vocabulary.types[id] == TokenType::unused) {
+        vocabulary.bytes.append("");
+        continue;
+      }
       const auto normal = normal_added_.find(index);
       const std::string_view text =
           normal == normal_added_.end() ? vocabulary.texts[index] : normal->second;

@@ -31,7 +31,6 @@ struct JsonTokens {
 // Throws Error{corrupt_file} for what is no token, and for ids that two have or that leave too many
 // others out.
 JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type,
-                                const AddedTokens& added, std::size_t rows,
-                                Vocabulary& vocabulary);
+                                const AddedTokens& added, std::size_t rows, Vocabulary& vocabulary);
 
 }  // namespace hearth::models::tokens

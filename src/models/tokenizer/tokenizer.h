@@ -145,8 +145,8 @@ class TokenStream {
 };
 
 // From a GGUF file (of a split model, its first part), a tokenizer.json, told by how it begins, or
-// the folder of one. `rows` as tokenizer_from_json() has them. Throws Error{io}, Error{corrupt_file}
-// or Error{unsupported} with the key or the token.
+// the folder of one. `rows` as tokenizer_from_json() has them. Throws Error{io},
+// Error{corrupt_file} or Error{unsupported} with the key or the token.
 Tokenizer read_tokenizer(const std::string& path, std::size_t rows = 0);
 
 }  // namespace hearth::models

@@ -27,8 +27,8 @@ class RopeKeys {
 
   void add(std::int64_t head_dim) {
     const JsonObject none;
-    const JsonObject* found = find_object(config_, "rope_parameters");
-    if (found == nullptr) found = find_object(config_, "rope_scaling");
+    const JsonObject* found = find_object(config_, "rope_scaling");
+    if (found == nullptr || found->empty()) found = find_object(config_, "rope_parameters");
     const JsonObject& all = found == nullptr ? none : *found;
     const JsonObject* full = find_object(all, "full_attention");
     const JsonObject& own = full == nullptr ? all : *full;
