@@ -94,6 +94,71 @@ TEST(ChatTemplateLimits, BytesOfJoinedAndReplaced) {
   }
 }
 
+// What lists take beside the texts in them counts, before they are made.
+TEST(ChatTemplateLimits, BytesOfElements) {
+  chat_template::Limits limits;
+  limits.bytes = 32u << 20;
+  const std::string texts =
+      "{% set s = 'ab' * 500000 %}{% set l = 'a\n' * 1000000 %}{% set n = [1] * 750000 %}"
+      "{% set d = {'x' * 1000000: 1} %}";
+  for (const char* made : {"s.split('b')",
+                           "s.rsplit('b')",
+                           "l.split()",
+                           "l.rsplit()",
+                           "l.splitlines()",
+                           "s|list",
+                           "n|sort",
+                           "n|list",
+                           "n|reverse|list",
+                           "n|map('string')|list",
+                           "n|batch(1)|list",
+                           "n|slice(1)|list",
+                           "n|groupby('a')",
+                           "n + n",
+                           "n[::-1]",
+                           "s|from_json",
+                           "(s * 2)[::2]",
+                           "([d] * 1000)|tojson",
+                           "[1, 2, 3]|tojson(separators=['x' * 3000000, ':'])",
+                           "([d] * 1000)|string"}) {
+    const std::string error = limit_reached(texts + "{{ (" + made + ") is defined }}", limits);
+    EXPECT_NE(error.find("limit of bytes"), std::string::npos) << made << ": " << error;
+  }
+}
+
+// Work on many elements, or on long texts many times, counts though it makes little.
+TEST(ChatTemplateLimits, StepsOfElements) {
+  const std::string texts =
+      "{% set s = 'a ' * 1500000 %}{% set n = [1] * 1000000 %}{% set k = 'k' * 2000000 %}";
+  for (const char* made :
+       {"s|wordwrap(1)", "s.split()|map('upper')|list", "n|join", "n|map('string')|list|join",
+        "s.replace(' ', '').replace('a', 'b')", "n|sort|sort|sort", "s|title",
+        "('{}' * 1000000).format(*n)", "k|upper|lower|upper|lower|list"}) {
+    chat_template::Limits limits;
+    limits.steps = 2'000'000;
+    const std::string error = limit_reached(texts + "{{ " + made + " }}", limits);
+    EXPECT_NE(error.find("limit of steps"), std::string::npos) << made << ": " << error;
+  }
+  expect_limit(
+      "{% set s = 'a' * 8000000 %}{% for i in range(100000) %}{{ ''.partition(s)[0] }}{% endfor %}",
+      "steps");
+}
+
+TEST(ChatTemplateLimits, LongConversationsAreWithinThem) {
+  for (const char* made :
+       {"('word ' * 200000).split(' ')[-1]", "('word ' * 200000)|wordcount",
+        "('some text\n' * 400000).split('</think>')[-1]", "('\n' * 4000000).split('\n')[-1]",
+        "('line\n' * 200000).splitlines()|length", "('a \n' * 1000000).strip()|length",
+        "('a' * 4000000).replace('</think>', '')|length", "('word ' * 100000)|wordwrap|length"}) {
+    EXPECT_EQ(limit_reached(std::string("{{ ") + made + " }}"), "") << made;
+  }
+  const auto rendered = [](const std::string& source) {
+    return ChatTemplate(source).render({}).text();
+  };
+  EXPECT_EQ(rendered("{{ ',a,,b,'.split(',') }} {{ ',a,,b,'.rsplit(',', 2) }}"),
+            "['', 'a', '', 'b', ''] [',a,', 'b', '']");
+}
+
 TEST(ChatTemplateLimits, Precisions) {
   for (const char* made : {"'%.999999999f'|format(1.5)", "'%.101e' % 1.5", "'%.999999999d' % 1",
                            "'{:.999999999f}'.format(1.5)"}) {

@@ -133,9 +133,21 @@ TEST(Grammar, ManyRulesInARowDoNotRecurse) {
 
 TEST(Grammar, TooManyWaysAreAnError) {
   std::string text = "root ::= ";
-  for (int i = 0; i < 5000; ++i) text += "\"" + std::to_string(i) + "\" | ";
+  for (int i = 0; i < 5000; ++i) text += "[^x] \"" + std::to_string(i) + "\" | ";
   GrammarMatcher matcher(constraint_of("root ::= \"a\""));
   EXPECT_THROW(GrammarMatcher(constraint_of(text + "\"x\"")), Error);
+}
+
+TEST(Grammar, ManyTextsAreReadAtOnePlace) {
+  std::string text = "root ::= (\"\" | \"1\" \"00\" | \"0\"";
+  for (int i = 0; i < 5000; ++i) text += " | \"" + std::to_string(i) + "\"";
+  text += ") \"x\"";
+  for (const char* good : {"x", "100x", "0x", "9x", "4999x"}) {
+    EXPECT_TRUE(accepts(text, good)) << good;
+  }
+  for (const char* bad : {"5000x", "00x", "4999", "10", "", "x1"}) {
+    EXPECT_FALSE(accepts(text, bad)) << bad;
+  }
 }
 
 // Each set is small enough, but a mask meets many.

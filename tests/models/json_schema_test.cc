@@ -225,6 +225,60 @@ TEST(JsonSchema, RefusesLengthsThatAreTooMuchTogether) {
   }
 }
 
+std::string refusal_of(const std::string& schema) {
+  try {
+    Grammar::from_schema(parsed(schema));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Those that may come next are kept apart by their names alone.
+TEST(JsonSchema, ManyPropertiesMayBeLeftOut) {
+  const auto schema_of = [](int count) {
+    std::string properties;
+    for (int i = 0; i < count; ++i) {
+      properties += (i == 0 ? "\"p" : ",\"p") + std::to_string(i) + R"(":{"type":"integer"})";
+    }
+    return R"({"type":"object","properties":{)" + properties + "}}";
+  };
+  GrammarMatcher matcher = matcher_of(parsed(schema_of(3000)));
+  EXPECT_TRUE(accept_text(matcher, R"({"p0":1, "p7":2,)"));
+  EXPECT_FALSE(accept_text(matcher, R"( "p6")"));
+  EXPECT_TRUE(accept_text(matcher, R"( "p2999":3)"));
+  EXPECT_FALSE(accept_text(matcher, ","));
+  EXPECT_TRUE(accept_text(matcher, "}"));
+  EXPECT_TRUE(matcher.may_end());
+  EXPECT_EQ(refusal_of(schema_of(5000)),
+            "json_schema: `properties` too many that may be left out in a row; got 5000, expected "
+            "at most 3500");
+}
+
+TEST(JsonSchema, EnumsOfManyTexts) {
+  std::string texts = R"("t","",7)";
+  for (int i = 0; i < 20000; ++i) texts += ",\"t" + std::to_string(i * 7) + "\"";
+  const JsonValue schema = parsed(R"({"type":"array","items":{"enum":[)" + texts + "]}}");
+  GrammarMatcher matcher = matcher_of(schema);
+  EXPECT_TRUE(accept_text(matcher, R"(["t", "", 7, "t0", "t70", "t139993")"));
+  EXPECT_FALSE(accept_text(matcher, R"(, "t71")"));
+  EXPECT_FALSE(accept_text(matcher, R"(, "t14000")"
+                                    R"(7)"));
+  EXPECT_TRUE(accept_text(matcher, "]"));
+  EXPECT_TRUE(matcher.may_end());
+}
+
+TEST(JsonSchema, ContainsThatNothingSatisfiesIsNamed) {
+  EXPECT_EQ(refusal_of(R"({"type":"array","contains":{"const":1},"maxItems":0,"minContains":2})"),
+            "json_schema: nothing is in range; got minItems 0, maxItems 0, minContains 2");
+  EXPECT_EQ(
+      refusal_of(R"({"type":"array","contains":{},"maxContains":1,"minItems":3})"),
+      "json_schema: nothing is in range; got minItems 3, minContains 1, maxContains 1, and no "
+      "items but those of `contains`");
+  EXPECT_EQ(refusal_of(R"({"type":"array","contains":{"const":1},"maxItems":2,"minContains":2})"),
+            "");
+}
+
 // What takes many states is refused before it takes long, or is counted once.
 TEST(JsonSchema, LimitsOfAutomata) {
   const auto refused = [](const std::string& member) {

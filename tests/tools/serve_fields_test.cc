@@ -480,6 +480,17 @@ TEST_F(ServeFields, BodiesThatNobodyVouchesFor) {
   }
 }
 
+TEST_F(ServeFields, NumbersBeyondADoubleAreNamed) {
+  const JsonValue error =
+      refusal("/v1/completions", R"({"prompt":"a","max_tokens":1,"temperature":1e400})");
+  EXPECT_EQ(text(error, "param"), "temperature");
+  EXPECT_EQ(text(error, "message"),
+            "temperature: a number is beyond those of a double; got 1e400, expected less than "
+            "1.8e308, and more than -1.8e308");
+  const JsonValue within = refusal("/v1/completions", R"({"logit_bias": {"1": -2e999}})");
+  EXPECT_EQ(text(within, "param"), "logit_bias.1");
+}
+
 TEST_F(ServeFields, HalvesOfSurrogatePairsAreNamed) {
   for (const auto& [body, param] : std::vector<std::pair<std::string, std::string>>{
            {R"({"messages": [{"role": "user", "content": "a"}, {"content": "x\ud800y"}]})",

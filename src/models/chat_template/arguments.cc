@@ -48,6 +48,7 @@ MarkedText Bound::text(std::size_t index, std::string_view fallback) const {
     fail(std::string("an argument is of the wrong kind; got ") + type_name(*values_[index]) +
          ", expected a text for " + names_[index]);
   }
+  context_.charge_steps(text->size() / 256);
   return *text;
 }
 

@@ -46,27 +46,27 @@ Value get_method(Interpreter& interpreter, const Value& value, const Arguments& 
 Value keys_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "keys", arguments, {});
-  Values items;
+  Values items = reserved_values(context, value.dict()->size());
   for (const auto& [key, member] : value.dict()->entries()) items.push_back(key);
-  return make_list(context, std::move(items), ListKind::keys_view);
+  return make_counted_list(context, std::move(items), ListKind::keys_view);
 }
 
 Value values_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "values", arguments, {});
-  Values items;
+  Values items = reserved_values(context, value.dict()->size());
   for (const auto& [key, member] : value.dict()->entries()) items.push_back(member);
-  return make_list(context, std::move(items), ListKind::values_view);
+  return make_counted_list(context, std::move(items), ListKind::values_view);
 }
 
 Value items_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "items", arguments, {});
-  Values items;
+  Values items = reserved_values(context, value.dict()->size());
   for (const auto& [key, member] : value.dict()->entries()) {
     items.push_back(make_list(context, {key, member}, ListKind::tuple));
   }
-  return make_list(context, std::move(items), ListKind::items_view);
+  return make_counted_list(context, std::move(items), ListKind::items_view);
 }
 
 struct NamedMethod {

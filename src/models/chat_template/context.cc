@@ -22,10 +22,14 @@ void Context::charge_steps(std::size_t count) {
   if (steps_ > static_cast<std::size_t>(limits_.steps)) fail_limit("steps", limits_.steps);
 }
 
-void Context::charge_bytes(std::size_t count) {
+void Context::expect_bytes(std::size_t count) const {
   if (count > limits_.bytes - bytes_) {
     fail_limit("bytes", static_cast<std::int64_t>(limits_.bytes));
   }
+}
+
+void Context::charge_bytes(std::size_t count) {
+  expect_bytes(count);
   bytes_ += count;
   charge_steps(count / 256);
 }

@@ -30,6 +30,8 @@ class Context {
   // Throw Error{invalid_argument}, which names the limit and the line, where that passes it.
   void charge_steps(std::size_t count);
   void charge_bytes(std::size_t count);
+  // Counts nothing: throws where charge_bytes(count) would.
+  void expect_bytes(std::size_t count) const;
   // Steps of looking for a text in another one, all places of which may begin like it.
   void charge_search(std::size_t size, std::size_t sought) {
     charge_steps(size / 256 + size / 32 * (sought / 32));

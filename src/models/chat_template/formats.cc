@@ -286,6 +286,7 @@ class BraceFormat {
     std::size_t at = 0;
     while (at < view.size()) {
       const char c = view[at];
+      context_.charge_steps(1);
       const bool is_double = at + 1 < view.size() && view[at + 1] == c;
       if ((c == '{' || c == '}') && is_double) {
         out_.append_part(format_, at, 1);
@@ -377,6 +378,7 @@ Value printf_formatted(Context& context, const MarkedText& format, const Value& 
         view.substr(at).starts_with('(')
             ? &printf_member(context, value, take_name_in_brackets(context, view, at))
             : nullptr;
+    context.charge_steps(2);
     const Specification spec = printf_specification(context, view, at);
     if (spec.type == '%') {
       out.append("%", false);

@@ -29,9 +29,9 @@ Value range_function(Interpreter& interpreter, const Arguments& arguments) {
     context.fail("range: the limit of elements is reached; got " + std::to_string(count) +
                  ", expected at most " + std::to_string(context.limits().range));
   }
-  Values items;
+  Values items = reserved_values(context, static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) items.push_back(begin + i * step);
-  return make_list(context, std::move(items), ListKind::range);
+  return make_counted_list(context, std::move(items), ListKind::range);
 }
 
 // Pairs and names as members.

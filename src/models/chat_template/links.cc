@@ -283,6 +283,7 @@ MarkedText with_links(Context& context, const MarkedText& text, const LinkOption
     out.append_part(text, at, space);
     at += space;
     const Run word = leading_run(view.substr(at), [](char32_t code) { return !is_space(code); });
+    context.charge_steps(2);
     const Middle middle = middle_of(view.substr(at, word.bytes));
     const MarkedText made =
         linked(text.part(at + middle.begin, middle.end - middle.begin), options);

@@ -22,7 +22,10 @@ Value length_filter(Interpreter& interpreter, const Value& value, const Argument
 Value list_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "list", arguments, {});
-  return make_list(context, elements(context, value)->items);
+  const auto list = elements(context, value);
+  Values items = reserved_values(context, list->items.size());
+  items.assign(list->items.begin(), list->items.end());
+  return make_counted_list(context, std::move(items));
 }
 
 Value first_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -58,9 +61,12 @@ Value random_filter(Interpreter& interpreter, const Value& value, const Argument
 Value reverse_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "reverse", arguments, {});
-  Values items = elements(context, value)->items;
-  std::reverse(items.begin(), items.end());
-  if (value.text() == nullptr) return make_list(context, std::move(items), ListKind::generator);
+  const auto list = elements(context, value);
+  Values items = reserved_values(context, list->items.size());
+  items.assign(list->items.rbegin(), list->items.rend());
+  if (value.text() == nullptr) {
+    return make_counted_list(context, std::move(items), ListKind::generator);
+  }
   MarkedText out;
   for (const Value& item : items) out.append(*item.text());
   return make_text(context, std::move(out));
@@ -71,13 +77,14 @@ Value items_filter(Interpreter& interpreter, const Value& value, const Arguments
   const Bound bound(context, "items", arguments, {});
   Values items;
   if (value.dict() != nullptr) {
+    items = reserved_values(context, value.dict()->size());
     for (const auto& [key, member] : value.dict()->entries()) {
       items.push_back(make_list(context, {key, member}, ListKind::tuple));
     }
   } else if (!value.is_undefined()) {
     context.fail(std::string("items: a value is no dict; got ") + type_name(value));
   }
-  return make_list(context, std::move(items), ListKind::generator);
+  return make_counted_list(context, std::move(items), ListKind::generator);
 }
 
 // `item.a.b` of "a.b", as filters name attributes: by items first, numbers as indices.
@@ -102,6 +109,7 @@ Value sort_key(Interpreter& interpreter, const Value& item, const Value& path, b
   Context& context = interpreter.context();
   const auto folded = [&](const Value& key) {
     if (minds_case || key.text() == nullptr) return key;
+    context.charge_steps(key.text()->size() / 8);
     return make_text(context, in_letters(*key.text(), Letters::lower));
   };
   if (path.is_undefined() || path.is_none()) return folded(item);
@@ -110,20 +118,28 @@ Value sort_key(Interpreter& interpreter, const Value& item, const Value& path, b
     return folded(member_of(interpreter, item, path));
   }
   Values keys;
-  for (const MarkedText& each : split(context, *text, MarkedText(",", false), -1, false)) {
-    keys.push_back(folded(member_of(interpreter, item, make_text(context, each))));
+  for (const Value& each : split(context, *text, MarkedText(",", false), -1, false)) {
+    keys.push_back(folded(member_of(interpreter, item, each)));
   }
   return make_list(context, std::move(keys));
 }
 
 using Keyed = std::vector<std::pair<Value, Value>>;  // what orders an item, and the item
 
+// None yet, with room for `count`, which it counts with the order that sorted() makes of them.
+Keyed reserved_keyed(Context& context, std::size_t count) {
+  context.charge_bytes(count * (sizeof(Keyed::value_type) + 2 * sizeof(std::size_t)));
+  Keyed out;
+  out.reserve(count);
+  return out;
+}
+
 Values sorted(Context& context, Keyed keyed, bool is_reverse) {
   const auto order = stable_order(keyed.size(), [&](std::size_t a, std::size_t b) {
     if (is_reverse) std::swap(a, b);
     return compare(context, keyed[a].first, keyed[b].first) < 0;
   });
-  Values out;
+  Values out = reserved_values(context, order.size());
   for (const std::size_t index : order) out.push_back(std::move(keyed[index].second));
   return out;
 }
@@ -131,12 +147,12 @@ Values sorted(Context& context, Keyed keyed, bool is_reverse) {
 Value sort_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "sort", arguments, {"reverse", "case_sensitive", "attribute"});
-  Keyed keyed;
   const auto list = elements(context, value);
+  Keyed keyed = reserved_keyed(context, list->items.size());
   for (const Value& item : list->items) {
     keyed.emplace_back(sort_key(interpreter, item, bound.value(2), bound.truth(1, false)), item);
   }
-  return make_list(context, sorted(context, std::move(keyed), bound.truth(0, false)));
+  return make_counted_list(context, sorted(context, std::move(keyed), bound.truth(0, false)));
 }
 
 Value dictsort_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -149,28 +165,28 @@ Value dictsort_filter(Interpreter& interpreter, const Value& value, const Argume
   if (by.view() != "key" && by.view() != "value") {
     context.fail("dictsort: by is neither key nor value");
   }
-  Keyed keyed;
+  Keyed keyed = reserved_keyed(context, value.dict()->size());
   for (const auto& [key, member] : value.dict()->entries()) {
     keyed.emplace_back(sort_key(interpreter, by.view() == "key" ? key : member, Undefined{},
                                 bound.truth(0, false)),
                        make_list(context, {key, member}, ListKind::tuple));
   }
-  return make_list(context, sorted(context, std::move(keyed), bound.truth(2, false)));
+  return make_counted_list(context, sorted(context, std::move(keyed), bound.truth(2, false)));
 }
 
 Value unique_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "unique", arguments, {"case_sensitive", "attribute"});
   Dict seen;
-  Values out;
   const auto list = elements(context, value);
+  Values out = reserved_values(context, list->items.size());
   for (const Value& item : list->items) {
     const Value key = sort_key(interpreter, item, bound.value(1), bound.truth(0, false));
     if (seen.find(context, key) != nullptr) continue;
     seen.set(context, key, true);
     out.push_back(item);
   }
-  return make_list(context, std::move(out), ListKind::generator);
+  return make_counted_list(context, std::move(out), ListKind::generator);
 }
 
 template <bool is_max>
@@ -211,14 +227,22 @@ Value join_filter(Interpreter& interpreter, const Value& value, const Arguments&
   const Text separator = printed_text(context, bound.has(0) ? bound.value(0) : Value(Undefined{}));
   const bool has_path = bound.has(1) && !bound.value(1).is_none();
   // All are counted before any is copied.
-  std::vector<Text> texts;
   const auto list = elements(context, value);
+  std::vector<Text> texts;
+  context.charge_bytes(list->items.size() * sizeof(Text));
+  texts.reserve(list->items.size());
+  std::size_t size = 0;
   for (const Value& item : list->items) {
+    context.charge_steps(1);
     texts.push_back(
         printed_text(context, has_path ? member_of(interpreter, item, bound.value(1)) : item));
-    context.charge_bytes(separator->weight() + texts.back()->weight());
+    const bool is_made = texts.back().use_count() == 1;
+    context.charge_bytes(separator->weight() + texts.back()->weight() +
+                         (is_made ? texts.back()->weight() + kTextBytes : 0));
+    size += separator->size() + texts.back()->size();
   }
   MarkedText out;
+  out.reserve(size);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (i > 0) out.append(*separator);
     out.append(*texts[i]);
@@ -240,10 +264,11 @@ Value map_filter(Interpreter& interpreter, const Value& value, const Arguments& 
   Context& context = interpreter.context();
   // What is false has no elements here, even none.
   const auto list = elements(context, is_true(value) ? value : Value(Undefined{}));
-  Values out;
+  Values out = reserved_values(context, list->items.size());
   if (arguments.positional.empty()) {
     const Bound bound(context, "map", arguments, {"attribute", "default"}, 1);
     for (const Value& item : list->items) {
+      context.charge_steps(1);
       Value member = member_of(interpreter, item, bound.value(0));
       if (member.is_undefined() && bound.has(1)) member = bound.value(1);
       out.push_back(std::move(member));
@@ -256,7 +281,7 @@ Value map_filter(Interpreter& interpreter, const Value& value, const Arguments& 
       out.push_back(interpreter.apply_filter(name, item, rest));
     }
   }
-  return make_list(context, std::move(out), ListKind::generator);
+  return make_counted_list(context, std::move(out), ListKind::generator);
 }
 
 // select, reject, selectattr and rejectattr.
@@ -272,16 +297,16 @@ Value select_filter(Interpreter& interpreter, const Value& value, const Argument
   }
   const bool has_test = !rest.positional.empty();
   const std::string test = has_test ? take_name(context, rest, "select") : "";
-  Values out;
   // What is false has no elements here, even none.
   const auto list = elements(context, is_true(value) ? value : Value(Undefined{}));
+  Values out = reserved_values(context, list->items.size());
   for (const Value& item : list->items) {
     context.charge_steps(1);
     const Value judged = of_attribute ? member_of(interpreter, item, path) : item;
     const bool holds = has_test ? interpreter.apply_test(test, judged, rest) : is_true(judged);
     if (holds == selects) out.push_back(item);
   }
-  return make_list(context, std::move(out), ListKind::generator);
+  return make_counted_list(context, std::move(out), ListKind::generator);
 }
 
 void charge_values(Context& context, std::size_t count) {
@@ -294,8 +319,9 @@ Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments
   Context& context = interpreter.context();
   const Bound bound(context, "batch", arguments, {"linecount", "fill_with"}, 1);
   const std::int64_t size = bound.integer(0, 1);
-  Values out, batch;
   const auto list = elements(context, value);
+  const std::size_t each = size < 1 ? list->items.size() : static_cast<std::size_t>(size);
+  Values out = reserved_values(context, each == 0 ? 0 : list->items.size() / each + 1), batch;
   for (const Value& item : list->items) {
     if (static_cast<std::int64_t>(batch.size()) == size) {
       out.push_back(make_list(context, std::exchange(batch, {})));
@@ -311,7 +337,7 @@ Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments
     }
     out.push_back(make_list(context, std::move(batch)));
   }
-  return make_list(context, std::move(out), ListKind::generator);
+  return make_counted_list(context, std::move(out), ListKind::generator);
 }
 
 // So many lists of about the same size, the first longer, the others filled up where a filling is
@@ -324,9 +350,10 @@ Value slice_filter(Interpreter& interpreter, const Value& value, const Arguments
   const auto list = elements(context, value);
   const auto size = static_cast<std::int64_t>(list->items.size());
   const bool fills = bound.has(1) && !bound.value(1).is_none();
-  Values out;
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(slices, 0));
+  context.charge_steps(count);
+  Values out = reserved_values(context, count);
   auto next = list->items.begin();
-  charge_values(context, static_cast<std::size_t>(std::max<std::int64_t>(slices, 0)));
   for (std::int64_t i = 0; i < slices; ++i) {
     const bool is_longer = i < size % slices;
     const auto end = next + (size / slices + (is_longer ? 1 : 0));
@@ -335,15 +362,15 @@ Value slice_filter(Interpreter& interpreter, const Value& value, const Arguments
     out.push_back(make_list(context, std::move(part)));
     next = end;
   }
-  return make_list(context, std::move(out), ListKind::generator);
+  return make_counted_list(context, std::move(out), ListKind::generator);
 }
 
 // Pairs of what items have in common and the list of those items, in order.
 Value groupby_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "groupby", arguments, {"attribute", "default", "case_sensitive"}, 1);
-  Keyed keyed;
   const auto list = elements(context, value);
+  Keyed keyed = reserved_keyed(context, list->items.size());
   for (const Value& item : list->items) {
     Value key = member_of(interpreter, item, bound.value(0));
     if (key.is_undefined() && bound.has(1)) key = bound.value(1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,14 +21,19 @@ class MarkedText {
   MarkedText(std::string_view bytes, bool is_input);
 
   std::string_view view() const noexcept { return bytes_; }
-  const std::vector<Run>& runs() const noexcept { return runs_; }
+  std::span<const Run> runs() const noexcept {
+    if (!runs_.empty()) return runs_;
+    return {&only_, bytes_.empty() ? std::size_t{0} : std::size_t{1}};
+  }
   std::size_t size() const noexcept { return bytes_.size(); }
   bool empty() const noexcept { return bytes_.empty(); }
-  // What it takes in memory, in bytes.
+  // The bytes of memory that it takes beside itself.
   std::size_t weight() const noexcept { return bytes_.size() + runs_.size() * sizeof(Run); }
   // Whether the byte at `at` < size() came from the input.
   bool is_input_at(std::size_t at) const noexcept;
 
+  // Makes room for so many bytes in all.
+  void reserve(std::size_t size) { bytes_.reserve(size); }
   void append(std::string_view bytes, bool is_input);
   void append(const MarkedText& other);
   void append_part(const MarkedText& other, std::size_t begin, std::size_t size);
@@ -40,7 +46,8 @@ class MarkedText {
 
  private:
   std::string bytes_;
-  std::vector<Run> runs_;
+  Run only_ = {0, false};  // of text that has one run, as most have
+  std::vector<Run> runs_;  // of other text; empty where there is one run or none
 };
 
 }  // namespace hearth::models::chat_template

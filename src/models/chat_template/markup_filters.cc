@@ -37,6 +37,7 @@ Value escape_filter(Interpreter& interpreter, const Value& value, const Argument
 // Percent signs for all but letters, digits, _.-~ and, in paths, /; in queries + for a space.
 MarkedText url_quoted(Context& context, const MarkedText& text, bool is_query) {
   constexpr char kDigits[] = "0123456789ABCDEF";
+  context.charge_steps(text.size() / 8);
   context.charge_bytes(text.size() * 3);
   MarkedText out;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -66,6 +67,7 @@ Value urlencode_filter(Interpreter& interpreter, const Value& value, const Argum
   }
   MarkedText out;
   const auto add = [&](const Value& key, const Value& member) {
+    context.charge_steps(1);
     if (!out.empty()) out.append("&", false);
     out.append(url_quoted(context, *printed_text(context, key), true));
     out.append("=", false);
@@ -126,9 +128,9 @@ Value striptags_filter(Interpreter& interpreter, const Value& value, const Argum
   const Bound bound(context, "striptags", arguments, {});
   const MarkedText without = without_tags(context, *printed_text(context, value));
   MarkedText line;
-  for (const MarkedText& word : split(context, without, std::nullopt, -1, false)) {
+  for (const Value& word : split(context, without, std::nullopt, -1, false)) {
     if (!line.empty()) line.append(" ", false);
-    line.append(word);
+    line.append(*word.text());
   }
   return make_text(context, html_unescaped(context, line));
 }
@@ -137,8 +139,8 @@ Value striptags_filter(Interpreter& interpreter, const Value& value, const Argum
 std::string rel_words(Context& context, const Bound& bound) {
   std::set<std::string> words = {"noopener"};
   if (const auto given = bound.optional_text(3)) {
-    for (const MarkedText& word : split(context, *given, std::nullopt, -1, false)) {
-      words.emplace(word.view());
+    for (const Value& word : split(context, *given, std::nullopt, -1, false)) {
+      words.emplace(word.text()->view());
     }
   }
   if (bound.truth(1, false)) words.emplace("nofollow");

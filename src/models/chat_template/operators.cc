@@ -100,23 +100,27 @@ std::size_t repetitions(Context& context, const Value& count, std::size_t size) 
     bytes = std::numeric_limits<std::int64_t>::max();
   }
   context.charge_bytes(static_cast<std::size_t>(bytes));
-  return size == 0 ? 0 : static_cast<std::size_t>(times);
+  if (size == 0) return 0;
+  context.charge_steps(static_cast<std::size_t>(times) / 16);
+  return static_cast<std::size_t>(times);
 }
 
 Value repeated(Context& context, const Value& of, const Value& count) {
   if (const MarkedText* text = of.text()) {
     MarkedText out;
     const std::size_t times = repetitions(context, count, text->weight());
+    out.reserve(times * text->size());
     for (std::size_t i = 0; i < times; ++i) out.append(*text);
     return make_text(context, std::move(out));
   }
   const List& list = *of.list();
   Values items;
   const std::size_t times = repetitions(context, count, list.items.size() * sizeof(Value));
+  items.reserve(times * list.items.size());
   for (std::size_t i = 0; i < times; ++i) {
     items.insert(items.end(), list.items.begin(), list.items.end());
   }
-  return make_list(context, std::move(items), list.kind);
+  return make_counted_list(context, std::move(items), list.kind);
 }
 
 bool repeats(const Value& value) {
@@ -139,10 +143,10 @@ Value added_texts(Context& context, const MarkedText& left, const MarkedText& ri
 }
 
 Value added_lists(Context& context, const List& left, const List& right) {
-  context.charge_bytes((left.items.size() + right.items.size()) * sizeof(Value));
-  Values items = left.items;
+  Values items = reserved_values(context, left.items.size() + right.items.size());
+  items.assign(left.items.begin(), left.items.end());
   items.insert(items.end(), right.items.begin(), right.items.end());
-  return make_list(context, std::move(items), left.kind);
+  return make_counted_list(context, std::move(items), left.kind);
 }
 
 }  // namespace

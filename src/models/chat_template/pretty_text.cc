@@ -28,7 +28,9 @@ std::vector<Dict::Entry> sorted_entries(Context& context, const Dict& dict) {
     const int ranks = rank_of_key(left) - rank_of_key(right);
     return ranks != 0 ? ranks < 0 : compare(context, left, right) < 0;
   });
+  context.charge_bytes(entries.size() * sizeof(Dict::Entry));
   std::vector<Dict::Entry> sorted;
+  sorted.reserve(entries.size());
   for (const std::size_t index : order) sorted.push_back(entries[index]);
   return sorted;
 }
@@ -149,15 +151,15 @@ class PrettyText {
       ++allowance;
     }
     const std::int64_t width = kColumns - indent;
-    const std::vector<MarkedText> lines = split_lines(context_, text, true);
+    const Values lines = split_lines(context_, text, true);
     std::vector<MarkedText> literals;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const bool is_last = i + 1 == lines.size();
-      MarkedText literal = quoted_part(lines[i]);
+      MarkedText literal = quoted_part(*lines[i].text());
       if (width_of(literal) <= width - (is_last ? allowance : 0)) {
         literals.push_back(std::move(literal));
       } else {
-        add_parts(lines[i], width, is_last ? allowance : 0, &literals);
+        add_parts(*lines[i].text(), width, is_last ? allowance : 0, &literals);
       }
     }
     if (literals.empty()) literals.push_back(quoted_part(text));

@@ -29,8 +29,19 @@ SliceIndices indices_of(const SliceBounds& bounds, std::int64_t size) {
   return {begin, step, static_cast<std::size_t>(count)};
 }
 
-MarkedText sliced_text(const MarkedText& text, const SliceBounds& bounds) {
+MarkedText sliced_text(Context& context, const MarkedText& text, const SliceBounds& bounds) {
+  if (bounds.step.value_or(1) == 1) {
+    const std::string_view view = text.view();
+    const SliceIndices indices =
+        indices_of(bounds, static_cast<std::int64_t>(count_characters(view)));
+    if (indices.count == 0) return {};
+    const std::size_t begin = byte_of_character(view, static_cast<std::size_t>(indices.begin));
+    return text.part(begin, byte_of_character(view.substr(begin), indices.count));
+  }
+  context.charge_steps(text.size() / 4);
+  context.charge_bytes(text.size() * sizeof(std::size_t));
   std::vector<std::size_t> starts;
+  starts.reserve(text.size() + 1);
   for (std::size_t at = 0; at < text.size(); at += character_at(text.view(), at).size) {
     starts.push_back(at);
   }
@@ -38,10 +49,6 @@ MarkedText sliced_text(const MarkedText& text, const SliceBounds& bounds) {
   starts.push_back(text.size());
   MarkedText out;
   if (indices.count == 0) return out;
-  const auto first = static_cast<std::size_t>(indices.begin);
-  if (indices.step == 1) {
-    return text.part(starts[first], starts[first + indices.count] - starts[first]);
-  }
   for (std::size_t i = 0; i < indices.count; ++i) {
     const auto at =
         static_cast<std::size_t>(indices.begin + static_cast<std::int64_t>(i) * indices.step);
@@ -57,7 +64,7 @@ Value sliced(Context& context, const Value& value, const SliceBounds& bounds) {
   if (const MarkedText* text = value.text()) {
     context.charge_steps(text->size() / 32);
     context.charge_bytes(text->weight());
-    return make_text(context, sliced_text(*text, bounds));
+    return make_text(context, sliced_text(context, *text, bounds));
   }
   const List* list = value.list();
   if (list == nullptr || list->kind > ListKind::range) {
@@ -65,13 +72,12 @@ Value sliced(Context& context, const Value& value, const SliceBounds& bounds) {
                  ", expected a list or a text");
   }
   const SliceIndices indices = indices_of(bounds, static_cast<std::int64_t>(list->items.size()));
-  context.charge_steps(indices.count / 8);
-  Values items;
+  Values items = reserved_values(context, indices.count);
   for (std::size_t i = 0; i < indices.count; ++i) {
     items.push_back(list->items[static_cast<std::size_t>(
         indices.begin + static_cast<std::int64_t>(i) * indices.step)]);
   }
-  return make_list(context, std::move(items), list->kind);
+  return make_counted_list(context, std::move(items), list->kind);
 }
 
 }  // namespace hearth::models::chat_template

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "models/chat_template/value.h"
 
@@ -17,12 +17,14 @@ MarkedText stripped(const MarkedText& text, const std::optional<MarkedText>& cha
 
 // At white space, or at each `separator`, which must not be empty; at most `limit` times unless
 // that is negative, from the right where `from_right`.
-std::vector<MarkedText> split(Context& context, const MarkedText& text,
-                              const std::optional<MarkedText>& separator, std::int64_t limit,
-                              bool from_right);
+Values split(Context& context, const MarkedText& text, const std::optional<MarkedText>& separator,
+             std::int64_t limit, bool from_right);
 
 // At \n, \r, \r\n, \v, \f, \x1c to \x1e, \x85, U+2028 and U+2029.
-std::vector<MarkedText> split_lines(Context& context, const MarkedText& text, bool keeps_ends);
+Values split_lines(Context& context, const MarkedText& text, bool keeps_ends);
+// The same, each handed over as soon as it is made and not kept.
+void each_line(Context& context, const MarkedText& text, bool keeps_ends,
+               const std::function<void(MarkedText line)>& visit);
 
 MarkedText replaced(Context& context, const MarkedText& text, std::string_view from,
                     const MarkedText& to, std::int64_t limit);
@@ -30,7 +32,5 @@ MarkedText replaced(Context& context, const MarkedText& text, std::string_view f
 // In the middle or at one side of `width` characters.
 MarkedText padded(Context& context, const MarkedText& text, std::int64_t width,
                   const MarkedText& fill, Side side);
-
-Values text_values(Context& context, std::vector<MarkedText> texts);
 
 }  // namespace hearth::models::chat_template

@@ -19,8 +19,9 @@ namespace {
 Value trim_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "trim", arguments, {"chars"});
-  return make_text(context,
-                   stripped(*printed_text(context, value), bound.optional_text(0), Side::both));
+  const Text text = printed_text(context, value);
+  if (bound.has(0)) context.charge_steps(text->size() / 16);
+  return make_text(context, stripped(*text, bound.optional_text(0), Side::both));
 }
 
 Value string_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -34,7 +35,9 @@ template <Letters letters>
 Value letters_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "upper", arguments, {});
-  return make_text(context, in_letters(*printed_text(context, value), letters));
+  const Text text = printed_text(context, value);
+  context.charge_steps(text->size() / 8);
+  return make_text(context, in_letters(*text, letters));
 }
 
 // Unlike the method: words begin behind white space, - ( { [ and <.
@@ -48,6 +51,7 @@ Value title_filter(Interpreter& interpreter, const Value& value, const Arguments
     return is_space(code) || code == '-' || code == '(' || code == '{' || code == '[' ||
            code == '<';
   };
+  context.charge_steps(view.size());
   MarkedText out;
   for (std::size_t at = 0; at < view.size();) {
     const bool is_word = !parts_words(at);
@@ -82,18 +86,19 @@ Value indent_filter(Interpreter& interpreter, const Value& value, const Argument
     indent = padded(context, {}, bound.integer(0, 4), MarkedText(" ", false), Side::left);
   }
   const bool indents_first = bound.truth(1, false), indents_blank = bound.truth(2, false);
+  context.charge_bytes(value.text()->weight());
   MarkedText text = *value.text();
   text.append("\n", false);
   MarkedText out;
   bool is_first = true;
-  for (const MarkedText& line : split_lines(context, text, false)) {
-    context.charge_bytes(indent.weight() + 1);
+  each_line(context, text, false, [&](const MarkedText& line) {
+    context.charge_bytes(indent.weight() + line.weight() + 1);
     if (!is_first) out.append("\n", false);
     const bool is_indented = is_first ? indents_first : indents_blank || !line.empty();
     if (is_indented) out.append(indent);
     is_first = false;
     out.append(line);
-  }
+  });
   out.is_markup = value.text()->is_markup;
   return make_text(context, std::move(out));
 }
@@ -163,16 +168,15 @@ Value wordwrap_filter(Interpreter& interpreter, const Value& value, const Argume
                             .breaks_at_hyphens = bound.truth(3, true)};
   MarkedText out;
   bool is_first = true;
-  for (const MarkedText& paragraph : split_lines(context, *value.text(), false)) {
-    std::vector<MarkedText> lines = wrapped_lines(context, paragraph, options);
-    if (lines.empty()) lines.emplace_back();
-    for (const MarkedText& line : lines) {
-      context.charge_bytes(separator.weight() + line.weight());
-      if (!is_first) out.append(separator);
-      is_first = false;
-      out.append(line);
-    }
-  }
+  const auto add = [&](const MarkedText& line) {
+    context.charge_bytes(separator.weight() + line.weight());
+    if (!is_first) out.append(separator);
+    is_first = false;
+    out.append(line);
+  };
+  each_line(context, *value.text(), false, [&](const MarkedText& paragraph) {
+    if (each_wrapped_line(context, paragraph, options, add) == 0) add({});
+  });
   return make_text(context, std::move(out));
 }
 
@@ -186,7 +190,7 @@ Value wordcount_filter(Interpreter& interpreter, const Value& value, const Argum
   Context& context = interpreter.context();
   const Bound bound(context, "wordcount", arguments, {});
   const Text text = printed_text(context, value);
-  context.charge_steps(text->size() / 32);
+  context.charge_steps(text->size() / 16);
   std::int64_t words = 0;
   bool is_within = false;
   for (std::size_t at = 0; at < text->size();) {

@@ -17,6 +17,7 @@ template <Side side>
 Value strip_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "strip", arguments, {"chars"});
+  if (bound.has(0)) context.charge_steps(value.text()->size() / 16);
   return make_text(context, stripped(*value.text(), bound.optional_text(0), side));
 }
 
@@ -24,16 +25,14 @@ template <bool from_right>
 Value split_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "split", arguments, {"sep", "maxsplit"});
-  return make_list(context,
-                   text_values(context, split(context, *value.text(), bound.optional_text(0),
-                                              bound.integer(1, -1), from_right)));
+  return make_counted_list(context, split(context, *value.text(), bound.optional_text(0),
+                                          bound.integer(1, -1), from_right));
 }
 
 Value splitlines_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "splitlines", arguments, {"keepends"});
-  return make_list(
-      context, text_values(context, split_lines(context, *value.text(), bound.truth(0, false))));
+  return make_counted_list(context, split_lines(context, *value.text(), bound.truth(0, false)));
 }
 
 template <bool from_right>
@@ -46,14 +45,17 @@ Value partition_method(Interpreter& interpreter, const Value& value, const Argum
   context.charge_search(text.size(), separator.size());
   const std::size_t at =
       from_right ? text.view().rfind(separator.view()) : text.view().find(separator.view());
-  std::vector<MarkedText> parts(3);
+  MarkedText parts[3];
   if (at == std::string_view::npos) {
     parts[from_right ? 2 : 0] = text;
   } else {
-    parts = {text.part(0, at), separator,
-             text.part(at + separator.size(), text.size() - at - separator.size())};
+    parts[0] = text.part(0, at);
+    parts[1] = separator;
+    parts[2] = text.part(at + separator.size(), text.size() - at - separator.size());
   }
-  return make_list(context, text_values(context, std::move(parts)), ListKind::tuple);
+  Values values;
+  for (MarkedText& part : parts) values.push_back(make_text(context, std::move(part)));
+  return make_list(context, std::move(values), ListKind::tuple);
 }
 
 // startswith and endswith: of a text or of any of a tuple, in a part of the value.
@@ -139,6 +141,7 @@ Value count_method(Interpreter& interpreter, const Value& value, const Arguments
   context.charge_search(view.size(), wanted.size());
   if (wanted.empty()) return static_cast<std::int64_t>(count_characters(view)) + 1;
   std::int64_t count = 0;
+  context.charge_steps(view.size() / 16);
   for (std::size_t at = 0; (at = view.find(wanted.view(), at)) != std::string_view::npos;) {
     ++count;
     at += wanted.size();
@@ -150,6 +153,7 @@ template <Letters letters>
 Value letters_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "upper", arguments, {});
+  context.charge_steps(value.text()->size() / 8);
   return make_text(context, in_letters(*value.text(), letters));
 }
 
@@ -178,13 +182,17 @@ Value join_method(Interpreter& interpreter, const Value& value, const Arguments&
   Context& context = interpreter.context();
   const Bound bound(context, "join", arguments, {"iterable"}, 1);
   const auto list = elements(context, bound.value(0));
+  std::size_t size = 0;
   for (const Value& item : list->items) {
     if (item.text() == nullptr) {
       context.fail(std::string("join: an element is no text; got ") + type_name(item));
     }
+    context.charge_steps(1);
     context.charge_bytes(value.text()->weight() + item.text()->weight());
+    size += value.text()->size() + item.text()->size();
   }
   MarkedText out;
+  out.reserve(size);
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     if (i > 0) out.append(*value.text());
     out.append(*list->items[i].text());
@@ -201,6 +209,7 @@ template <bool (*holds)(char32_t)>
 Value is_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   const Bound bound(interpreter.context(), "isdigit", arguments, {});
   const std::string_view view = value.text()->view();
+  interpreter.context().charge_steps(view.size() / 16);
   for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
     if (!holds(character_at(view, at).code)) return false;
   }
@@ -214,6 +223,7 @@ template <bool (*holds)(char32_t), bool (*excludes)(char32_t)>
 Value is_case_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   const Bound bound(interpreter.context(), "isupper", arguments, {});
   const std::string_view view = value.text()->view();
+  interpreter.context().charge_steps(view.size() / 16);
   bool is_any = false;
   for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
     const char32_t code = character_at(view, at).code;

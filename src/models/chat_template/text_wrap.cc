@@ -16,6 +16,9 @@ class Characters {
  public:
   explicit Characters(const MarkedText& text) : text_(text) {
     const std::string_view view = text.view();
+    const std::size_t count = count_characters(view);
+    codes_.reserve(count);
+    starts_.reserve(count + 1);
     for (std::size_t at = 0; at < view.size();) {
       const Character each = character_at(view, at);
       codes_.push_back(each.code);
@@ -101,14 +104,14 @@ class Characters {
 
 }  // namespace
 
-std::vector<MarkedText> wrapped_lines(Context& context, const MarkedText& text,
-                                      const WrapOptions& options) {
+std::size_t each_wrapped_line(Context& context, const MarkedText& text, const WrapOptions& options,
+                              const std::function<void(const MarkedText& line)>& visit) {
   if (options.width <= 0) {
     context.fail("wordwrap: width out of range; got " + std::to_string(options.width) +
                  ", expected at least 1");
   }
   context.charge_bytes(text.weight() * 16);
-  context.charge_steps(text.size() / 8);
+  context.charge_steps(text.size());
   const auto width = static_cast<std::size_t>(options.width);
   const Characters characters(text);
   // Chunks stand one behind the other: the next one is [next, end).
@@ -118,9 +121,14 @@ std::vector<MarkedText> wrapped_lines(Context& context, const MarkedText& text,
     if (next < characters.size()) end = characters.chunk_end(next, options.breaks_at_hyphens);
   };
   advance();
-  std::vector<MarkedText> lines;
+  std::size_t lines = 0;
+  const auto add = [&](std::size_t begin, std::size_t stop) {
+    context.charge_steps(1);
+    ++lines;
+    visit(characters.part(begin, stop));
+  };
   while (next < characters.size()) {
-    if (!lines.empty() && characters.is_blank(next, end)) advance();
+    if (lines > 0 && characters.is_blank(next, end)) advance();
     const std::size_t begin = next;
     std::size_t last = next;  // where the last chunk of the line begins
     while (next < characters.size() && end - begin <= width) {
@@ -135,7 +143,7 @@ std::vector<MarkedText> wrapped_lines(Context& context, const MarkedText& text,
         last = next;
         next = stop = room == 0 ? next : characters.broken(next, room, options.breaks_at_hyphens);
         if (room == 0) {
-          lines.push_back(characters.part(begin, stop));
+          add(begin, stop);
           continue;
         }
       } else if (next == begin) {
@@ -145,10 +153,7 @@ std::vector<MarkedText> wrapped_lines(Context& context, const MarkedText& text,
       }
     }
     if (stop > last && characters.is_blank(last, stop)) stop = last;
-    if (stop > begin) {
-      context.charge_bytes(sizeof(MarkedText) + stop - begin);
-      lines.push_back(characters.part(begin, stop));
-    }
+    if (stop > begin) add(begin, stop);
   }
   return lines;
 }

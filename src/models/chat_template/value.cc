@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "core/number_text.h"
 #include "models/chat_template/interpreter.h"
@@ -97,15 +98,19 @@ const Value* Dict::find(std::string_view text_key) const {
 
 const Value* Dict::find(Context& context, const Value& key) const {
   if (key.is_undefined()) return nullptr;
+  context.charge_steps(1);
   const auto at = index_.find(key_of(context, key));
   return at == index_.end() ? nullptr : &entries_[at->second].second;
 }
 
 void Dict::set(Context& context, Value key, Value value) {
   nesting_ = nesting_around(context, nesting_, value);
-  const auto [at, is_new] = index_.emplace(key_of(context, key), entries_.size());
+  context.charge_steps(1);
+  std::string text = key_of(context, key);
+  context.charge_bytes(text.size());
+  const auto [at, is_new] = index_.emplace(std::move(text), entries_.size());
   if (is_new) {
-    context.charge_bytes(sizeof(Entry) + 2 * at->first.size() + 64);
+    context.charge_bytes(kMemberBytes);
     entries_.emplace_back(std::move(key), std::move(value));
   } else {
     entries_[at->second].second = std::move(value);
@@ -120,7 +125,10 @@ Value* Namespace::find(std::string_view name) {
 }
 
 Value make_text(Context& context, MarkedText text) {
-  context.charge_bytes(text.weight() + sizeof(MarkedText));
+  static const Text empty = std::make_shared<const MarkedText>();
+  if (text.empty() && !text.is_markup) return empty;
+  context.charge_steps(1);
+  context.charge_bytes(text.weight() + kTextBytes);
   return std::make_shared<const MarkedText>(std::move(text));
 }
 
@@ -129,7 +137,21 @@ Value make_text(Context& context, std::string_view text) {
 }
 
 Value make_list(Context& context, Values items, ListKind kind) {
-  context.charge_bytes(items.size() * sizeof(Value) + sizeof(List));
+  context.charge_bytes(items.size() * sizeof(Value));
+  return make_counted_list(context, std::move(items), kind);
+}
+
+Values reserved_values(Context& context, std::size_t count) {
+  const bool is_huge = count > SIZE_MAX / sizeof(Value);
+  context.charge_bytes(is_huge ? SIZE_MAX : count * sizeof(Value));
+  Values out;
+  out.reserve(count);
+  return out;
+}
+
+Value make_counted_list(Context& context, Values items, ListKind kind) {
+  context.charge_steps(1 + items.size() / 8);
+  context.charge_bytes(kListBytes);
   List list{kind, std::move(items)};
   for (const Value& item : list.items) {
     list.nesting = nesting_around(context, list.nesting, item);
@@ -138,7 +160,8 @@ Value make_list(Context& context, Values items, ListKind kind) {
 }
 
 Value make_dict(Context& context, Dict dict) {
-  context.charge_bytes(sizeof(Dict));
+  context.charge_steps(1);
+  context.charge_bytes(sizeof(Dict) + 32);
   return std::make_shared<const Dict>(std::move(dict));
 }
 
@@ -148,14 +171,16 @@ Value make_function(std::string name, std::function<Value(Interpreter&, const Ar
 
 Value make_function(Context& context, std::string name, const Value& held,
                     std::function<Value(Interpreter&, const Arguments&)> call) {
-  context.charge_bytes(sizeof(Callable) + 64);
+  context.charge_steps(1);
+  context.charge_bytes(sizeof(Callable) + 96);
   return std::make_shared<const Callable>(
       Callable{std::move(name), std::move(call), nesting_around(context, 1, held)});
 }
 
 Value make_method(Context& context, std::string name, const Value& of,
                   Value (*method)(Interpreter&, const Value&, const Arguments&)) {
-  context.charge_bytes(sizeof(Callable) + 64);
+  context.charge_steps(1);
+  context.charge_bytes(sizeof(Callable) + 96);
   return std::make_shared<const Callable>(
       Callable{std::move(name),
                [of, method](Interpreter& interpreter, const Arguments& arguments) {
@@ -277,9 +302,13 @@ std::shared_ptr<const List> elements(Context& context, const Value& value) {
   Values items;
   if (const Dict* dict = value.dict()) {
     context.charge_steps(dict->size());
+    items = reserved_values(context, dict->size());
     for (const auto& [key, unused] : dict->entries()) items.push_back(key);
   } else if (const MarkedText* text = value.text()) {
-    context.charge_steps(text->size());
+    context.charge_steps(text->size() / 8);
+    const std::size_t count = count_characters(text->view());
+    context.expect_bytes(count * (sizeof(Value) + kTextBytes));
+    items = reserved_values(context, count);
     for (std::size_t at = 0; at < text->size();) {
       const std::size_t size = character_at(text->view(), at).size;
       items.push_back(make_text(context, text->part(at, size)));
@@ -289,7 +318,7 @@ std::shared_ptr<const List> elements(Context& context, const Value& value) {
     context.fail(std::string("a value has no elements; got ") + type_name(value) +
                  ", expected a list, a dict or a text");
   }
-  return std::get<std::shared_ptr<const List>>(make_list(context, std::move(items)));
+  return std::get<std::shared_ptr<const List>>(make_counted_list(context, std::move(items)));
 }
 
 std::size_t length(Context& context, const Value& value) {

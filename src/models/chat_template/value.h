@@ -131,12 +131,22 @@ struct Loop {
   std::function<Value(Interpreter&, const Value& iterable)> descend = {};
 };
 
-// ---- Making values; each counts what it takes
+// ---- Making values; each counts a step and what it takes
 
+// What values take beside their bytes, elements and members, with what the heap adds to each.
+inline constexpr std::size_t kTextBytes = sizeof(MarkedText) + 32;
+inline constexpr std::size_t kListBytes = sizeof(List) + 64;
+inline constexpr std::size_t kMemberBytes = 2 * sizeof(Dict::Entry) + 96;
+
+// Empty texts, which are one, take nothing.
 Value make_text(Context& context, MarkedText text);
 // Text of the template's own.
 Value make_text(Context& context, std::string_view text);
 Value make_list(Context& context, Values items, ListKind kind = ListKind::list);
+// None yet, with room for `count`, which it counts.
+Values reserved_values(Context& context, std::size_t count);
+// A list of what reserved_values() counted.
+Value make_counted_list(Context& context, Values items, ListKind kind = ListKind::list);
 Value make_dict(Context& context, Dict dict);
 Value make_function(std::string name, std::function<Value(Interpreter&, const Arguments&)> call);
 // The same, of a function that holds the value and may change it.

@@ -232,7 +232,7 @@ Value from_json_filter(Interpreter& interpreter, const Value& value, const Argum
   if (value.text() == nullptr) {
     context.fail(std::string("from_json: a value is no text; got ") + type_name(value));
   }
-  context.charge_bytes(value.text()->size() * 8);
+  context.charge_bytes(value.text()->size() * 32);
   const auto json = parse_json(std::string(value.text()->view()));
   if (!json) context.fail("from_json: a text is no JSON");
   const bool is_input = !value.text()->runs().empty() && value.text()->runs().back().is_input;

@@ -138,16 +138,27 @@ void append_list(Context& context, MarkedText& out, const List& list) {
   out.append(close, false);
 }
 
+// All but texts, lists, dicts and namespaces.
+std::string plain_text(const Value& value) {
+  if (value.is_undefined()) return "Undefined";
+  if (value.is_none()) return "None";
+  if (const bool* truth = value.boolean()) return *truth ? "True" : "False";
+  if (value.is_integer()) return std::to_string(value.integer());
+  if (const double* number = value.floating()) return float_text(*number);
+  if (const Callable* callable = value.callable()) {
+    return "<" + std::string(callable->is_macro ? "Macro '" : "function '") + callable->name + "'>";
+  }
+  const Loop& loop = *value.loop();
+  return "<LoopContext " + std::to_string(loop.index + 1) + "/" +
+         std::to_string(loop.items->items.size()) + ">";
+}
+
 void append_represented(Context& context, MarkedText& out, const Value& value) {
   const Context::Level level(context);
   context.charge_steps(1);
   const std::size_t before = out.size();
-  if (value.is_undefined()) return out.append("Undefined", false);
-  if (value.is_none()) return out.append("None", false);
-  if (const bool* truth = value.boolean()) return out.append(*truth ? "True" : "False", false);
-  if (value.is_integer()) return out.append(std::to_string(value.integer()), false);
-  if (const double* number = value.floating()) return out.append(float_text(*number), false);
   if (const MarkedText* text = value.text()) {
+    context.charge_steps(text->size() / 32);
     if (text->is_markup) out.append("Markup(", false);
     append_quoted(out, *text);
     if (text->is_markup) out.append(")", false);
@@ -173,21 +184,16 @@ void append_represented(Context& context, MarkedText& out, const Value& value) {
     for (const auto& [name, member] : space->members) {
       if (!is_first) out.append(", ", false);
       is_first = false;
+      const std::size_t size = out.size();
       append_quoted(out, MarkedText(name, false));
+      charge_growth(context, out, size);
       out.append(": ", false);
       append_represented(context, out, member);
     }
     return out.append("}>", false);
   }
-  if (const Callable* callable = value.callable()) {
-    return out.append(
-        "<" + std::string(callable->is_macro ? "Macro '" : "function '") + callable->name + "'>",
-        false);
-  }
-  const Loop& loop = *value.loop();
-  out.append("<LoopContext " + std::to_string(loop.index + 1) + "/" +
-                 std::to_string(loop.items->items.size()) + ">",
-             false);
+  out.append(plain_text(value), false);
+  charge_growth(context, out, before);
 }
 
 // ---- JSON
@@ -205,6 +211,7 @@ class JsonWriter {
     context_.charge_steps(1);
     const std::size_t before = out_.size();
     if (const MarkedText* text = value.text()) {
+      context_.charge_steps(text->size() / 32);
       append_json_text(out_, *text, layout_.ensure_ascii);
       return charge_growth(context_, out_, before);
     }
@@ -218,7 +225,10 @@ class JsonWriter {
   MarkedText take() { return std::move(out_); }
 
  private:
-  void put(std::string_view text) { out_.append(text, false); }
+  void put(std::string_view text) {
+    context_.charge_bytes(text.size());
+    out_.append(text, false);
+  }
 
   std::string scalar(const Value& value, const char* complaint) {
     if (value.is_none()) return "null";
@@ -236,7 +246,6 @@ class JsonWriter {
     if (!layout_.indent) return;
     std::string line = "\n";
     for (int i = 0; i < depth_; ++i) line += *layout_.indent;
-    context_.charge_bytes(line.size());
     put(line);
   }
 
@@ -269,7 +278,9 @@ class JsonWriter {
       is_first = false;
       new_line();
       if (const MarkedText* text = entry.first.text()) {
+        const std::size_t before = out_.size();
         append_json_text(out_, *text, layout_.ensure_ascii);
+        charge_growth(context_, out_, before);
       } else {
         put("\"" + scalar(entry.first, "a key is none of JSON") + "\"");
       }
@@ -350,11 +361,11 @@ Value value_of_json(Context& context, const JsonValue& json, bool is_input) {
         } else if constexpr (std::is_same_v<T, std::string>) {
           return make_text(context, MarkedText(given, is_input));
         } else if constexpr (std::is_same_v<T, JsonArray>) {
-          Values items;
+          Values items = reserved_values(context, given.size());
           for (const JsonValue& item : given) {
             items.push_back(value_of_json(context, item, is_input));
           }
-          return make_list(context, std::move(items));
+          return make_counted_list(context, std::move(items));
         } else if constexpr (std::is_same_v<T, JsonObject>) {
           Dict dict;
           for (const auto& [key, member] : given) {

@@ -1,8 +1,11 @@
 #include "models/grammar/automaton.h"
 
+#include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hearth/error.h"
 
@@ -103,6 +106,55 @@ class AutomatonBuilder {
     return next;
   }
 
+  // Whether all parts are texts, which are then sorted in `texts` without doubles.
+  static bool are_literals(const std::vector<Expression>& parts, std::vector<std::string>* texts) {
+    for (const Expression& part : parts) {
+      std::string text;
+      if (!add_literal(part, &text)) return false;
+      texts->push_back(std::move(text));
+    }
+    std::sort(texts->begin(), texts->end());
+    texts->erase(std::unique(texts->begin(), texts->end()), texts->end());
+    return true;
+  }
+
+  static bool add_literal(const Expression& e, std::string* text) {
+    if (e.kind == Expression::Kind::literal) {
+      *text += e.text;
+      return true;
+    }
+    if (e.kind != Expression::Kind::sequence) return false;
+    return std::all_of(e.parts.begin(), e.parts.end(),
+                       [&](const Expression& part) { return add_literal(part, text); });
+  }
+
+  // Sorted texts, which are alike before `at`, as a tree: however many they are, reading one stands
+  // at a single place.
+  std::uint32_t tree(std::span<const std::string> texts, std::size_t at, std::uint32_t to) {
+    step();
+    const std::string &first = texts.front(), &last = texts.back();
+    std::size_t fork = at;
+    while (fork < first.size() && fork < last.size() && first[fork] == last[fork]) ++fork;
+    std::uint32_t next = to;
+    if (texts.size() > 1) {
+      const bool may_end = first.size() == fork;
+      std::vector<ByteEdge> edges;
+      for (std::size_t begin = may_end ? 1 : 0, end = begin; begin < texts.size(); begin = end) {
+        const char c = texts[begin][fork];
+        while (end < texts.size() && texts[end][fork] == c) ++end;
+        const auto byte = static_cast<std::uint8_t>(c);
+        edges.push_back({{byte, byte}, tree(texts.subspan(begin, end - begin), fork + 1, to)});
+      }
+      next = bytes(edges);
+      if (may_end) next = split({next, to});
+    }
+    for (std::size_t i = fork; i-- > at;) {
+      const auto byte = static_cast<std::uint8_t>(first[i]);
+      next = bytes({{{byte, byte}, next}});
+    }
+    return next;
+  }
+
   std::uint32_t expression(const Expression& e, std::uint32_t to) {
     step();
     switch (e.kind) {
@@ -133,6 +185,9 @@ class AutomatonBuilder {
         for (std::size_t i = e.parts.size(); i-- > 0;) to = expression(e.parts[i], to);
         return to;
       case Expression::Kind::alternative: {
+        if (std::vector<std::string> texts; are_literals(e.parts, &texts)) {
+          return tree(texts, 0, to);
+        }
         std::vector<std::uint32_t> targets;
         for (const Expression& part : e.parts) targets.push_back(expression(part, to));
         return split(targets);

@@ -67,7 +67,6 @@ SetId Positions::closure(std::span<const Position> from, bool may_end) {
     const Position at = work_.back();
     work_.pop_back();
     if (!seen.insert(std::uint64_t{at.state} << 32 | at.stack).second) continue;
-    if (seen.size() > kMaxPositions) fail_ambiguous(kMaxPositions);
     const State& state = automaton_[at.state];
     switch (state.kind) {
       case State::Kind::end:
@@ -93,6 +92,7 @@ SetId Positions::closure(std::span<const Position> from, bool may_end) {
         [[fallthrough]];
       case State::Kind::bytes:
         reached_.push_back(at);
+        if (reached_.size() > kMaxPositions) fail_ambiguous(kMaxPositions);
         break;
     }
   }

@@ -130,6 +130,19 @@ std::string SchemaWriter::array_that_contains(const JsonObject& schema, int dept
   }
   const std::optional<std::string> outside = visit_if_any(
       most_inside < 0 ? items : both_hold(items, JsonObject{{"not", contained}}), depth + 1);
+  // All items are of one kind where there is no other.
+  const std::int64_t least_of_all = std::max(least, inside ? least_inside : 0);
+  const bool has_others = outside.has_value();
+  const std::int64_t most_of_all = has_others || most_inside < 0 ? most
+                                   : most < 0                    ? most_inside
+                                                                 : std::min(most, most_inside);
+  if ((most_of_all >= 0 && most_of_all < least_of_all) || (!inside && !has_others && least > 0)) {
+    fail_without_values("nothing is in range; got minItems " + std::to_string(least) +
+                        (most < 0 ? "" : ", maxItems " + std::to_string(most)) + ", minContains " +
+                        std::to_string(least_inside) +
+                        (most_inside < 0 ? "" : ", maxContains " + std::to_string(most_inside)) +
+                        (has_others ? "" : ", and no items but those of `contains`"));
+  }
   const std::int64_t items_counted = most < 0 ? std::max<std::int64_t>(least, 1) : most;
   const std::int64_t inside_counted = most_inside < 0 ? least_inside : most_inside;
   if ((items_counted + 1) * (inside_counted + 1) > kMaxCounters) {
