@@ -28,6 +28,7 @@
 #include "tools/output.h"
 #include "tools/place_options.h"
 #include "tools/profile_table.h"
+#include "tools/progress_bar.h"
 
 namespace hearth::tools {
 namespace {
@@ -78,7 +79,9 @@ models::ModelContents contents_of(const BenchModelArguments& arguments, std::int
   models::QuantizeType type = models::quantize_type_from_name(arguments.type);
   // The name of a dtype measures that dtype; the other names are mixes.
   if (name(type.dtype) == arguments.type) type.mix = models::QuantizeMix::none;
-  return {random_model(model_shape(arguments.shape), type, std::max(rows, kLeastContext), device),
+  ProgressBar bar("making " + arguments.shape + " " + arguments.type);
+  return {random_model(model_shape(arguments.shape), type, std::max(rows, kLeastContext), device,
+                       [&](double share) { bar.show(share); }),
           models::FileKind::gguf,
           {}};
 }

@@ -21,6 +21,7 @@
 #include "models/serving/cache_plan.h"
 #include "models/serving/scheduler.h"
 #include "tools/commands.h"
+#include "tools/lm/answer_times.h"
 #include "tools/lm/chat_template_option.h"
 #include "tools/lm/context_note.h"
 #include "tools/lm/message_reader.h"
@@ -143,15 +144,32 @@ models::AnswerWriter answer_writer() {
   return writer;
 }
 
+// The writer's, noted in the times.
+models::AnswerWriter timed_writer(const models::AnswerWriter& writer, AnswerTimes& times) {
+  models::AnswerWriter timed = writer;
+  timed.content = [&](std::string_view text) {
+    times.note_text();
+    writer.content(text);
+  };
+  timed.reasoning = [&](std::string_view text) {
+    times.note_text();
+    if (writer.reasoning) writer.reasoning(text);
+  };
+  return timed;
+}
+
 // Messages of this process's input, and their answers.
 class SpokenMessages {
  public:
   // `is_asking`: people type them, and see what is wrong with one where its answer would be.
-  // `longest`: tokens of the context; `may_grow`: an option gives it more.
-  SpokenMessages(models::Conversation& session, std::int64_t longest, bool may_grow, bool is_asking)
+  // `longest`: tokens of the context; `may_grow`: an option gives it more. `is_verbose`: the times
+  // of answers are said.
+  SpokenMessages(models::Conversation& session, std::int64_t longest, bool may_grow, bool is_asking,
+                 bool is_verbose)
       : session_(session),
         longest_(longest),
         may_grow_(may_grow),
+        is_verbose_(is_verbose),
         writer_(answer_writer()),
         reader_(std::cin, is_asking),
         is_asking_(is_asking) {}
@@ -159,9 +177,12 @@ class SpokenMessages {
   // `place`: where the message came from.
   void say(const std::string& message, const std::string& place) {
     bool is_cut = false;
+    std::string times_text;
     try {
       const AnswerInterrupts interrupts;
-      const models::GenerationPiece last = session_.say(message, writer_);
+      AnswerTimes times;
+      const models::GenerationPiece last = session_.say(message, timed_writer(writer_, times));
+      times_text = times.text(last.prompt_tokens, last.cached_tokens, last.new_tokens);
       is_cut = last.finish == models::FinishReason::length &&
                last.prompt_tokens + last.new_tokens >= longest_;
     } catch (const Error& error) {
@@ -176,6 +197,7 @@ class SpokenMessages {
       ++unanswered_;
     }
     write_out("\n");
+    if (is_verbose_ && !times_text.empty()) write_note("chat: " + times_text + "\n");
     if (!is_cut) return;
     write_note("chat: " + place + ": the answer is cut off: the context is full, which is " +
                counted(longest_, "token") +
@@ -218,7 +240,7 @@ class SpokenMessages {
 
   models::Conversation& session_;
   std::int64_t longest_;
-  bool may_grow_;
+  bool may_grow_, is_verbose_;
   models::AnswerWriter writer_;
   MessageReader reader_;
   bool is_asking_;
@@ -250,7 +272,11 @@ void run_chat(const ChatArguments& arguments) {
   if (is_asking) greet(arguments, longest);
   const std::string seed = seed_text(sampling);
   if (!seed.empty()) write_note("chat: " + seed + "\n");
-  SpokenMessages lines(session, longest, longest < loaded.model.trained_context, is_asking);
+  if (arguments.text.is_verbose) {
+    write_note("chat: " + loading_text(writer_model.seconds) + "\n");
+  }
+  SpokenMessages lines(session, longest, longest < loaded.model.trained_context, is_asking,
+                       arguments.text.is_verbose);
   if (!first.empty()) {
     if (is_asking) write_out("> " + first + "\n");
     lines.say(first, "--prompt");

@@ -384,8 +384,14 @@ Command CommandLine::add_command(const std::string& name, const std::string& sum
 
 void CommandLine::run(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
-  for (const CLI::App* command : app_->get_subcommands(nullptr)) {
-    if (argc < 2 || command->get_name() != words[1]) continue;
+  const std::vector<CLI::App*> commands = app_->get_subcommands(nullptr);
+  if (words.size() > 2 && words[1] == "help") {
+    const auto is_asked = [&](const CLI::App* each) { return each->get_name() == words[2]; };
+    if (std::none_of(commands.begin(), commands.end(), is_asked)) return unknown_command(words[2]);
+    words = {words[0], words[2], "--help"};
+  }
+  for (const CLI::App* command : commands) {
+    if (words.size() < 2 || command->get_name() != words[1]) continue;
     words = with_long_names(*command, *names_, std::move(words));
     const std::string joined = joined_letters(*command, words);
     if (joined.empty()) continue;
@@ -395,18 +401,18 @@ void CommandLine::run(int argc, char** argv) {
   std::vector<const char*> all;
   for (const std::string& word : words) all.push_back(word.c_str());
   try {
-    app_->parse(argc, all.data());
+    app_->parse(static_cast<int>(all.size()), all.data());
   } catch (const CLI::Success& asked) {
     std::ostringstream text;
     app_->exit(asked, text, text);
     write_out(text.str());
   } catch (const CLI::ParseError& error) {
-    if (app_->get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
-      return unknown_command(argv[1]);
+    if (app_->get_subcommands().empty() && words.size() < 2) return write_out(app_->help());
+    if (app_->get_subcommands().empty() && !words[1].starts_with('-')) {
+      return unknown_command(words[1]);
     }
-    if (app_->get_subcommands().empty() && argc == 1) return write_out(app_->help());
     if (app_->get_subcommands().empty()) {
-      throw std::runtime_error("no such option; got " + std::string(argv[1]) +
+      throw std::runtime_error("no such option; got " + words[1] +
                                ", expected a subcommand in front of it" +
                                list_hint(app_->get_name()));
     }

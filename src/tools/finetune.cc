@@ -17,13 +17,14 @@ namespace {
 
 void run_finetune(const FinetuneOptions& options) {
   AdapterTrainer trainer(options);
-  const double before = trainer.evaluate().loss;
+  const LossPoint first = trainer.first_loss();
   const TrainingResult result = trainer.run();
+  const std::string name = trainer.has_held_out() ? "held_out" : "loss";
+  const std::string when = first.step == 0 ? "before" : "at_step_" + std::to_string(first.step);
   char line[200];
-  std::snprintf(
-      line, sizeof line, "finetune: steps=%lld %s_before=%.4f %s=%.4f tokens_per_s=%.0f\n",
-      static_cast<long long>(result.steps), trainer.has_held_out() ? "held_out" : "loss", before,
-      trainer.has_held_out() ? "held_out" : "loss", result.held_out.loss, result.rate);
+  std::snprintf(line, sizeof line, "finetune: steps=%lld %s_%s=%.4f %s=%.4f tokens_per_s=%.0f\n",
+                static_cast<long long>(result.steps), name.c_str(), when.c_str(), first.loss,
+                name.c_str(), result.held_out.loss, result.rate);
   for (const std::string& path : trainer.write_adapter()) {
     write_out("wrote " + hearth::quoted(path) + "\n");
   }

@@ -10,6 +10,7 @@
 #include "models/language/require_scores.h"
 #include "models/serving/text_generation.h"
 #include "tools/commands.h"
+#include "tools/lm/answer_times.h"
 #include "tools/lm/context_note.h"
 #include "tools/lm/text_options.h"
 #include "tools/lm/writer_options.h"
@@ -81,16 +82,23 @@ void run_generate(const GenerateArguments& arguments) {
       read_prompt_or_pipe("generate", arguments.prompt, arguments.text.sampling.escapes);
   require_beginning(loaded, prompt);
   PromptBefore out(arguments.hides_prompt ? std::string() : prompt);
+  AnswerTimes times;
   const models::GenerationResult made =
       models::generate_text(loaded, prompt, generate, [&](std::string_view text) {
+        times.note_text();
         out.write(text);
         return true;
       });
   out.write("\n");
+  const auto written = static_cast<std::int64_t>(made.text.tokens.size());
+  if (arguments.text.is_verbose) {
+    write_note("generate: " + loading_text(writer.seconds) + "; " +
+               times.text(made.text.prompt_tokens, made.text.cached_tokens, written) + "\n");
+  }
   if (generate.drafts > 0) {
     write_note("generate: " + held_text(made.guesses_held, made.tokens_guessed) + "\n");
   }
-  note_seed(sampling);
+  if (written > 0) note_seed(sampling);
 }
 
 }  // namespace

@@ -22,8 +22,10 @@ constexpr OptionHint kOptionHints[] = {
      "--repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base "
      "--dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-lr "
      "--mirostat-ent --adaptive-target --adaptive-decay --samplers --sampling-seq --sampler-seq "
-     "-l --logit-bias -s --seed -n --predict --n-predict --max-tokens --grammar --grammar-file -j "
-     "--json-schema --json-schema-file --ignore-eos -r --reverse-prompt --generation-config "
+     "-l --logit-bias -s --seed -n --predict --n-predict --max-tokens --max-new-tokens "
+     "--max_new_tokens --do-sample --do_sample --grammar --grammar-file -j --json-schema "
+     "--json-schema-file "
+     "--ignore-eos -r --reverse-prompt --generation-config "
      "--override-generation-config ",
      "the command without it: requests say these; what they leave out is as the model's makers "
      "recommend",
@@ -128,7 +130,8 @@ constexpr OptionHint kOptionHints[] = {
     {" --color -co --no-color ",
      "the command without it: only what a model thinks is dimmed, on terminals"},
     {" --perf --no-perf --show-timings --no-show-timings ",
-     "`hearth bench-model FILE`, which measures tokens a second"},
+     "--verbose of `hearth generate` and `hearth chat`, or `hearth bench-model FILE`, which "
+     "measures tokens a second"},
     {" --log-disable --log-file --log-colors --log-verbosity -lv --log-prefix --log-timestamps "
      "--verbose -v --verbose-prompt --log-level --uvicorn-log-level --disable-log-requests "
      "--enable-log-requests --disable-log-stats ",
@@ -142,7 +145,7 @@ constexpr OptionHint kOptionHints[] = {
      "have none"},
     {" --extra-eos-token --eos-token ", "--stop TEXT, of commands that write"},
     {" --ignore-eos ",
-     "--logit-bias ID=-inf for the token that ends texts, or ignore_eos in requests to "
+     "--ignore-eos of `hearth generate` and `hearth chat`, or ignore_eos in requests to "
      "`hearth serve`"},
     {" --keep ", "--keep of `hearth generate`; other commands end where the context is full"},
     {" --context-shift ",
@@ -205,30 +208,43 @@ constexpr OptionHint kOptionHints[] = {
      "texts: models read nothing else here"},
     {" --prompt-cache --prompt-cache-all --prompt-cache-ro --slot-save-path -cram --cache-ram "
      "--cache-reuse --cache-prompt --no-cache-prompt --prompt-cache-file --prompt-cache-size "
-     "--prompt-cache-bytes --enable-prefix-caching --no-enable-prefix-caching ",
+     "--prompt-cache-bytes --enable-prefix-caching --no-enable-prefix-caching --ctx-checkpoints "
+     "-ctxcp --swa-checkpoints ",
      "the command without it: `hearth serve` keeps what prompts begin with, in --memory"},
     {" --gpu-memory-utilization --kv-cache-memory-bytes --num-gpu-blocks-override ",
      "--memory of `hearth serve`, in MiB for keys and values"},
     {" --max-model-len --num-ctx --num_ctx ", "--context"},
-    {" --num-predict --num_predict ", "--tokens"},
+    {" --num-predict --num_predict --max-new-tokens --max_new_tokens ", "--tokens"},
+    {" --do-sample --do_sample ",
+     "the command without it: tokens are drawn, but with --temperature 0"},
+    {" --num-beams --num_beams ",
+     "the command without it: there is one text, without beams; --temperature 0 takes the "
+     "likeliest "
+     "tokens"},
     {" --num-thread --num_thread ", "--threads"},
     {" --num-gpu --num_gpu ", "--device cuda or metal, which runs all layers there"},
-    {" --keepalive --keep-alive ",
+    {" --keepalive --keep-alive --sleep-idle-seconds ",
      "the command without it: a model stays loaded as long as the command runs"},
     {" --format ", "--json-schema FILE of `hearth generate` and `hearth chat`; '{}' is any JSON"},
     {" --stream --no-stream ", "the command without it: commands print a text while it is written"},
     {" --echo ",
      "the command without it: `hearth generate` prints the prompt, but with --no-display-prompt"},
     {" --min-tokens ",
-     "--logit-bias ID=-inf for the token that ends texts, which makes them as long as --tokens"},
+     "--ignore-eos of `hearth generate` and `hearth chat`, with which texts are as long as "
+     "--tokens"},
     {" --max-logprobs --logprobs ", "logprobs in requests to `hearth serve`"},
     {" --served-model-name ", "--name of `hearth serve`"},
     {" --allowed-origins --allow-credentials ", "--cors of `hearth serve`, an origin each"},
-    {" --metrics --slots --no-slots --props --no-webui --webui --no-ui --models-dir ",
-     "the command without it: /metrics, /slots, /props and the page are always there, for one "
-     "model"},
-    {" --embedding --embeddings --pooling --embd-normalize --rerank --reranking "
-     "--embd-output-format ",
+    {" --metrics --slots --props --webui --ui ",
+     "the command without it: /metrics, /slots, /props and the page are always there"},
+    {" --no-webui --no-ui --no-slots --no-metrics --no-props ",
+     "a proxy in front that refuses their paths: the page, /slots, /metrics and /props cannot be "
+     "turned off; with --api-key they want the key, but for the page"},
+    {" --models-dir --models-max --models-preset --models-autoload --no-models-autoload ",
+     "the path of one model: each `hearth serve` has one"},
+    {" --rerank --reranking ",
+     "vectors of `hearth embed` or /v1/embeddings to compare: models that rank are refused"},
+    {" --embedding --embeddings --pooling --embd-normalize --embd-output-format ",
      "the command without it: the model's files say what vectors are made of, for `hearth embed` "
      "and /v1/embeddings"},
     {" --ssl-key-file --ssl-cert-file --ssl-keyfile --ssl-certfile ",

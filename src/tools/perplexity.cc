@@ -19,6 +19,7 @@
 #include "models/loading/load_model.h"
 #include "models/quantize/read_files.h"
 #include "tools/commands.h"
+#include "tools/lm/context_note.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/option_file.h"
 #include "tools/output.h"
@@ -27,6 +28,7 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 30;
+constexpr std::int64_t kUsualContext = 512;
 
 struct PerplexityArguments {
   ModelArguments model;
@@ -102,17 +104,29 @@ void require_save(const PerplexityArguments& arguments) {
   });
 }
 
+// With a context of the usual length where none is asked for, or the model's own if that is less.
+models::LoadedModel load_scoring(const ModelArguments& arguments, Device device) {
+  models::LoadOptions options = load_options(arguments, device);
+  if (arguments.context > 0) return load_model(arguments.path, options);
+  options.context = kUsualContext;
+  models::LoadedModel loaded = load_model(arguments.path, options);
+  if (loaded.model.trained_context >= kUsualContext) return loaded;
+  options.context = loaded.model.trained_context;
+  return load_model(arguments.path, options);
+}
+
 void run_perplexity(const PerplexityArguments& arguments) {
   if (!arguments.save.empty()) require_save(arguments);
   const Device device = use_device(arguments.model);
-  const models::LoadedModel loaded =
-      load_model(arguments.model.path, load_options(arguments.model, device));
+  const models::LoadedModel loaded = load_scoring(arguments.model, device);
   models::require_scores(loaded.model.config, "perplexity: scores", kEncodersEmbed);
   const std::vector<std::int32_t> tokens = loaded.tokenizer.encode(read_option_file(
       "--file", "a text", [&] { return io::read_text(arguments.file, kMaxText); }));
   const std::int32_t bos = loaded.tokenizer.adds_bos() ? loaded.tokenizer.special().bos : -1;
-  const models::TokenChunks chunks =
-      models::chunks_of(tokens, arguments.model.context, arguments.chunks, bos);
+  const std::int64_t context =
+      arguments.model.context > 0 ? arguments.model.context : loaded.model.config.context;
+  warn_of_context("perplexity", context, loaded.model.trained_context);
+  const models::TokenChunks chunks = models::chunks_of(tokens, context, arguments.chunks, bos);
   std::optional<BaseScores> base;
   if (!arguments.base.empty()) {
     base = read_option_file("--kl-base", "what --save-base wrote of the same text", [&] {
@@ -142,8 +156,7 @@ void run_perplexity(const PerplexityArguments& arguments) {
                        });
   write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
             decimal(perplexity.error(), 4) + " of " + counted(perplexity.tokens(), "token") +
-            " in " + counted(chunks.size(), "chunk") + " of " +
-            std::to_string(arguments.model.context) + "\n");
+            " in " + counted(chunks.size(), "chunk") + " of " + std::to_string(context) + "\n");
   if (base) write_divergence(divergence);
   if (!arguments.save.empty()) save_scores(arguments.save, chunks, saved);
 }
@@ -152,7 +165,6 @@ void run_perplexity(const PerplexityArguments& arguments) {
 
 void add_perplexity(CommandLine& line) {
   auto arguments = std::make_shared<PerplexityArguments>();
-  arguments->model.context = 512;
   Command command = line.add_command(
       "perplexity",
       "Measure how well a language model predicts a text, and how far it is from another model");
@@ -162,8 +174,10 @@ void add_perplexity(CommandLine& line) {
       .required();
   add_adapter_option(command, arguments->model.adapters);
   add_context_option(command, arguments->model.context,
-                     "Tokens of a chunk, whose second half is scored", 4, std::int64_t{1} << 24)
-      .show_default();
+                     "Tokens of a chunk, whose second half is scored [" +
+                         std::to_string(kUsualContext) +
+                         ", or the model's own context if that is less]",
+                     4, std::int64_t{1} << 24);
   command.option("--chunks,--windows", arguments->chunks, "Most chunks to score [all of the text]")
       .range(1, std::int64_t{1} << 24);
   command

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "core/quoted.h"
 #include "hearth/error.h"
+#include "models/files/model_folder.h"
 #include "models/quantize/quantize_file.h"
 #include "runtime/device/worker_pool.h"
 #include "tools/commands.h"
@@ -46,6 +48,68 @@ class RepackedNote {
  private:
   bool is_said_ = false;
 };
+
+// Matrices whose rows the blocks of the type do not divide, and which have other types therefore.
+class OtherTypes {
+ public:
+  explicit OtherTypes(DType dtype) : dtype_(dtype) {}
+
+  void see(const models::QuantizedTensorReport& tensor) {
+    if (tensor.row == 0 || !is_packed(dtype_)) return;
+    ++matrices_;
+    if (tensor.row % block_of(dtype_) == 0) return;
+    Group& group = is_packed(tensor.to) ? larger_ : unpacked_;
+    if (group.count++ == 0) group.first = tensor;
+  }
+
+  void write(const std::string& type) const {
+    if (unpacked_.count > 0) {
+      write_note("quantize: warning: " + share(unpacked_) + " not packed, such as " +
+                 in_its_type(unpacked_) + ": " + no_blocks() + " rows of " +
+                 std::to_string(unpacked_.first.row) + "\n");
+    }
+    if (larger_.count > 0) {
+      write_note("quantize: " + share(larger_) + " of larger types than " + type +
+                 " has, such as " + in_its_type(larger_) + ": blocks of " +
+                 std::to_string(block_of(dtype_)) + " values do not divide rows of " +
+                 std::to_string(larger_.first.row) + "\n");
+    }
+  }
+
+ private:
+  struct Group {
+    std::int64_t count = 0;
+    models::QuantizedTensorReport first;
+  };
+
+  std::string no_blocks() const {
+    constexpr std::int64_t kSmall = 32;  // of the types that take a larger one's place
+    const std::string blocks = "blocks of " + std::to_string(block_of(dtype_)) + " values ";
+    if (block_of(dtype_) == kSmall) return blocks + "do not divide";
+    return "neither " + blocks + "nor of " + std::to_string(kSmall) + " divide";
+  }
+  static std::string in_its_type(const Group& group) {
+    return hearth::quoted(group.first.name) + " in " + std::string(name(group.first.to));
+  }
+  std::string share(const Group& group) const {
+    return std::to_string(group.count) + " of " + std::to_string(matrices_) +
+           (matrices_ == 1 ? " matrix is" : " matrices are");
+  }
+
+  DType dtype_;
+  std::int64_t matrices_ = 0;
+  Group unpacked_, larger_;
+};
+
+// Says that nobody will be able to read or write texts with the file.
+void note_tokenizer(const std::string& in, const std::string& out) {
+  std::error_code ignored;
+  if (!models::is_model_folder(in) || std::filesystem::exists(in + "/tokenizer.json", ignored)) {
+    return;
+  }
+  write_note("quantize: warning: " + hearth::quoted(out) + " has no tokenizer, and so reads and " +
+             "writes no texts: " + hearth::quoted(in) + " has no tokenizer.json\n");
+}
 
 // llama.cpp's numbers of types, "15" for "q4_k_m".
 std::vector<std::pair<std::string, std::string>> type_numbers() {
@@ -131,6 +195,7 @@ void add_quantize(CommandLine& line) {
     options.adapters = adapter_files(arguments->adapters);
     require_adapters("--lora", options.adapters);
     RepackedNote repacked;
+    OtherTypes others(options.type.is_kept ? DType::f32 : options.type.dtype);
     std::int64_t before = 0, after = 0;
     // Lines and a bar on one terminal would be mixed up.
     const bool has_lines = !arguments->is_quiet;
@@ -139,6 +204,7 @@ void add_quantize(CommandLine& line) {
     options.progress = [&](const models::QuantizedTensorReport& tensor, std::size_t done,
                            std::size_t count) {
       repacked.see(tensor);
+      others.see(tensor);
       before += tensor.bytes_before;
       after += tensor.bytes_after;
       if (bar) bar->show(static_cast<double>(done) / static_cast<double>(count));
@@ -149,6 +215,8 @@ void add_quantize(CommandLine& line) {
     };
     const auto paths = models::quantize_file(arguments->in, arguments->out, options);
     bar.reset();
+    others.write(arguments->type);
+    note_tokenizer(arguments->in, arguments->out);
     for (const std::string& path : paths) write_out("wrote " + hearth::quoted(path) + "\n");
     write_out(mebibytes(before) + " -> " + mebibytes(after) + "\n");
   });

@@ -164,6 +164,10 @@ TEST_F(CommandOptions, ASeedIsSaidAndDrawsTheSameAgain) {
   again = arguments;
   again.insert(again.end(), {"--temp", "0"});
   EXPECT_EQ(run(again).err, "");
+  // Nothing was drawn.
+  again = arguments;
+  again.back() = "0";
+  EXPECT_EQ(run(again).err, "");
 }
 
 TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
@@ -482,13 +486,90 @@ TEST_F(CommandOptions, AContextBeyondTheModelsIsWarnedOf) {
     expect_says(noted(command, "500"), command + warning);
     EXPECT_EQ(noted(command, "64"), "");
   }
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += sign(5 + i % 60);
+  std::ofstream(path("text")) << text;
+  const std::vector<std::string> scored = {"perplexity", path("short.gguf"), "-f", path("text")};
+  const auto with = [](std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  const Outcome longer = run(with(scored, {"-c", "500"}));
+  EXPECT_EQ(longer.status, 0);
+  expect_says(longer.err, "perplexity" + warning);
+  expect_says(longer.out, " in 1 chunk of 500\n");
+  const Outcome usual = run(with(scored, {"--chunks", "2"}));
+  EXPECT_EQ(usual.err, "");
+  EXPECT_EQ(usual.out, written(with(scored, {"--chunks", "2", "-c", "64"})));
+  const std::vector<std::string> learned = {
+      "finetune", path("short.gguf"), "-f", path("text"), "--steps",
+      "1",        "--batch",          "1",  "--out",      path("adapter")};
+  expect_says(run(with(learned, {"-c", "500"})).err, "finetune" + warning);
+  EXPECT_EQ(run(with(learned, {"-c", "64", "--fresh"})).err.find("warning"), std::string::npos);
+}
+
+TEST_F(CommandOptions, TextsWithoutAnEndAreAsLongAsAsked) {
+  // The end of a text is the likeliest token.
+  const std::vector<std::string> ends = {"-n", "7", "--temp", "0", "--logit-bias", "2=1000"};
+  const auto with = [&](std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), ends.begin(), ends.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  const std::vector<std::string> generate = {"generate", path("m.gguf"), "--prompt", sign(5)};
+  const std::vector<std::string> chat = {"chat", path("m.gguf"), "-st", "--prompt", sign(5)};
+  const std::size_t one = sign(5).size();
+  EXPECT_EQ(written(with(generate, {})), sign(5) + "\n");
+  EXPECT_EQ(written(with(generate, {"--ignore-eos"})).size(), 8 * one + 1);
+  EXPECT_EQ(written(with(chat, {})), "\n");
+  EXPECT_EQ(written(with(chat, {"--ignore-eos"})).size(), 7 * one + 1);
+  for (const auto& [option, value] :
+       {std::pair{"--grammar", "root ::= \"a\""}, std::pair{"--json-schema", "{}"}}) {
+    expect_refused_with(
+        with(generate, {"--ignore-eos", option, value}),
+        "--ignore-eos: no text of the grammar could end; got " + std::string(option) + " too");
+  }
+}
+
+TEST_F(CommandOptions, TimesAreSaidWhereAsked) {
+  const std::vector<std::string> generate = {"generate", path("m.gguf"), "-p", sign(5),       "-n",
+                                             "6",        "--temp",       "0",  "--ignore-eos"};
+  const std::string text = written(generate);
+  auto verbose = generate;
+  verbose.push_back("--verbose");
+  const Outcome timed = run(verbose);
+  EXPECT_EQ(timed.out, text);
+  const std::string seconds = "[0-9]+\\.[0-9]{2} s", rate = " \\([0-9.]+ tokens/s\\)";
+  const std::string answer = "; answer: 6 tokens in " + seconds + "(" + rate + ")?\n";
+  EXPECT_TRUE(std::regex_match(
+      timed.err, std::regex("generate: model loaded in " + seconds + "; prompt: [0-9]+ tokens in " +
+                            seconds + "(" + rate + ")?" + answer)))
+      << timed.err;
+  const Outcome talked =
+      run({"chat", path("m.gguf"), "-n", "6", "--temp", "0", "--ignore-eos", "--verbose"},
+          sign(5) + "\n" + sign(7) + "\n");
+  EXPECT_EQ(talked.status, 0);
+  const std::string prompt = "chat: prompt: [0-9]+ tokens";
+  EXPECT_TRUE(std::regex_match(
+      talked.err,
+      std::regex("chat: model loaded in " + seconds + "\n" + prompt + " in " + seconds + "(" +
+                 rate + ")?" + answer + prompt + "(, [0-9]+ of them known before,)? in " + seconds +
+                 "(" + rate + ")?" + answer)))
+      << talked.err;
+}
+
+TEST_F(CommandOptions, HelpOfACommandIsItsOwn) {
+  const std::string own = written({"generate", "--help"});
+  EXPECT_EQ(written({"help", "generate"}), own);
+  EXPECT_EQ(written({"help"}), written({"--help"}));
+  expect_refused_with({"help", "run"}, "no such subcommand; got \"run\", expected `hearth chat");
 }
 
 TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
   write_signs_model(path("in.gguf"), "qwen3", "");
   const Outcome first = run({"quantize", path("in.gguf"), path("q8.gguf"), "Q8_0"});
   EXPECT_EQ(first.status, 0) << first.err;
-  EXPECT_EQ(first.err, "");
+  EXPECT_EQ(first.err.find("packed already"), std::string::npos) << first.err;
   const Outcome again = run({"quantize", path("q8.gguf"), path("q4.gguf"), "--type", "Q4_0"});
   EXPECT_EQ(again.status, 0) << again.err;
   expect_says(again.err, "quantize: warning: the weights are packed already, such as ");
@@ -499,6 +580,35 @@ TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
   expect_refused_with({"quantize", path("in.gguf"), path("x.gguf"), "Q4_K_X"}, "expected one of");
   expect_refused_with({"quantize", path("in.gguf"), "Q8_0"},
                       "no file to write; got the type \"Q8_0\" alone, expected IN OUT TYPE");
+}
+
+TEST_F(CommandOptions, QuantizeSaysWhatIsNotAsAsked) {
+  // Rows of 48, 64 and 80.
+  write_signs_model(path("in.gguf"), "qwen3", "");
+  const Outcome some = run({"quantize", path("in.gguf"), path("q8.gguf"), "q8_0"});
+  EXPECT_EQ(some.status, 0) << some.err;
+  EXPECT_TRUE(std::regex_match(
+      some.err, std::regex("quantize: warning: 14 of 16 matrices are not packed, such as "
+                           "\"[a-z0-9_.]+\" in f32: blocks of 32 values do not divide rows of "
+                           "(48|80)\n")))
+      << some.err;
+  EXPECT_EQ(load_gguf(path("q8.gguf")).metadata.as_int("general.file_type"), 0);
+  const Outcome larger = run({"quantize", path("in.gguf"), path("q4.gguf"), "q4_k_m"});
+  expect_says(larger.err, "in f32: neither blocks of 256 values nor of 32 divide rows of ");
+  expect_says(
+      larger.err,
+      "quantize: 2 of 16 matrices are of larger types than q4_k_m has, such as "
+      "\"blk.0.attn_output.weight\" in q5_0: blocks of 256 values do not divide rows of 64\n");
+  EXPECT_EQ(run({"quantize", path("in.gguf"), path("f16.gguf"), "f16"}).err, "");
+  EXPECT_EQ(load_gguf(path("f16.gguf")).metadata.as_int("general.file_type"), 1);
+
+  const testing::GoldenModel golden = testing::read_golden_model("qwen3");
+  testing::write_model_folder(golden.config, testing::golden_weights(golden), path("folder"));
+  const Outcome bare = run({"quantize", path("folder"), path("bare.gguf"), "f16"});
+  EXPECT_EQ(bare.status, 0) << bare.err;
+  EXPECT_EQ(bare.err, "quantize: warning: \"" + path("bare.gguf") +
+                          "\" has no tokenizer, and so reads and writes no texts: \"" +
+                          path("folder") + "\" has no tokenizer.json\n");
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include "hearth/quantization.h"
 #include "models/language/read_config.h"
 #include "models/loading/load_model.h"
+#include "runtime/device/device_spec.h"
 #include "tools/json_check.h"
 #include "tools/model_bench/measure.h"
 #include "tools/model_bench/random_model.h"
@@ -84,6 +85,25 @@ TEST(ModelBench, RandomModelsRunAndAreOfTheTypeAskedFor) {
       EXPECT_GE(row.best(), row.mean());
     }
   }
+}
+
+TEST(ModelBench, WeightsWithoutRoomAreNotMade) {
+  const Device device = Device::cpu();
+  const models::QuantizeType type = models::quantize_type_from_name("f16");
+  double done = 0;
+  const auto make = [&] {
+    random_model(model_shape("tiny"), type, 256, device, [&](double share) { done = share; });
+  };
+  const std::int64_t in_use = device.memory().in_use + device.memory().arena;
+  const std::int64_t limit = in_use + device.impl().room();
+  device.set_memory_limit(in_use + (std::int64_t{1} << 20));
+  const std::string error = error_of(make);
+  device.set_memory_limit(limit);
+  EXPECT_TRUE(contains(error, "the weights are larger than the memory of cpu:0; got ")) << error;
+  EXPECT_TRUE(contains(error, " MiB, expected at most 1 MiB: a smaller --shape")) << error;
+  EXPECT_EQ(done, 0);
+  make();
+  EXPECT_EQ(done, 1);
 }
 
 TEST(ModelBench, RowsAreSummedUp) {

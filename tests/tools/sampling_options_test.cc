@@ -287,6 +287,21 @@ TEST(SamplingArguments, TheEndsOfRangesAreThoseOfTheFields) {
   }
 }
 
+TEST(SamplingArguments, EndsOfTextsMayBeBanned) {
+  const models::Tokenizer tokenizer = bytes();
+  std::set<std::int32_t> ends, banned;
+  for (std::int32_t token = 0; token < static_cast<std::int32_t>(tokenizer.size()); ++token) {
+    if (tokenizer.is_end_of_generation(token)) ends.insert(token);
+  }
+  for (const models::LogitBias& bias : options_of({"--ignore-eos"}).logit_bias) {
+    EXPECT_EQ(bias.value, -std::numeric_limits<float>::infinity());
+    banned.insert(bias.token);
+  }
+  EXPECT_EQ(banned, ends);
+  EXPECT_FALSE(ends.empty());
+  EXPECT_TRUE(options_of({}).logit_bias.empty());
+}
+
 TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
   const auto given = parsed({"--seed", "7"});
   const AskedSampling asked = asked_sampling(given->arguments, {{}, bytes()});
@@ -348,6 +363,12 @@ TEST_F(SamplingFiles, HoldGrammars) {
   EXPECT_EQ(message({"--grammar", "root ::= nothing"}).rfind("--grammar: ", 0), 0u);
   EXPECT_EQ(message({"--json-schema", "{\"type\": 3}"}).rfind("--json-schema: ", 0), 0u);
   EXPECT_NE(message({"--grammar", path("none")}).find("none"), std::string::npos);
+  EXPECT_EQ(message({"--grammar", "root := \"yes\""}),
+            "--grammar: neither a file nor a grammar; got \"root := \"yes\"\", which is the "
+            "name of no file, and has no ::=, expected a file or rules such as root ::= \"yes\"");
+  EXPECT_EQ(message({"--json-schema", "\"type\": \"object\""})
+                .rfind("--json-schema: neither a file nor a schema; got ", 0),
+            0u);
 }
 
 }  // namespace

@@ -18,6 +18,15 @@ using hearth::testing::accept_text;
 
 class ServeFields : public ServeApi {};
 
+TEST_F(ServeFields, EmptyStopsAreNone) {
+  document("/v1/chat/completions", chat(R"("stop": "")"));
+  document("/v1/chat/completions", chat(R"("stop": ["", "x", ""])"));
+  document("/v1/chat/completions", chat(R"("stop": null)"));
+  EXPECT_TRUE(model_->requests().at(0).stops.empty());
+  EXPECT_EQ(model_->requests().at(1).stops, std::vector<std::string>{"x"});
+  EXPECT_TRUE(model_->requests().at(2).stops.empty());
+}
+
 TEST_F(ServeFields, OptionsReachTheModel) {
   document("/v1/chat/completions",
            chat(R"("temperature": 0.5, "top_p": 0.9, "top_k": 7, "min_p": 0.1, "typical_p": 0.8,
@@ -145,7 +154,7 @@ TEST_F(ServeFields, WrongFieldsAreNamed) {
       {R"("min_tokens": 5, "max_tokens": 4)", "min_tokens"},
       {R"("min_tokens": 5, "grammar": "root ::= [a]*")", "min_tokens"},
       {R"("stop": 5)", "stop"},
-      {R"("stop": [""])", "stop"},
+      {R"("stop": ["x", 5])", "stop"},
       {R"("stop": ["1","2","3","4","5","6","7","8","9","a","b","c","d","e","f","g","h"])", "stop"},
       {R"("logit_bias": {"x": 1})", "logit_bias"},
       {R"("logit_bias": {"262": 1})", "logit_bias"},

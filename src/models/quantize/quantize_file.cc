@@ -78,17 +78,25 @@ Pairs pairs_of(const NamedArray& tensor, const FindLowRank& find) {
   return find(tensor.name.substr(0, tensor.name.size() - kEnding.size()), shape[0], shape[1]);
 }
 
-// What names the type of most weights; -1 for none.
-std::int64_t kept_file_type(const NamedArrays& tensors) {
+// That of most weights; f32 where there are none.
+DType dtype_of_most(const std::vector<io::GgufTensor>& tensors) {
   std::map<DType, std::int64_t> elements;
-  for (const NamedArray& each : tensors) {
-    if (is_matrix(each.name, each.array.shape())) {
-      elements[each.array.dtype()] += element_count(each.array.shape());
-    }
+  for (const io::GgufTensor& each : tensors) {
+    if (is_matrix(each.name, each.shape)) elements[each.dtype] += element_count(each.shape);
   }
   const auto most = std::max_element(elements.begin(), elements.end(),
                                      [](auto& a, auto& b) { return a.second < b.second; });
-  return most == elements.end() ? -1 : file_type_of({.dtype = most->first});
+  return most == elements.end() ? DType::f32 : most->first;
+}
+
+// What names the type of the tensors to be written; -1 for none.
+std::int64_t written_file_type(const QuantizeType& type, const GgufMetadata& metadata,
+                               const std::vector<io::GgufTensor>& tensors) {
+  constexpr const char* kKey = "general.file_type";
+  if (type.is_kept && metadata.contains(kKey)) return metadata.as_int(kKey);
+  const DType most = dtype_of_most(tensors);
+  const bool is_of_type = !type.is_kept && is_packed(most) == is_packed(type.dtype);
+  return file_type_of(is_of_type ? type : QuantizeType{.dtype = most});
 }
 
 }  // namespace
@@ -129,10 +137,7 @@ std::vector<std::string> quantize_contents(GgufContents contents,
     tensors.push_back({given[i].name, dtypes[i], given[i].shape});
   }
   GgufMetadata& metadata = contents.metadata;
-  const bool says_type = metadata.contains("general.file_type");
-  const std::int64_t file_type = !options.type.is_kept ? file_type_of(options.type)
-                                 : says_type           ? metadata.as_int("general.file_type")
-                                                       : kept_file_type(contents.arrays);
+  const std::int64_t file_type = written_file_type(options.type, metadata, tensors);
   if (file_type >= 0) {
     metadata.set("general.file_type", static_cast<std::uint32_t>(file_type));
   } else {
@@ -150,6 +155,10 @@ std::vector<std::string> quantize_contents(GgufContents contents,
     QuantizedTensorReport report{from.name, from.array.dtype(), tensors[i].dtype, 0, 0};
     report.bytes_before = bytes_of(report.from, element_count(tensors[i].shape));
     report.stays = report.from == report.to && pairs[i].empty();
+    const bool is_of_numbers = is_float(report.from) || is_packed(report.from);
+    if (is_of_numbers && is_matrix(from.name, tensors[i].shape)) {
+      report.row = tensors[i].shape.back();
+    }
     const Array to =
         report.stays ? from.array : converted(from, report.to, options.importance, pairs[i]);
     const HostBytes bytes = to.host_bytes(report.to);

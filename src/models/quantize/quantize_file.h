@@ -18,7 +18,8 @@ struct QuantizedTensorReport {
   std::string name;
   DType from = DType::f32, to = DType::f32;
   std::int64_t bytes_before = 0, bytes_after = 0;
-  bool stays = false;  // as it was, bit for bit
+  bool stays = false;    // as it was, bit for bit
+  std::int64_t row = 0;  // elements of a matrix's row; 0 of what is no matrix of numbers
 };
 
 struct QuantizeOptions {
@@ -34,7 +35,9 @@ struct QuantizeOptions {
 // Reads the GGUF file `in` (of a split model any part), or the folder of Hugging Face, and writes
 // it as the GGUF file `out` with matrices in options.type: one tensor is in memory at a time beside
 // what the folder's readers open, and `out` holds its old contents or all of the new ones, whatever
-// happens meanwhile. Packed matrices are dequantized first. Returns the paths that were written.
+// happens meanwhile. Packed matrices are dequantized first. The file says that it is of the type
+// that was asked for, but where most weights could not be packed. Returns the paths that were
+// written.
 // Throws as map_gguf, file_of_folder and save_gguf do, and LoadedAdapters of adapters;
 // Error{invalid_argument} for importance that does not fit its matrix, and where a file that is
 // read would be written over.

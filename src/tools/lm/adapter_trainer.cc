@@ -12,6 +12,7 @@
 #include "models/language/model/text_loss.h"
 #include "models/language/require_scores.h"
 #include "tools/lm/chat_template_option.h"
+#include "tools/lm/context_note.h"
 #include "tools/lm/model_options.h"
 #include "tools/output.h"
 
@@ -91,6 +92,7 @@ AdapterTrainer::AdapterTrainer(const FinetuneOptions& options)
                                                  ", expected at most " +
                                                  std::to_string(config.context));
   }
+  warn_of_context("finetune", options.context, loaded_.model.trained_context);
   note_cuts(options);
   JsonArray below;
   for (const AdapterFile& each : options.adapters) {

@@ -21,7 +21,7 @@ void warn_of_context(const std::string& command, std::int64_t context, std::int6
   if (context <= trained || trained == 0) return;
   write_note(command + ": warning: " + counted(context, "token") +
              " of context, and the model was made for " + std::to_string(trained) +
-             ": what it writes beyond is worth little\n");
+             ": what is beyond is worth little\n");
 }
 
 }  // namespace hearth::tools

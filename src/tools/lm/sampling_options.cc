@@ -84,12 +84,43 @@ bool is_written_out(const std::string& value, bool is_schema) {
                    : value.find("::=") != std::string::npos;
 }
 
+// Whether a text that names no file was meant as what it holds, for it has what paths do not.
+bool looks_written_out(const std::string& value) {
+  std::error_code ignored;
+  return value.find_first_of("\"|\n") != std::string::npos &&
+         !std::filesystem::exists(value, ignored);
+}
+
+[[noreturn]] void refuse_text(const std::string& option, const std::string& value, bool is_schema) {
+  throw Error(ErrorCode::invalid_argument,
+              option + ": neither a file nor a " + (is_schema ? "schema" : "grammar") + "; got " +
+                  hearth::quoted(value) + ", which is the name of no file, and has no " +
+                  (is_schema ? "{ at its beginning, expected a file or a schema such as "
+                               "{\"type\": \"object\"}"
+                             : "::=, expected a file or rules such as root ::= \"yes\""));
+}
+
+// Those that end texts, which a bias makes impossible.
+void ban_ends(const models::Tokenizer& tokenizer, models::SamplingOptions& options) {
+  for (std::int32_t token = 0; token < static_cast<std::int32_t>(tokenizer.size()); ++token) {
+    if (!tokenizer.is_end_of_generation(token)) continue;
+    options.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
+  }
+}
+
 bool wants_grammar(const SamplingArguments& arguments) {
   if (!arguments.grammar.empty() && !arguments.json_schema.empty()) {
     throw Error(ErrorCode::invalid_argument,
                 "--grammar: two grammars; got --json-schema too, expected one of them");
   }
-  return !arguments.grammar.empty() || !arguments.json_schema.empty();
+  const bool is_there = !arguments.grammar.empty() || !arguments.json_schema.empty();
+  if (is_there && arguments.ignores_end) {
+    throw Error(ErrorCode::invalid_argument,
+                std::string("--ignore-eos: no text of the grammar could end; got ") +
+                    (arguments.grammar.empty() ? "--json-schema" : "--grammar") +
+                    " too, expected one of them");
+  }
+  return is_there;
 }
 
 }  // namespace
@@ -113,6 +144,8 @@ void add_sampling_options(Command& command, SamplingArguments& arguments) {
   command.option("--logit-bias", arguments.logit_bias,
                  "ID=NUMBER adds the number to the score of that token, ID=-inf bans it; may be "
                  "given several times");
+  command.flag("--ignore-eos", arguments.ignores_end,
+               "Never draw a token that ends the text, which is as long as --tokens then");
   command.option("--samplers", arguments.steps,
                  "The steps of drawing, in their order [" + default_steps() +
                      "]; those left out are not done");
@@ -145,6 +178,7 @@ AskedSampling asked_sampling(const SamplingArguments& arguments,
   for (const std::string& text : arguments.logit_bias) {
     options.logit_bias.push_back(read_bias(text));
   }
+  if (arguments.ignores_end) ban_ends(loaded.tokenizer, options);
   if (options.dry_multiplier > 0 && arguments.dry_breakers != std::vector<std::string>{"none"}) {
     options.dry_breakers =
         models::dry_breakers_of(loaded.tokenizer, arguments.escapes.read(arguments.dry_breakers));
@@ -166,6 +200,7 @@ std::shared_ptr<models::grammar::Constraint> sampling_constraint(
   const std::string& value = is_schema ? arguments.json_schema : arguments.grammar;
   const bool is_text = is_written_out(value, is_schema);
   const std::string option = is_schema ? "--json-schema" : "--grammar";
+  if (!is_text && looks_written_out(value)) refuse_text(option, value, is_schema);
   const std::string text =
       is_text ? value
               : read_option_file(option,

@@ -33,7 +33,8 @@ struct SamplingArguments {
   std::vector<std::string> logit_bias;
   std::int64_t mirostat = 0;
   std::int64_t seed = -1;
-  std::string grammar;  // files or the texts themselves; at most one of both
+  bool ignores_end = false;  // tokens that end texts are never drawn
+  std::string grammar;       // files or the texts themselves; at most one of both
   std::string json_schema;
   // Each takes the value of one option over where that was given; filled in by the declaration.
   std::vector<std::function<void(AskedSampling&)>> given = {};

@@ -28,6 +28,10 @@ void add_text_options(Command& command, TextArguments& arguments, const std::str
       .show_default();
   command.option("-r,--stop,--reverse-prompt", arguments.stops,
                  "A text before which writing ends; may be given several times");
+  command.flag(
+      "--verbose", arguments.is_verbose,
+      "Say behind each text, on standard error, how many tokens were read and written, and "
+      "how fast");
   add_escape_option(command, arguments.sampling.escapes);
   add_sampling_options(command, arguments.sampling);
 }

@@ -17,10 +17,11 @@ struct TextArguments {
   std::int64_t tokens = 0;         // at most; the command's default; below 0: until the text ends
   std::vector<std::string> stops;  // as they are written on the command line
   SamplingArguments sampling;
+  bool is_verbose = false;  // AnswerTimes are said
 };
 
-// Declares --tokens, --stop, --escape and all of sampling; `arguments` must live as long as the
-// variables of other options.
+// Declares --tokens, --stop, --verbose, --escape and all of sampling; `arguments` must live as long
+// as the variables of other options.
 void add_text_options(Command& command, TextArguments& arguments, const std::string& tokens);
 
 // At most: as many as there could ever be where there is no limit.

@@ -15,6 +15,7 @@
 #include "models/tokenizer/encoded_text.h"
 #include "tools/chat_json/chat_messages.h"
 #include "tools/chat_json/field_error.h"
+#include "tools/lm/chat_template_option.h"
 #include "tools/training/draw.h"
 
 namespace hearth::tools {
@@ -118,9 +119,19 @@ bool teaches(const Text& text) {
   return std::find(first, text.counts.end(), true) != text.counts.end();
 }
 
+models::ChatFormat training_format(const models::LoadedModel& loaded) {
+  try {
+    return models::ChatFormat(loaded);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    throw Error(error.code(),
+                "finetune: " + (error.what() + ("; " + std::string(kTemplateRemedy))));
+  }
+}
+
 std::vector<Text> conversations(std::string_view bytes, const models::LoadedModel& loaded,
                                 std::int64_t context, TrainingTexts::Cuts& cuts) {
-  const models::ChatFormat format(loaded);
+  const models::ChatFormat format = training_format(loaded);
   std::vector<Text> texts;
   std::size_t line = 0;
   for (std::size_t at = 0; at < bytes.size();) {

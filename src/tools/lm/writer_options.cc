@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/trace/timeline.h"
 #include "tools/lm/chat_template_option.h"
 #include "tools/lm/load_with_progress.h"
 
@@ -21,10 +22,12 @@ void add_writer_options(Command& command, WriterArguments& arguments, bool talks
 }
 
 LoadedWriter load_writer(const WriterArguments& arguments) {
+  const double start = runtime::Timeline::now();
   const models::LoadOptions load = load_options(arguments.model, use_device(arguments.model));
   models::LoadedModel loaded = load_with_progress(arguments.model.path, load);
   set_chat_template(loaded, arguments.chat_template);
-  return {std::move(loaded), load_draft_model(arguments.drafts, load)};
+  auto draft_model = load_draft_model(arguments.drafts, load);
+  return {std::move(loaded), std::move(draft_model), runtime::Timeline::now() - start};
 }
 
 void apply(const WriterArguments& arguments, models::SchedulerOptions& options) {

@@ -25,6 +25,7 @@ void add_writer_options(Command& command, WriterArguments& arguments, bool talks
 struct LoadedWriter {
   models::LoadedModel loaded;
   std::unique_ptr<const models::LoadedModel> draft_model;  // null: none
+  double seconds = 0;                                      // that loading took
 };
 
 // Makes the device the default one and loads, with a bar on the terminal.

@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "hearth/error.h"
 #include "hearth/ops.h"
 #include "hearth/quantization.h"
+#include "runtime/device/device_spec.h"
 
 namespace hearth::tools {
 namespace {
@@ -48,10 +50,29 @@ Array random_matrix(DrawnRows& drawn, DType dtype, const Shape& shape, Device de
   return Array::from_bytes(all, dtype, shape, device);
 }
 
+std::int64_t bytes_of_weights(const std::vector<models::TypedTensor>& tensors) {
+  std::int64_t bytes = 0;
+  for (const models::TypedTensor& each : tensors) {
+    bytes += bytes_of(each.dtype, element_count(each.shape));
+  }
+  return bytes;
+}
+
+void require_room(std::int64_t bytes, Device device) {
+  const std::int64_t room = device.impl().room();
+  if (bytes <= room) return;
+  throw Error(ErrorCode::out_of_memory, "bench-model: the weights are larger than the memory of " +
+                                            device.name() + "; got " + std::to_string(bytes >> 20) +
+                                            " MiB, expected at most " +
+                                            std::to_string(std::max<std::int64_t>(room, 0) >> 20) +
+                                            ": a smaller --shape, or a --type of fewer bits");
+}
+
 }  // namespace
 
 GgufContents random_model(const ModelShape& shape, const models::QuantizeType& type,
-                          std::int64_t context, Device device) {
+                          std::int64_t context, Device device,
+                          const std::function<void(double)>& progress) {
   GgufContents contents;
   contents.metadata = shape_metadata(shape, context);
   contents.metadata.set("general.file_type", static_cast<std::uint32_t>(std::max<std::int64_t>(
@@ -67,14 +88,22 @@ GgufContents random_model(const ModelShape& shape, const models::QuantizeType& t
                                 .has_output = shape.has_output,
                                 .has_few_values = shape.layers == 80});
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const models::TypedTensor& tensor = tensors[i];
+    tensors[i].dtype = tensors[i].shape.rank() == 1 ? DType::f32 : dtypes[i];
+  }
+  const std::int64_t bytes = bytes_of_weights(tensors);
+  require_room(bytes, device);
+  std::int64_t made = 0;
+  for (const models::TypedTensor& tensor : tensors) {
     if (tensor.shape.rank() == 1) {
       Array norm = ones(tensor.shape, DType::f32, device);
       norm.eval();
       contents.arrays.push_back({tensor.name, norm});
-      continue;
+    } else {
+      contents.arrays.push_back(
+          {tensor.name, random_matrix(drawn, tensor.dtype, tensor.shape, device)});
     }
-    contents.arrays.push_back({tensor.name, random_matrix(drawn, dtypes[i], tensor.shape, device)});
+    made += bytes_of(tensor.dtype, element_count(tensor.shape));
+    if (progress) progress(static_cast<double>(made) / static_cast<double>(bytes));
   }
   return contents;
 }

@@ -22,24 +22,28 @@ constexpr std::size_t kMostStopBytes = 512;
 std::string checked_stop(const JsonValue& value) {
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) throw bad_type("stop", value, "strings");
-  if (text->empty() || text->size() > kMostStopBytes) {
+  if (text->size() > kMostStopBytes) {
     throw bad_field("stop", "a string of so many bytes; got " + std::to_string(text->size()) +
-                                ", expected 1 to " + std::to_string(kMostStopBytes));
+                                ", expected at most " + std::to_string(kMostStopBytes));
   }
   return *text;
 }
 
+// Empty texts stop nothing, as in llama.cpp.
 std::vector<std::string> read_stops(const Fields& fields) {
   const JsonValue* value = fields.find("stop");
   if (value == nullptr) return {};
-  if (std::holds_alternative<std::string>(*value)) return {checked_stop(*value)};
-  if (!std::holds_alternative<JsonArray>(*value)) {
+  std::vector<std::string> stops;
+  if (std::holds_alternative<std::string>(*value)) {
+    stops.push_back(checked_stop(*value));
+  } else if (std::holds_alternative<JsonArray>(*value)) {
+    for (const JsonValue& each : *fields.array("stop", kMostStops)) {
+      stops.push_back(checked_stop(each));
+    }
+  } else {
     fields.wrong_type("stop", "a string or an array of strings");
   }
-  std::vector<std::string> stops;
-  for (const JsonValue& each : *fields.array("stop", kMostStops)) {
-    stops.push_back(checked_stop(each));
-  }
+  std::erase_if(stops, [](const std::string& text) { return text.empty(); });
   return stops;
 }
 

@@ -132,6 +132,12 @@ void TrainingRun::note_evaluation() {
   if (held_out.accuracy) state_.accuracy.push_back({state_.step, *held_out.accuracy});
 }
 
+LossPoint TrainingRun::first_loss() {
+  if (state_.step == 0) note_evaluation();
+  if (!state_.held_out.empty() && state_.held_out.front().step == 0) return state_.held_out.front();
+  return {state_.step, evaluate().loss};
+}
+
 void TrainingRun::save() {
   state_.generator = generator();
   save_checkpoint(options_.out, trained(), optimizer_, state_, settings_.text);

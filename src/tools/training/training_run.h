@@ -70,6 +70,10 @@ class TrainingRun {
   // loss stops being a number.
   TrainingResult run();
 
+  // The loss before the first step, of which a run that goes on knows by its checkpoint; where that
+  // does not say, the loss before the step with which this run goes on.
+  LossPoint first_loss();
+
   // Loss and accuracy over the held-out data.
   virtual Evaluation evaluate() const = 0;
 
