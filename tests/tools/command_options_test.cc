@@ -602,6 +602,7 @@ TEST_F(CommandOptions, QuantizeSaysWhatIsNotAsAsked) {
   EXPECT_EQ(run({"quantize", path("in.gguf"), path("f16.gguf"), "f16"}).err, "");
   EXPECT_EQ(load_gguf(path("f16.gguf")).metadata.as_int("general.file_type"), 1);
 
+  std::filesystem::create_directories(path("folder"));
   const testing::GoldenModel golden = testing::read_golden_model("qwen3");
   testing::write_model_folder(golden.config, testing::golden_weights(golden), path("folder"));
   const Outcome bare = run({"quantize", path("folder"), path("bare.gguf"), "f16"});

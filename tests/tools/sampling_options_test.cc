@@ -287,21 +287,6 @@ TEST(SamplingArguments, TheEndsOfRangesAreThoseOfTheFields) {
   }
 }
 
-TEST(SamplingArguments, EndsOfTextsMayBeBanned) {
-  const models::Tokenizer tokenizer = bytes();
-  std::set<std::int32_t> ends, banned;
-  for (std::int32_t token = 0; token < static_cast<std::int32_t>(tokenizer.size()); ++token) {
-    if (tokenizer.is_end_of_generation(token)) ends.insert(token);
-  }
-  for (const models::LogitBias& bias : options_of({"--ignore-eos"}).logit_bias) {
-    EXPECT_EQ(bias.value, -std::numeric_limits<float>::infinity());
-    banned.insert(bias.token);
-  }
-  EXPECT_EQ(banned, ends);
-  EXPECT_FALSE(ends.empty());
-  EXPECT_TRUE(options_of({}).logit_bias.empty());
-}
-
 TEST(SamplingArguments, ASeedThatIsNotGivenIsDrawn) {
   const auto given = parsed({"--seed", "7"});
   const AskedSampling asked = asked_sampling(given->arguments, {{}, bytes()});
