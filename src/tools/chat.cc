@@ -24,8 +24,9 @@
 #include "tools/lm/answer_times.h"
 #include "tools/lm/chat_template_option.h"
 #include "tools/lm/context_note.h"
+#include "tools/lm/line_editor.h"
 #include "tools/lm/message_reader.h"
-#include "tools/lm/paste_marks.h"
+#include "tools/lm/prompt_terminal.h"
 #include "tools/lm/text_options.h"
 #include "tools/lm/writer_options.h"
 #include "tools/output.h"
@@ -41,6 +42,7 @@ constexpr std::string_view kHelp =
     "/reset          begins the conversation anew\n"
     "/system TEXT    begins it anew, with TEXT told to the model before all else; none: nothing\n"
     "/exit or /bye   ends, as Ctrl-D does; Ctrl-C ends an answer\n"
+    "/help or /?     lists this\n"
     "\"\"\"             opens a message of several lines, and closes it\n"
     "\\               at the end of a line: the message goes on with the next one\n"
     "What is pasted is one message, whatever its lines.\n";
@@ -115,7 +117,7 @@ Asked obey(const std::string& line, models::Conversation& session) {
     session.reset();
   } else if (line == "/system" || line.starts_with("/system ")) {
     session.set_system(line.substr(std::min(line.size(), std::string_view("/system ").size())));
-  } else if (line == "/help") {
+  } else if (line == "/help" || line == "/?") {
     write_note(kHelp);
   } else {
     return command_of(line).empty() ? Asked::nothing : Asked::unknown;
@@ -171,7 +173,9 @@ class SpokenMessages {
         may_grow_(may_grow),
         is_verbose_(is_verbose),
         writer_(answer_writer()),
-        reader_(std::cin, is_asking),
+        editor_(is_asking ? make_line_editor() : nullptr),
+        input_(editor_ ? editor_->lines() : std::cin),
+        reader_(input_, is_asking),
         is_asking_(is_asking) {}
 
   // `place`: where the message came from.
@@ -228,13 +232,19 @@ class SpokenMessages {
   }
 
   std::int64_t unanswered() const { return unanswered_; }
+  bool is_at_end() const { return input_.eof(); }
 
  private:
   std::optional<TypedMessage> next() {
-    std::optional<PasteMarks> marks;
-    if (is_asking_ && isatty(STDOUT_FILENO) != 0) marks.emplace();
+    std::optional<PromptTerminal> terminal;
+    if (is_asking_ && isatty(STDOUT_FILENO) != 0) terminal.emplace();
     return reader_.next([&](bool is_later) {
-      if (is_asking_) write_out(is_later ? "... " : "> ");
+      const std::string_view prompt = is_later ? "... " : "> ";
+      if (editor_) {
+        editor_->set_prompt(prompt);
+      } else if (is_asking_) {
+        write_out(prompt);
+      }
     });
   }
 
@@ -242,6 +252,8 @@ class SpokenMessages {
   std::int64_t longest_;
   bool may_grow_, is_verbose_;
   models::AnswerWriter writer_;
+  std::unique_ptr<LineEditor> editor_;
+  std::istream& input_;
   MessageReader reader_;
   bool is_asking_;
   std::int64_t unanswered_ = 0;
@@ -282,7 +294,7 @@ void run_chat(const ChatArguments& arguments) {
     lines.say(first, "--prompt");
   }
   if (first.empty() || !arguments.is_single_turn) lines.say_all(arguments.is_single_turn);
-  if (is_asking && std::cin.eof()) write_out("\n");
+  if (is_asking && lines.is_at_end()) write_out("\n");
   if (options.drafts > 0) {
     const models::SchedulerStats stats = scheduler.stats();
     write_note("chat: " + held_text(stats.guesses_held, stats.tokens_guessed) + "\n");

@@ -1,10 +1,12 @@
 """`hearth chat` with lines that come from a pipe or a terminal."""
 
 import os
+import pathlib
 import pty
 import select
 import signal
 import subprocess
+import termios
 import time
 
 import pytest
@@ -34,10 +36,11 @@ def test_lines_behind_one_that_does_not_fit(tmp_path):
 class Terminal:
     """The command at a pseudo-terminal."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, **environment):
         self.process, self.file = pty.fork()
         if self.process == 0:
-            os.execv(TOOL, [TOOL, *arguments])
+            environment = {**os.environ, "TERM": "xterm", **environment}
+            os.execve(TOOL, [TOOL, *arguments], environment)
 
     def read_until(self, mark):
         seen = b""
@@ -55,15 +58,16 @@ class Terminal:
         os.write(self.file, text)
 
 
-def test_messages_of_several_lines_at_a_terminal(tmp_path):
+@pytest.mark.parametrize("kind", ["xterm", "dumb"])  # lines are edited, or only read
+def test_messages_of_several_lines_at_a_terminal(tmp_path, kind):
     path = tmp_path / "tiny.gguf"
     tiny_gguf.write_llama(path, context=64)
-    terminal = Terminal("chat", str(path), "--tokens", "4")
+    terminal = Terminal("chat", str(path), "--tokens", "4", TERM=kind)
     prompt = b"\x1b[?2004h> "
     terminal.read_until(prompt)
     terminal.write(b"\x1b[200~/rest\nb\x1b[201~\n")  # no command, but a message
     assert b"no such command" not in terminal.read_until(prompt)
-    terminal.write(b"\x1b[A/rest\n")
+    terminal.write(b"\x1b[D/rest\n")
     assert b"no such command; got /rest" in terminal.read_until(prompt)
     terminal.write(b'"""\n')
     terminal.read_until(b"... ")
@@ -74,4 +78,83 @@ def test_messages_of_several_lines_at_a_terminal(tmp_path):
     os.kill(terminal.process, signal.SIGINT)
     terminal.read_until(b"\x1b[?2004l")  # the terminal is left as it was
     assert os.waitpid(terminal.process, 0)[1] == signal.SIGINT
+    os.close(terminal.file)
+
+
+def has_line_editor():
+    """Whether this build edits lines: CMake's cache says which library does it."""
+    cache = pathlib.Path(os.environ.get("HEARTH_BUILD_DIR", "build/release")) / "CMakeCache.txt"
+    return cache.exists() and "HEARTH_LIBEDIT_IS_WIDE:INTERNAL=1" in cache.read_text()
+
+
+edits_lines = pytest.mark.skipif(not has_line_editor(), reason="built without libedit")
+PROMPT = b"\x1b[?2004h> "
+
+
+@pytest.fixture(params=["C", "C.UTF-8"])
+def terminal(request, tmp_path):
+    path = tmp_path / "tiny.gguf"
+    tiny_gguf.write_llama(path, context=64)
+    terminal = Terminal("chat", str(path), "--tokens", "4", LC_ALL=request.param)
+    terminal.read_until(PROMPT)
+    yield terminal
+    os.close(terminal.file)
+
+
+@edits_lines
+def test_lines_are_edited_in_the_middle(terminal):
+    # What the program takes for a command shows what it has read.
+    terminal.write(b"/rs\x1b[De\x1b[Ft\x1b[HX\x1b[D\x1b[3~\x1b[1;2A\n")
+    assert b"no such command; got /rest," in terminal.read_until(PROMPT)
+    terminal.write(b"\x1b[A\x7f\n")
+    assert b"no such command; got /res," in terminal.read_until(PROMPT)
+    terminal.write(b"/?\n")
+    assert b"/reset " in terminal.read_until(PROMPT)
+    terminal.write(b"/x\n")
+    terminal.read_until(PROMPT)
+    terminal.write(b"\x1bOA\x1bOA\x1bOA\x1bOA\x1bOBs\n")
+    assert b"no such command; got /ress," in terminal.read_until(PROMPT)
+    terminal.write(b"\x04")
+    assert os.waitpid(terminal.process, 0)[1] == 0
+
+
+@edits_lines
+def test_characters_of_several_bytes_are_edited(terminal):
+    # Each is one step: three of them lie between the cursor and the letter that is put in.
+    terminal.write("/r-\u00e9\u6f22\U0001f600".encode() + b"\x7f" * 3 + b"s\n")
+    assert b"no such command; got /r-s," in terminal.read_until(PROMPT)
+    terminal.write("\u00e9\u6f22/".encode() + b"\x1b[D\x7f\x7f\x1b[Fs\n")
+    assert b"no such command; got /s," in terminal.read_until(PROMPT)
+
+
+@edits_lines
+def test_pasted_lines_are_one_message(terminal):
+    terminal.write(b"\x1b[200~/rest\rb\x1b[201~\r")
+    assert b"no such command" not in terminal.read_until(PROMPT)
+    terminal.write(b"\x1b[A\x1b[Hx\r")  # from the history, too
+    assert b"no such command" not in terminal.read_until(PROMPT)
+    terminal.write(b"/\x1b[200~rest\x1b[201~\r")
+    assert b"no such command; got /rest," in terminal.read_until(PROMPT)
+
+
+@edits_lines
+def test_the_terminal_is_left_as_it_was(terminal):
+    before = termios.tcgetattr(terminal.file)
+    assert not before[3] & termios.ICANON
+    terminal.write(b"half\x03")
+    terminal.read_until(b"\x1b[?2004l")
+    after = termios.tcgetattr(terminal.file)
+    assert after[3] & termios.ICANON and after[3] & termios.ECHO
+    assert os.waitpid(terminal.process, 0)[1] == signal.SIGINT
+
+
+def test_a_terminal_without_a_cursor_reads_lines(tmp_path):
+    path = tmp_path / "tiny.gguf"
+    tiny_gguf.write_llama(path, context=64)
+    terminal = Terminal("chat", str(path), "--tokens", "4", TERM="dumb")
+    terminal.read_until(PROMPT)
+    terminal.write(b"\x1b[A/rest\n")
+    assert b"no such command; got /rest" in terminal.read_until(PROMPT)
+    terminal.write(b"\x04")
+    assert os.waitpid(terminal.process, 0)[1] == 0
     os.close(terminal.file)

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "tools/lm/paste_marks.h"
+
 namespace hearth::tools {
 namespace {
 
 constexpr char kEscape = '\033';
-constexpr std::string_view kPasteBegins = "\033[200~", kPasteEnds = "\033[201~";
 constexpr std::string_view kQuotes = "\"\"\"";
 
 bool is_between(char c, char low, char high) { return c >= low && c <= high; }

@@ -1,43 +1,28 @@
 #include "tools/lm/paste_marks.h"
 
-#include <unistd.h>
-
-#include <csignal>
-#include <string_view>
+#include <algorithm>
+#include <cstddef>
 
 namespace hearth::tools {
-namespace {
 
-constexpr std::string_view kMarksOn = "\033[?2004h", kMarksOff = "\033[?2004l";
-
-// write(), which signal handlers may call. A terminal that takes nothing has no marks.
-void tell_terminal(std::string_view text) {
-  [[maybe_unused]] const auto written = write(STDOUT_FILENO, text.data(), text.size());
-}
-
-void end_without_marks(int signal) {
-  tell_terminal(kMarksOff);
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
-// One that is ignored stays so.
-void (*set_ending(int signal))(int) {
-  const auto before = std::signal(signal, end_without_marks);
-  if (before == SIG_IGN) std::signal(signal, SIG_IGN);
-  return before;
-}
-
-}  // namespace
-
-PasteMarks::PasteMarks() : interrupt_before_(set_ending(SIGINT)), end_before_(set_ending(SIGTERM)) {
-  tell_terminal(kMarksOn);
-}
-
-PasteMarks::~PasteMarks() {
-  tell_terminal(kMarksOff);
-  std::signal(SIGINT, interrupt_before_);
-  std::signal(SIGTERM, end_before_);
+std::string with_paste_marks(const std::string& line, const std::vector<std::string>& pasted) {
+  std::size_t begin = line.size(), end = 0;
+  for (const std::string& text : pasted) {
+    const std::size_t at = line.find(text);
+    if (at == std::string::npos || text.empty()) continue;
+    begin = std::min(begin, at);
+    end = std::max(end, at + text.size());
+  }
+  const std::size_t first_break = line.find('\n');
+  if (first_break != std::string::npos) {
+    const std::size_t behind_last = line.rfind('\n') + 1;
+    if (first_break < begin || behind_last > end) begin = 0;
+    end = std::max(end, behind_last);
+  }
+  if (end == 0) return line;
+  std::string marked = line.substr(0, begin);
+  marked.append(kPasteBegins).append(line, begin, end - begin).append(kPasteEnds);
+  return marked.append(line, end);
 }
 
 }  // namespace hearth::tools

@@ -1,21 +1,17 @@
-// Marks that a terminal puts around what is pasted.
+// What terminals put around pasted text where they are asked to (bracketed paste).
 #pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace hearth::tools {
 
-// While one lives, the terminal of standard output puts ESC[200~ and ESC[201~ around pasted text
-// (bracketed paste), and SIGINT and SIGTERM, which end the program where they did before, switch
-// that off first. One at a time.
-class PasteMarks {
- public:
-  PasteMarks();
-  PasteMarks(const PasteMarks&) = delete;
-  PasteMarks& operator=(const PasteMarks&) = delete;
-  ~PasteMarks();
+inline constexpr std::string_view kPasteBegins = "\033[200~", kPasteEnds = "\033[201~";
 
- private:
-  void (*interrupt_before_)(int);
-  void (*end_before_)(int);
-};
+// A line of an editor, as a terminal would send it: with these marks around what was pasted into
+// it, from the first to the last of the `pasted` texts that it still has. Line breaks that are in
+// none of them, as in a line of the history, were pasted once, with all before them.
+std::string with_paste_marks(const std::string& line, const std::vector<std::string>& pasted);
 
 }  // namespace hearth::tools
