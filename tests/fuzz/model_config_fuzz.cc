@@ -44,7 +44,8 @@ void read_with_tensors(const hearth::JsonObject& config) {
     if (rule.transform == nullptr) continue;
     std::string name(rule.name);
     if (const std::size_t hole = name.find("{}"); hole != std::string::npos) {
-      name.replace(hole, 2, "0");
+      name.erase(hole, 1);
+      name[hole] = '0';
     }
     for (const hearth::Shape& shape : {hearth::Shape{144, 48}, hearth::Shape{}}) {
       expect_error_or_success([&] {
