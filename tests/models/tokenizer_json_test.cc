@@ -43,7 +43,7 @@ TEST(TokenizerJson, RowsWithoutATokenAreUnusedTokens) {
     for (auto id = static_cast<std::int32_t>(own); id < 9; ++id) {
       EXPECT_EQ(tokenizer.type(id), TokenType::unused);
       EXPECT_EQ(tokenizer.bytes(id), "");
-      EXPECT_EQ(tokenizer.decode(Ids{0, id, 1}), "ab");
+      EXPECT_EQ(tokenizer.decode(Ids{0, id, 1}), tokenizer.decode(Ids{0, 1}));
       EXPECT_FALSE(tokenizer.is_end_of_generation(id));
     }
     EXPECT_EQ(tokenizer.encode("ab"), tokenizer_from_json(file, "test").encode("ab"));

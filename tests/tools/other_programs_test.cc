@@ -232,7 +232,7 @@ TEST_F(OtherPrograms, AModelIsAskedForOnce) {
   EXPECT_NE(help.find("Another way to give model"), std::string::npos) << help;
   EXPECT_NE(help.find("--escape,--no-escape "), std::string::npos) << help;
   const std::string perplexity = written({"perplexity", "--help"});
-  EXPECT_NE(perplexity.find("-c,--context,--ctx-size INT:4 to 16777216 "), std::string::npos)
+  EXPECT_NE(perplexity.find("-c,--context,--ctx-size INT:4 to 16777216"), std::string::npos)
       << perplexity;
 }
 

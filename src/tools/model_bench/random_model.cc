@@ -65,7 +65,7 @@ void require_room(std::int64_t bytes, Device device) {
                                             device.name() + "; got " + std::to_string(bytes >> 20) +
                                             " MiB, expected at most " +
                                             std::to_string(std::max<std::int64_t>(room, 0) >> 20) +
-                                            ": a smaller --shape, or a --type of fewer bits");
+                                            " MiB: a smaller --shape, or a --type of fewer bits");
 }
 
 }  // namespace
