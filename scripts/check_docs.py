@@ -22,7 +22,7 @@ LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 READS = re.compile(
     r"(?:getenv|words_of|asked_for|environ\.get|\.text|\.flag|\.number)\(\s*\"(HEARTH_\w+)\""
-    r"|environ\[\"(HEARTH_\w+)\"\](?!\s*=)|\$\{(HEARTH_\w+):-"
+    r"|environ\[\"(HEARTH_\w+)\"\](?!\s*=)|\$\{(HEARTH_\w+):-|\$ENV\{(HEARTH_\w+)\}"
 )
 ENVIRONMENT = "docs/environment.md"
 
@@ -78,7 +78,7 @@ def variables_read():
         for file in sorted((ROOT / folder).rglob("*"))
     ]
     for file in files:
-        if not file.is_file() or file.suffix not in ("", ".h", ".cc", ".py"):
+        if not file.is_file() or file.suffix not in ("", ".h", ".cc", ".py", ".txt"):
             continue
         for match in READS.finditer(file.read_text(errors="replace")):
             read.setdefault(next(filter(None, match.groups())), file.relative_to(ROOT))
