@@ -79,6 +79,15 @@ TEST(HostileSizes, OfAVocabularyThatTheEmbeddingDoesNotHave) {
                        "vocab_size does not fit"));
 }
 
+TEST(HostileSizes, OfAWindowThatSeesNothing) {
+  for (const char* golden : {"mistral_window", "gemma3", "gpt_oss"}) {
+    EXPECT_TRUE(contains(refused_folder(golden, R"("sliding_window": 0)"),
+                         "sliding_window of no rows; got 0"))
+        << golden;
+  }
+  EXPECT_NO_THROW(contents_with("mistral_window", R"("sliding_window": null)", ""));
+}
+
 TEST(HostileSizes, ThatDoNotFitTheNumbersOfFiles) {
   EXPECT_TRUE(contains(refused_folder("gpt2", R"("n_embd": 1073741824, "n_inner": null)"),
                        "gpt2.feed_forward_length: out of range; got 4294967296"));

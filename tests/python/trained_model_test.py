@@ -80,6 +80,11 @@ def test_guesses_change_nothing(whole, folder):
         assert done.stdout.rstrip("\n") == written(whole)
         held, guessed = map(int, re.search(r"(\d+) of (\d+) guesses held", done.stderr).groups())
         assert 0 < held <= guessed
+    done = subprocess.run([TOOL, "generate", whole, "--prompt", PROMPT, "--tokens", str(TOKENS),
+                           "--temperature", "0", "--draft-model", small, "--drafts", "0"],
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.stdout.rstrip("\n") == written(whole)
+    assert "guesses" not in done.stderr
 
 
 def test_the_folder_is_a_model_for_every_command(folder):

@@ -24,7 +24,7 @@ void add_draft_options(Command& command, DraftArguments& arguments) {
 
 std::unique_ptr<const models::LoadedModel> load_draft_model(const DraftArguments& arguments,
                                                             models::LoadOptions options) {
-  if (arguments.model.empty()) return nullptr;
+  if (arguments.model.empty() || arguments.count() == 0) return nullptr;
   options.adapters.clear();
   return read_option_file("--draft-model", "a model", [&] {
     return std::make_unique<const models::LoadedModel>(

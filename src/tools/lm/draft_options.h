@@ -12,11 +12,11 @@
 namespace hearth::tools {
 
 struct DraftArguments {
-  std::string model;        // a smaller model of the same tokens; empty: tokens are looked up
-  std::int64_t drafts = 0;  // tokens that are guessed ahead; 0: as many as kDrafts with a model
+  std::string model;         // a smaller model of the same tokens; empty: tokens are looked up
+  std::int64_t drafts = -1;  // tokens that are guessed ahead; -1: kDrafts with a model, else none
 
   static constexpr std::int64_t kDrafts = 8;
-  std::int64_t count() const { return drafts > 0 || model.empty() ? drafts : kDrafts; }
+  std::int64_t count() const { return drafts >= 0 ? drafts : model.empty() ? 0 : kDrafts; }
 };
 
 // Declares --draft-model and --drafts; `arguments` must live as long as the variables of other
@@ -24,7 +24,7 @@ struct DraftArguments {
 void add_draft_options(Command& command, DraftArguments& arguments);
 
 // The model that guesses, loaded as the one whose texts it guesses, but without adapters; null
-// where none is asked for.
+// where none is asked for, or no guesses are.
 std::unique_ptr<const models::LoadedModel> load_draft_model(const DraftArguments& arguments,
                                                             models::LoadOptions options);
 

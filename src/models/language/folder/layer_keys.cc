@@ -55,6 +55,11 @@ void add_layer_types(const JsonObject& config, const Family& family, GgufMetadat
   const auto any = [](const std::vector<bool>& flags) {
     return std::find(flags.begin(), flags.end(), true) != flags.end();
   };
+  if (any(windows) && find_integer(config, "sliding_window") == 0) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        "config.json: sliding_window of no rows; got 0, expected at least 1, or null for none");
+  }
   if (types != nullptr || any(windows)) metadata.set(prefix + "sliding_window_pattern", windows);
   // Families whose layers differ take some for recurrent where files list none.
   const bool differs = definition_of(family.mixer).mixes_layer != nullptr;
