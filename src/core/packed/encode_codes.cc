@@ -1,19 +1,18 @@
 // q1_0 to q8_1: a scale a block, and codes of 1 to 8 bits.
-#include "core/packed/encode_codes.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
 
 #include "core/packed/encoders.h"
+#include "core/packed/given_codes.h"
 #include "core/packed/rounding.h"
 #include "core/packed/scale_search.h"
 
 namespace hearth::packed {
 namespace {
 
-constexpr std::size_t kCodes = kRangeCodes;  // elements of a block of q4_0 to q8_1
+constexpr std::size_t kCodes = kGivenCodes;  // elements of a block of q4_0 to q8_1
 using BlockCodes = std::array<std::uint8_t, kCodes>;
 using BlockValues = std::span<const float, kCodes>;
 
@@ -135,8 +134,7 @@ void encode_block(DType dtype, std::span<const float> values, const float* weigh
 
 }  // namespace
 
-void put_range(DType dtype, float16 scale, float16 least,
-               std::span<const std::uint8_t, kRangeCodes> codes, std::byte* block) {
+void put_range(DType dtype, float16 scale, float16 least, GivenCodes codes, std::byte* block) {
   put_u16(block, scale.bits);
   put_u16(block + 2, least.bits);
   put_codes(codes, dtype == DType::q4_1 ? 4 : 5, block + 4);

@@ -6,8 +6,7 @@
 #include <iterator>
 #include <limits>
 
-#include "core/packed/encode_affine.h"
-#include "core/packed/encode_codes.h"
+#include "core/packed/given_codes.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/files/fp4_blocks.h"
@@ -18,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kGroupSizes[] = {32, 64, 128};
 constexpr std::int64_t kBitCounts[] = {2, 3, 4, 5, 6, 8};
-constexpr std::size_t kBlock = packed::kAffineCodes;  // of all formats that words become
+constexpr std::size_t kBlock = packed::kGivenCodes;  // of all formats that words become
 
 template <std::size_t N>
 bool is_one_of(const std::int64_t (&all)[N], std::int64_t value) {

@@ -40,7 +40,7 @@ std::optional<MlxQuantization> parse_mlx_quantization(const JsonObject& config,
 
 // What the words stand for, in blocks: of mxfp4 as such; of affine codes of 2 to 4 bits q4_1 and of
 // 5 bits q5_1 where all scales and biases are numbers of f16, else of up to 6 bits affine6, of 8
-// affine8. Elements are exact but for the offset of affine8 (core/packed/encode_affine.h). biases
+// affine8. Elements are exact but for the offset of affine8 (core/packed/given_codes.h). biases
 // may be null for mxfp4. Throws Error{corrupt_file} for what does
 // not fit together.
 HostTensor decode_mlx_weight(const io::SafetensorsView& words, const io::SafetensorsView& scales,
