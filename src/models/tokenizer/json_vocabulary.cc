@@ -105,7 +105,6 @@ JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type
     made.scores.push_back(entry.score);
   }
   vocabulary.find_byte_tokens();
-  made.of_model = std::min(made.of_model, entries.size());
   return made;
 }
 

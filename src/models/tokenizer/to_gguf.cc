@@ -49,7 +49,7 @@ class GgufTokenizerWriter {
   // True: readers merge where the folder takes whole pieces, so merges have to lead to all tokens.
   bool needs_merges() const { return needs_merges_; }
 
-  void write(std::int64_t rows) {
+  void write() {
     const bool is_pairs = model_.find("merges") != nullptr;
     const std::string type = model_.text("type", is_pairs ? "BPE" : "");
     if (type == "WordPiece") {
@@ -60,7 +60,7 @@ class GgufTokenizerWriter {
       file_.unsupported("GGUF files of this model are not written; got " + hearth::quoted(type) +
                         ", expected BPE or WordPiece");
     }
-    add_vocabulary(rows);
+    add_vocabulary();
     add_roles();
   }
 
@@ -71,7 +71,7 @@ class GgufTokenizerWriter {
     return std::string(tokenizer_.text(static_cast<std::int32_t>(id)));
   }
 
-  void add_vocabulary(std::int64_t rows) {
+  void add_vocabulary() {
     std::vector<std::string> texts;
     std::vector<std::int32_t> types;
     for (std::size_t id = 0; id < tokenizer_.size(); ++id) {
@@ -82,11 +82,6 @@ class GgufTokenizerWriter {
       if (type == TokenType::unused) text = "[PAD" + std::to_string(id) + "]";
       texts.push_back(std::move(text));
       types.push_back(static_cast<std::int32_t>(type));
-    }
-    for (auto id = static_cast<std::int64_t>(texts.size()); id < rows; ++id) {
-      texts.push_back("[PAD" + std::to_string(id) + "]");
-      types.push_back(static_cast<std::int32_t>(TokenType::unused));
-      if (!scores_.empty()) scores_.push_back(kWorst);
     }
     set("tokens", std::move(texts));
     set("token_type", std::move(types));
@@ -285,10 +280,11 @@ void add_templates(GgufMetadata& metadata, const TokenizerTexts& texts, const st
 
 void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int64_t rows,
                    const std::string& source) {
-  const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config, texts.ends);
+  const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config, texts.ends,
+                                              static_cast<std::size_t>(rows));
   const std::optional<JsonValue> document = parse_json(texts.tokenizer);
   tokens::GgufTokenizerWriter writer(metadata, *document, given, texts.keeps_merges, source);
-  writer.write(rows);
+  writer.write();
   const Tokenizer written = tokenizer_from_gguf(metadata, source);
   tokens::require_same(given, written, source);
   tokens::add_ends(metadata, given, written);
