@@ -57,10 +57,16 @@ class DocumentBuilder : public nlohmann::json_sax<ordered_json> {
     keep_last(std::get<JsonObject>(*open_.back()));
     return close();
   }
-  bool parse_error(std::size_t position, const std::string&,
+  bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
     fault_.byte = position;
     fault_.place = open_place();
+    constexpr int kNumberOverflow = 406;  // the library's number of this error
+    if (error.id == kNumberOverflow) {
+      fault_.kind = JsonFault::Kind::number;
+      fault_.number = token;
+      return false;
+    }
     // What the library says of the text itself stands behind these words.
     const std::string what = error.what();
     const std::string_view reason = std::string_view(what).substr(0, what.find("; last read"));
@@ -191,6 +197,8 @@ const char* fault_name(JsonFault::Kind kind) noexcept {
       return "half of a surrogate pair";
     case JsonFault::Kind::utf8:
       return "bytes that are no UTF-8";
+    case JsonFault::Kind::number:
+      return "a number beyond those of a double";
     case JsonFault::Kind::depth:
       return "values that nest too deeply";
   }

@@ -37,12 +37,14 @@ struct JsonFault {
     syntax,
     surrogate,  // a string has half of a pair, \ud800 to \udfff alone
     utf8,       // a string has bytes that are no UTF-8
+    number,     // a number is beyond those of a double
     depth,      // nests deeper than any configuration
   };
   Kind kind = Kind::syntax;
   std::size_t byte = 0;  // where it was seen; 0 of depth
   std::string place =
       {};  // of the value around it, such as messages[1].content; empty: the outermost
+  std::string number = {};  // as it is written, where that is the fault
 };
 
 // Such as "bytes that are no UTF-8".

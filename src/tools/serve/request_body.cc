@@ -1,9 +1,7 @@
 #include "tools/serve/request_body.h"
 
-#include <charconv>
 #include <cstddef>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -30,19 +28,8 @@ bool has_many_values(std::string_view text) {
   return values > kMostValues;
 }
 
-// What the text ends with, where that is a number beyond those of a double; else nothing. The
-// library stops behind such numbers, though they are JSON.
-std::string_view number_too_large(std::string_view text) {
-  const std::size_t before = text.find_last_not_of("0123456789+-.eE");
-  const std::string_view digits = text.substr(before == std::string_view::npos ? 0 : before + 1);
-  double value = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool is_all = !digits.empty() && read.ptr == digits.data() + digits.size();
-  return is_all && read.ec == std::errc::result_out_of_range ? digits : std::string_view();
-}
-
 // Names are shown as far as people read them.
-FieldError bad_body(const JsonFault& fault, std::string_view body) {
+FieldError bad_body(const JsonFault& fault) {
   constexpr std::size_t kMostShown = 100;
   const std::string place = fault.place.substr(0, kMostShown);
   switch (fault.kind) {
@@ -54,16 +41,15 @@ FieldError bad_body(const JsonFault& fault, std::string_view body) {
                        "expected \\ud800 to \\udbff before \\udc00 to \\udfff, or none of these");
     case JsonFault::Kind::utf8:
       return bad_field(place, "a string has bytes that are no UTF-8; expected UTF-8");
+    case JsonFault::Kind::number: {
+      constexpr std::size_t kMostDigits = 40;
+      return bad_field(place, "a number is beyond those of a double; got " +
+                                  fault.number.substr(0, kMostDigits) +
+                                  (fault.number.size() > kMostDigits ? "..." : "") +
+                                  ", expected less than 1.8e308, and more than -1.8e308");
+    }
     case JsonFault::Kind::syntax:
       break;
-  }
-  if (const std::string_view number = number_too_large(body.substr(0, fault.byte));
-      !number.empty()) {
-    constexpr std::size_t kMostDigits = 40;
-    return bad_field(place, "a number is beyond those of a double; got " +
-                                std::string(number.substr(0, kMostDigits)) +
-                                (number.size() > kMostDigits ? "..." : "") +
-                                ", expected less than 1.8e308, and more than -1.8e308");
   }
   return bad_field("", "the body is no JSON, as byte " + std::to_string(fault.byte) +
                            " shows; expected an object");
@@ -78,7 +64,7 @@ JsonObject parse_body(const std::string& body) {
   }
   JsonFault fault;
   auto document = parse_json(body, &fault);
-  if (!document) throw bad_body(fault, body);
+  if (!document) throw bad_body(fault);
   auto* object = std::get_if<JsonObject>(&*document);
   if (object == nullptr)
     throw bad_field("",
