@@ -99,8 +99,8 @@ class CommandLine {
   Command add_command(const std::string& name, const std::string& summary);
 
   // Runs the command that was asked for, or prints help (`help` and `help COMMAND` too) or the
-  // version. Throws
-  // std::runtime_error for arguments that were not declared so, and whatever the command throws.
+  // version. Throws std::runtime_error for arguments that were not declared so, and whatever the
+  // command throws.
   void run(int argc, char** argv);
 
  private:
