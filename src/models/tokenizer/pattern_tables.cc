@@ -1,11 +1,10 @@
 #include "models/tokenizer/pattern.h"
 
-#include <algorithm>
 #include <map>
-#include <unordered_map>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
+#include "models/tokenizer/code_classes.h"
 #include "models/tokenizer/pattern_assertions.h"
 #include "models/tokenizer/pattern_program.h"
 
@@ -37,54 +36,25 @@ class PatternTables {
 
  private:
   using Places = std::vector<std::uint32_t>;
-  struct Run {  // of code points of a class, up to the next one
-    std::uint32_t begin;
-    std::uint8_t kind;
-  };
 
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorCode::unsupported,
                 source_ + ": a pattern that " + what + "; got " + hearth::quoted(text_, 300));
   }
 
-  // Code points that are in the same sets are one class.
   void classify() {
-    std::vector<std::uint32_t> begins = {0};
-    for (const CodeRanges& set : program_.sets) {
-      for (const auto& [first, last] : set) {
-        begins.push_back(first);
-        if (last + 1 < kCodePoints) begins.push_back(last + 1);
-      }
-    }
-    std::sort(begins.begin(), begins.end());
-    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
-    std::map<std::vector<bool>, std::uint8_t> classes;
-    std::vector<std::size_t> at(program_.sets.size());
-    std::vector<Run> runs;
-    for (std::size_t i = 0; i < begins.size(); ++i) {
-      std::vector<bool> inside(program_.sets.size());
-      for (std::size_t s = 0; s < inside.size(); ++s) {
-        const CodeRanges& set = program_.sets[s];
-        while (at[s] < set.size() && set[at[s]].second < begins[i]) ++at[s];
-        inside[s] = at[s] < set.size() && set[at[s]].first <= begins[i];
-      }
-      if (classes.size() >= kMaxClasses) fail("has too many sets");
-      const auto [found, is_new] =
-          classes.try_emplace(inside, static_cast<std::uint8_t>(classes.size()));
-      if (is_new) contents_.push_back(inside);
-      if (runs.empty() || runs.back().kind != found->second) {
-        runs.push_back({begins[i], found->second});
-      }
-    }
-    out_.classes_ = static_cast<std::uint32_t>(classes.size() + 1);
-    lay_out(runs);
+    auto classes = code_classes(program_.sets, kMaxClasses);
+    if (!classes) fail("has too many sets");
+    contents_ = std::move(classes->contents);
+    out_.classes_ = static_cast<std::uint32_t>(contents_.size() + 1);
+    lay_out(classes->runs);
     for (std::uint32_t code = 0; code < out_.ascii_.size(); ++code) {
       out_.ascii_[code] = static_cast<std::uint8_t>(out_.class_of(code));
     }
   }
 
   // Tables of blocks of code points. Most blocks are of one class, and found by it.
-  void lay_out(const std::vector<Run>& runs) {
+  void lay_out(const std::vector<CodeClasses::Run>& runs) {
     constexpr std::uint32_t kBlock = 256;
     constexpr std::int32_t kNone = -1;
     std::vector<std::int32_t> of_class(out_.classes_, kNone);
