@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "codegen/kept_results.h"
+
 namespace hearth::gpu_test {
 namespace {
 
@@ -43,14 +45,18 @@ fs::path temporary(const std::string& extension) {
 
 // What clang says of it, warnings included.
 std::string parsed(const std::string& text, const std::string& language) {
+  static const std::string version = run(clang() + " --version").output;
+  const std::string command = clang() + " " + language +
+                              " -fsyntax-only -Wall -Wextra -Wdouble-promotion -Werror"
+                              " -Wno-unused-parameter -Wno-unused-function -Wno-unknown-pragmas "
+                              "-Wno-undefined-internal ";
+  const std::string key = version + command + "\n" + text;
+  if (kept_result(key)) return "";
   const fs::path source = temporary(".cc");
   std::ofstream(source) << text;
-  const Run checked = run(clang() + " " + language +
-                          " -fsyntax-only -Wall -Wextra -Wdouble-promotion -Werror"
-                          " -Wno-unused-parameter -Wno-unused-function -Wno-unknown-pragmas "
-                          "-Wno-undefined-internal " +
-                          source.string());
+  const Run checked = run(command + source.string());
   fs::remove(source);
+  if (checked.status == 0) keep_result(key, "");
   return checked.status == 0 ? "" : checked.output;
 }
 

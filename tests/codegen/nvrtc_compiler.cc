@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "codegen/kept_results.h"
 #include "devices/cuda/driver/compile/nvrtc.h"
 
 namespace hearth::gpu_test {
@@ -15,6 +16,7 @@ using cuda::NvrtcApi;
 struct Compiler {
   NvrtcApi api{};
   std::string missing;
+  std::string version;
 };
 
 template <class F>
@@ -31,10 +33,12 @@ const Compiler& compiler() {
     }
     std::vector<std::string> notes;
     // Hearth's own compiler says nothing of registers and spills, but knows where the library is.
-    if (cuda::Nvrtc::open(places, 13000, notes) == nullptr) {
+    const auto own = cuda::Nvrtc::open(places, 13000, notes);
+    if (own == nullptr) {
       made.missing = notes.empty() ? "no NVRTC" : notes.back();
       return made;
     }
+    made.version = own->version();
     void* library = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_NOLOAD);
     if (library == nullptr) library = dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_NOLOAD);
     find(library, "nvrtcCreateProgram", &made.api.nvrtcCreateProgram);
@@ -56,22 +60,26 @@ std::string between(const std::string& text, const std::string& first, const std
   return text.substr(begin, text.find(second, begin + first.size()) - begin);
 }
 
-}  // namespace
+// A build that succeeded as a text: the length of its log, the log, the PTX.
+std::string to_text(const CudaBuild& build) {
+  return std::to_string(build.log.size()) + "\n" + build.log + build.ptx;
+}
 
-const std::string& nvrtc_missing() { return compiler().missing; }
+CudaBuild from_text(const std::string& text) {
+  const std::size_t log = text.find('\n') + 1, size = std::stoul(text);
+  return {true, text.substr(log, size), text.substr(log + size)};
+}
 
-CudaBuild nvrtc_compile(const std::string& text, const std::string& architecture) {
+CudaBuild compile(const std::string& text, const std::vector<const char*>& options) {
   const NvrtcApi& api = compiler().api;
-  const std::string target = "--gpu-architecture=" + architecture;
-  const char* options[] = {"-default-device", "--std=c++20", "--fmad=false", target.c_str(),
-                           "--ptxas-options=-v"};
   CudaBuild build;
   NvrtcApi::Program program{};
   if (api.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) !=
       NvrtcApi::Result::success) {
     return build;
   }
-  build.ok = api.nvrtcCompileProgram(program, 5, options) == NvrtcApi::Result::success;
+  build.ok = api.nvrtcCompileProgram(program, static_cast<int>(options.size()), options.data()) ==
+             NvrtcApi::Result::success;
   std::size_t size = 0;
   api.nvrtcGetProgramLogSize(program, &size);
   build.log.resize(size);
@@ -82,6 +90,23 @@ CudaBuild nvrtc_compile(const std::string& text, const std::string& architecture
     api.nvrtcGetPTX(program, build.ptx.data());
   }
   api.nvrtcDestroyProgram(&program);
+  return build;
+}
+
+}  // namespace
+
+const std::string& nvrtc_missing() { return compiler().missing; }
+
+CudaBuild nvrtc_compile(const std::string& text, const std::string& architecture) {
+  const std::string target = "--gpu-architecture=" + architecture;
+  const std::vector<const char*> options = {"-default-device", "--std=c++20", "--fmad=false",
+                                            target.c_str(), "--ptxas-options=-v"};
+  std::string key = compiler().version;
+  for (const char* option : options) key += std::string(" ") + option;
+  key += "\n" + text;
+  if (const auto kept = kept_result(key)) return from_text(*kept);
+  CudaBuild build = compile(text, options);
+  if (build.ok) keep_result(key, to_text(build));
   return build;
 }
 

@@ -15,7 +15,8 @@ struct CudaBuild {
 // among the Python packages that scripts/bootstrap installs.
 const std::string& nvrtc_missing();
 
-// Compiles for `architecture` ("sm_90"): to PTX, and by ptxas to machine code.
+// Compiles for `architecture` ("sm_90"): to PTX, and by ptxas to machine code. In the folder that
+// HEARTH_TEST_KERNELS names, if any, builds are kept by text, compiler and options.
 CudaBuild nvrtc_compile(const std::string& text, const std::string& architecture);
 
 // Of a program of several kernels (gpu::assemble_together), what is said of one: whether it is
