@@ -43,8 +43,9 @@ class PatternTables {
   };
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::unsupported,
-                source_ + ": a pattern that " + what + "; got " + hearth::quoted(text_, 300));
+    throw Error(ErrorCode::unsupported, source_ + ": a pattern that " + what + "; got " +
+                                            hearth::quoted(text_, 300) +
+                                            ", expected one of fewer sets, counts and look aheads");
   }
 
   // Code points that are in the same sets are one class.
