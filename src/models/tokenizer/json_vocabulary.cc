@@ -18,8 +18,7 @@ struct Entry {
   std::string_view text;
   double score = 0;
   bool is_there = false;
-  bool is_of_model = false;  // under this text
-  bool is_added = false;     // by tokenizer.json itself
+  bool is_added = false;  // by tokenizer.json itself
 };
 
 [[noreturn]] void fail_id(const JsonFields& fields, std::size_t id, std::string_view first,
@@ -54,7 +53,7 @@ std::vector<Entry> tokens_of_model(const JsonFields& model, const std::string& t
   const auto put = [&](std::size_t id, std::string_view text, double score) {
     if (id >= entries.size()) entries.resize(id + 1);
     if (entries[id].is_there) fail_id(model, id, entries[id].text, text);
-    entries[id] = {text, score, true, true, false};
+    entries[id] = {text, score, true, false};
   };
   if (type == "Unigram") {
     for (const JsonValue& each : model.array("vocab")) {
@@ -77,16 +76,6 @@ std::vector<Entry> tokens_of_model(const JsonFields& model, const std::string& t
   return entries;
 }
 
-// Of a model that gives texts their ids, tokens have one each: a text that stands twice is refused.
-void require_new(const JsonFields& model, std::string_view text, const std::vector<Entry>& entries,
-                 const Vocabulary& vocabulary) {
-  const std::int32_t first = vocabulary.texts.find(text);
-  if (first < 0 || !entries[static_cast<std::size_t>(first)].is_of_model) return;
-  model.fail("a token stands twice in vocab; got " + hearth::quoted(text) + " with the ids " +
-             std::to_string(first) + " and " + std::to_string(vocabulary.size()) +
-             ", expected one id");
-}
-
 }  // namespace
 
 JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type,
@@ -105,8 +94,7 @@ JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type
     if (entry.is_there && entry.text != text) {
       // tokenizer_config.json may give a token another text, a list that contradicts itself not.
       if (entry.is_added && i < added.listed) fail_id(one, id, entry.text, text);
-      if (entry.is_of_model) made.renamed.emplace(entry.text);
-      entry.is_of_model = false;
+      made.renamed.emplace(entry.text);
     }
     entry.text = text;
     entry.is_there = true;
@@ -118,9 +106,6 @@ JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type
   made.scores.reserve(entries.size());
   for (const Entry& entry : entries) {
     if (entry.is_there) {
-      if (entry.is_of_model && type != "Unigram") {
-        require_new(model, entry.text, entries, vocabulary);
-      }
       vocabulary.add(entry.text, TokenType::normal);
     } else {
       vocabulary.texts.append("");
