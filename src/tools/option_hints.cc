@@ -236,10 +236,13 @@ constexpr OptionHint kOptionHints[] = {
     {" --served-model-name ", "--name of `hearth serve`"},
     {" --allowed-origins --allow-credentials ", "--cors of `hearth serve`, an origin each"},
     {" --metrics --slots --props --webui --ui ",
-     "the command without it: /metrics, /slots, /props and the page are always there"},
-    {" --no-webui --no-ui --no-slots --no-metrics --no-props ",
-     "a proxy in front that refuses their paths: the page, /slots, /metrics and /props cannot be "
-     "turned off; with --api-key they want the key, but for the page"},
+     "the command without it: /slots and /props are always there, /metrics and the page but with "
+     "--no-metrics and --no-page"},
+    {" --no-page --no-webui --no-ui --no-metrics ",
+     "the command without it: `hearth serve` alone has a page and /metrics"},
+    {" --no-slots --no-props ",
+     "a proxy in front that refuses their paths: /slots and /props cannot be turned off; with "
+     "--api-key they want the key"},
     {" --models-dir --models-max --models-preset --models-autoload --no-models-autoload ",
      "the path of one model: each `hearth serve` has one"},
     {" --rerank --reranking ",

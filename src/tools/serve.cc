@@ -37,6 +37,7 @@ struct ServeArguments {
   std::string name, host = "127.0.0.1", key_file;
   std::vector<std::string> keys, origins;
   std::int64_t port = 8080, grace = 5, body = 8, memory = 1024;
+  bool hides_page = false, hides_metrics = false;
   models::SchedulerOptions scheduler;
 };
 
@@ -130,7 +131,10 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
 
 void run_serve(const ServeArguments& arguments) {
   JsonObject told = template_arguments_of(arguments.writer.template_arguments);
-  serve::Api api({.keys = keys_of(arguments), .origins = arguments.origins});
+  serve::Api api({.keys = keys_of(arguments),
+                  .origins = arguments.origins,
+                  .has_page = !arguments.hides_page,
+                  .has_metrics = !arguments.hides_metrics});
   serve::ShutdownSignal signal;
   const std::size_t connections =
       serve::connections_for(arguments.scheduler.parallel + arguments.scheduler.most_waiting);
@@ -181,6 +185,10 @@ void add_serve(CommandLine& line) {
   command.option(
       "--cors", arguments->origins,
       "Origin of web pages that may send requests (CORS), or *; may be given several times [none]");
+  command.flag("--no-page,--no-ui,--no-webui", arguments->hides_page,
+               "No page to chat with: / is answered by status 404");
+  command.flag("--no-metrics", arguments->hides_metrics,
+               "No counters for Prometheus: /metrics is answered by status 404");
   command.option("-np,--parallel", arguments->scheduler.parallel, "Texts that are written at once")
       .range(std::int64_t{1}, std::int64_t{256})
       .show_default();

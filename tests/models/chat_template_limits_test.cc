@@ -175,8 +175,9 @@ TEST(ChatTemplateLimits, Precisions) {
 }
 
 TEST(ChatTemplateLimits, SourcesAreUtf8) {
-  EXPECT_EQ(limit_reached("\xc3\xa9\n{{ 1 }}\xff"),
-            "chat template: a byte that is no UTF-8; got 0xff as byte 10, at line 2");
+  EXPECT_EQ(
+      limit_reached("\xc3\xa9\n{{ 1 }}\xff"),
+      "chat template: a byte that is no UTF-8; got 0xff as byte 10, expected UTF-8, at line 2");
   EXPECT_NE(limit_reached("\xed\xa0\x80"), "");
   EXPECT_EQ(limit_reached("\xf0\x9f\x98\x80"), "");
 }

@@ -217,7 +217,8 @@ TEST(ChatTemplate, ErrorsNameTheLine) {
   EXPECT_EQ(fault("\n\n{{ x.y.z }}"),
             "chat template: \"x\" is undefined; it was asked for its attribute \"y\", at line 3");
   EXPECT_EQ(fault("{% if x %}\n{{ 1 + 'a' }}{% endif %}\n{{ 1 + none }}"),
-            "chat template: values cannot be joined by +; got an integer and none, at line 3");
+            "chat template: values cannot be joined by +; got an integer and none, expected two "
+            "numbers, texts, lists or tuples, at line 3");
   EXPECT_EQ(fault("\n{% import %}"),
             "chat template: an unknown block; got \"import\", expected if, for, set, with, macro, "
             "call, filter, generation, raw, break or continue, at line 2");
@@ -235,13 +236,115 @@ TEST(ChatTemplate, ErrorsNameTheLine) {
   EXPECT_EQ(fault("{{ 'a }}"), "chat template: a text has no end; expected its quote, at line 1");
   EXPECT_EQ(fault("{{ l.append(1) }}", R"({"l": []})"),
             "chat template: a method would change its value; got one of a list, whose values never "
-            "change, at line 1");
-  EXPECT_EQ(fault("{{ 1|nothing }}"),
-            "chat template: an unknown filter; got \"nothing\", at line 1");
+            "change, expected a new one in its place, such as a + b, at line 1");
   EXPECT_EQ(
       fault("{{ x }}", R"({"x": 18446744073709551615})"),
       "chat template: an integer of JSON is too large; got 18446744073709551615, expected less "
       "than 2^63, at line 1");
+}
+
+TEST(ChatTemplate, ErrorsNameWhatIsNear) {
+  EXPECT_EQ(fault("{{ 1|nothing }}"),
+            "chat template: an unknown filter; got \"nothing\", expected one that jinja2 has, at "
+            "line 1");
+  EXPECT_EQ(
+      fault("{{ {}|to_json }}"),
+      "chat template: an unknown filter; got \"to_json\", expected perhaps tojson, at line 1");
+  EXPECT_EQ(fault("{{ [1]|map('uper')|list }}"),
+            "chat template: an unknown filter; got \"uper\", expected perhaps upper, at line 1");
+  EXPECT_EQ(fault("{{ 1 is nothing }}"),
+            "chat template: an unknown test; got \"nothing\", expected one that jinja2 has, at "
+            "line 1");
+  EXPECT_EQ(
+      fault("\n{{ 1 is mappings }}"),
+      "chat template: an unknown test; got \"mappings\", expected perhaps mapping, at line 2");
+  EXPECT_EQ(fault("{{ 'a'.startwith('b') }}"),
+            "chat template: what is called is not there; a text has no attribute \"startwith\", "
+            "expected perhaps startswith, at line 1");
+  EXPECT_EQ(
+      fault("{{ {}.itmes() }}"),
+      "chat template: what is called is not there; a dict has no attribute \"itmes\", expected "
+      "perhaps items, at line 1");
+  EXPECT_EQ(fault("{{ [].distance() }}"),
+            "chat template: what is called is not there; a list has no attribute \"distance\", at "
+            "line 1");
+  EXPECT_EQ(fault("{{ 1|round(digits=2) }}"),
+            "chat template: round: an unknown argument; got \"digits\", expected one of precision, "
+            "method, at line 1");
+  EXPECT_EQ(fault("{% macro m(a, b) %}{% endmacro %}{{ m(c=1) }}"),
+            "chat template: macro \"m\": an unknown argument; got \"c\", expected one of a, b, at "
+            "line 1");
+  EXPECT_EQ(fault("{% macro m() %}{% endmacro %}{{ m(c=1) }}"),
+            "chat template: macro \"m\": an unknown argument; got \"c\", expected none, at line 1");
+}
+
+TEST(ChatTemplate, ErrorsSayWhatWasExpected) {
+  for (const char* source : {"{{ [1][::0] }}",
+                             "{{ 1 // 0 }}",
+                             "{{ 1.0 % 0 }}",
+                             "{{ 0 ** -1 }}",
+                             "{{ 10.0 ** 999 }}",
+                             "{{ -'a' }}",
+                             "{{ [1][:'a'] }}",
+                             "{{ range(1, 2, 0) }}",
+                             "{{ 1() }}",
+                             "{{ 'a'.index('b') }}",
+                             "{{ [].index(1) }}",
+                             "{{ 'a'.split('') }}",
+                             "{{ ','.join([1]) }}",
+                             "{{ '%d' % 'a' }}",
+                             "{{ '%x' % 1.5 }}",
+                             "{{ '%y' % 1 }}",
+                             "{{ '%' % 1 }}",
+                             "{{ '%s' % (1, 2) }}",
+                             "{{ '%s %s' % 1 }}",
+                             "{{ '%(a)s' % 1 }}",
+                             "{{ '%(a)s' % {} }}",
+                             "{{ '}'.format() }}",
+                             "{{ '{'.format() }}",
+                             "{{ '{0}'.format() }}",
+                             "{{ '{a}'.format() }}",
+                             "{{ '{:y}'.format(1) }}",
+                             "{{ '{:d}'.format('a') }}",
+                             "{{ '{!rr}'.format(1) }}",
+                             "{{ x|int }}",
+                             "{{ x|float }}",
+                             "{{ 'a'|round }}",
+                             "{{ 'a'|abs }}",
+                             "{{ 1|indent }}",
+                             "{{ 1|wordwrap }}",
+                             "{{ 'a'|truncate(1) }}",
+                             "{{ 'a'|filesizeformat }}",
+                             "{{ 1|tojson(indent=9999) }}",
+                             "{{ range|tojson }}",
+                             "{{ '{'|from_json }}",
+                             "{{ 1|from_json }}",
+                             "{{ 1|items }}",
+                             "{{ {}|dictsort(by='a') }}",
+                             "{{ ['a']|sum }}",
+                             "{{ [1]|map(1) }}",
+                             "{{ [1]|slice(0) }}",
+                             "{{ 1|xmlattr }}",
+                             "{{ {'a b': 1}|xmlattr }}",
+                             "{{ 'a'|urlize(extra_schemes=['b']) }}",
+                             "{{ 'a' is odd }}",
+                             "{{ 1 in 'a' }}",
+                             "{{ dict([1]) }}",
+                             "{{ dict([[1]]) }}",
+                             "{{ dict(**1) }}",
+                             "{{ dict(1, 2) }}",
+                             "{{ namespace({1: 2}) }}",
+                             "{% set a.b = 1 %}",
+                             "{% set true = 1 %}",
+                             "{% break %}",
+                             "{% macro m(a=1, b) %}{% endmacro %}",
+                             "{{ 1 is odd is even }}",
+                             "{{ 1) }}",
+                             "{{ ? }}",
+                             "{{ 99999999999999999999 }}",
+                             "{{ '\\x1' }}"}) {
+    EXPECT_TRUE(check::contains(fault(source), "expected ")) << source << ": " << fault(source);
+  }
 }
 
 TEST(ChatTemplate, NothingOutsideOfValuesIsReached) {

@@ -143,6 +143,10 @@ TEST(FolderKeys, ValuesOfOtherTypesAreRefused) {
     expect("hidden_act", value, "a text");
   }
   expect("norm_topk_prob", "1", "true or false");
+  for (const char* key : {"attention_bias", "mlp_bias", "use_bias", "tie_word_embeddings"}) {
+    for (const char* value : {"1", "\"true\"", "[]", "{}"}) expect(key, value, "true or false");
+    EXPECT_NO_THROW(read_with("llama", std::string(kTied) + "\"" + key + "\": null")) << key;
+  }
   for (const char* key : {"rope_parameters", "text_config"}) expect(key, "\"x\"", "an object");
   expect("rope_scaling", R"("x", "rope_parameters": null)", "an object");
   for (const char* key : {"layer_types", "mlp_only_layers"}) expect(key, "\"x\"", "an array");

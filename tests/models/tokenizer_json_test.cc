@@ -119,6 +119,37 @@ TEST(TokenizerJson, GapsBetweenIds) {
       "the id of token \"x\" is none; got 16000000, expected 0 to 65547"));
 }
 
+// Which of two tokens a reader takes for an id would be its own choice.
+TEST(TokenizerJson, IdsAreOfOneToken) {
+  const auto fault = [](const std::string& file) {
+    return error_of(ErrorCode::corrupt_file, [&] { tokenizer_from_json(file, "t.json"); });
+  };
+  EXPECT_EQ(fault(file_of(R"({"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []})")),
+            "t.json.model: two tokens have the id 0; got \"a\" and \"b\", expected an id for each");
+  // Of a key that stands twice the last counts, as in other JSON.
+  const Tokenizer last = tokenizer_from_json(
+      file_of(R"({"type": "BPE", "vocab": {"a": 2, "b": 0, "a": 1}, "merges": []})", kByteLevel),
+      "t.json");
+  EXPECT_EQ(last.encode("ab"), (Ids{1, 0}));
+  EXPECT_EQ(last.size(), 2u);
+  EXPECT_EQ(
+      fault(file_of(kBpe, R"("added_tokens": [{"id": 5, "content": "<s>"},
+                                                    {"id": 5, "content": "<t>"}])")),
+      "t.json.added_tokens: two tokens have the id 5; got \"<s>\" and \"<t>\", expected an id "
+      "for each");
+  // The same token again is no other one, and one of the model may be there under a new text.
+  const std::string added = R"("added_tokens": [{"id": 5, "content": "<s>"},
+                                                {"id": 5, "content": "<s>"},
+                                                {"id": 4, "content": "b"},
+                                                {"id": 1, "content": "<b>"}])";
+  EXPECT_EQ(tokenizer_from_json(file_of(kBpe, kByteLevel + ", " + added), "t.json").size(), 6u);
+  // So may one of tokenizer.json in tokenizer_config.json.
+  const std::string config = R"({"added_tokens_decoder": {"5": {"content": "<u>"}}})";
+  EXPECT_EQ(tokenizer_from_json(file_of(kBpe, kByteLevel + ", " + added), "t.json", config)
+                .encode("<u>", {.add_special = false, .parse_special = true}),
+            Ids{5});
+}
+
 TEST(TokenizerJson, AddedTokens) {
   const std::string added = R"("added_tokens": [
       {"id": 5, "content": "<s>", "special": true},

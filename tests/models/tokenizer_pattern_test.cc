@@ -114,10 +114,29 @@ TEST(TokenizerPattern, RefusesWhatItDoesNotKnow) {
                            "((((a?){9}){99}){99}){99}",
                            "(((()){999}){999}){999}",
                            "[ab]*a[ab]{500}"}) {
-    EXPECT_EQ(error_of(ErrorCode::unsupported, [&] { Pattern(text, "here"); }).substr(0, 6),
-              "here: ")
-        << text;
+    const std::string message = error_of(ErrorCode::unsupported, [&] { Pattern(text, "here"); });
+    EXPECT_EQ(message.substr(0, 6), "here: ") << text;
+    EXPECT_TRUE(contains(message, "; got \"")) << message;
+    EXPECT_TRUE(contains(message, "\", expected ")) << message;
   }
+}
+
+TEST(TokenizerPattern, SaysWhatItExpects) {
+  const auto fault = [](const char* text) {
+    return error_of(ErrorCode::unsupported, [&] { Pattern(text, "m.json"); });
+  };
+  EXPECT_EQ(fault("a\\p{Han}"),
+            "m.json: a pattern with an unknown property at byte 4; got \"a\\p{Han}\", expected a "
+            "general category, such as L or Nd");
+  EXPECT_EQ(fault("(?<=a)b"),
+            "m.json: a pattern with an unknown kind of group at byte 0; got \"(?<=a)b\", expected "
+            "one of ( (?: (?i: (?= (?!");
+  EXPECT_EQ(fault("a{5000}"),
+            "m.json: a pattern with a count out of range at byte 6; got \"a{5000}\", expected at "
+            "most 1000");
+  EXPECT_EQ(fault("\\u12"),
+            "m.json: a pattern with a bad number of a code point at byte 4; got \"\\u12\", "
+            "expected 4 hexadecimal digits");
 }
 
 // Ways that led nowhere are not gone again.

@@ -381,6 +381,15 @@ def test_keys(llama):
         assert server.request("OPTIONS", "/v1/models", headers={"Origin": "http://a"})[0] == 204
 
 
+def test_a_page_and_metrics_that_are_turned_off(llama):
+    with serving(llama, "--no-page", "--no-metrics") as running:
+        for path, option in [("/", "--no-page"), ("/metrics", "--no-metrics")]:
+            status, text = running.request("GET", path)
+            assert status == 404
+            assert option in json.loads(text)["error"]["message"]
+        assert running.request("GET", "/health")[0] == 200
+
+
 def test_embeddings(tmp_path):
     path = tmp_path / "bert.gguf"
     tiny_gguf.write_bert(path)

@@ -84,6 +84,30 @@ TEST_F(ServeApi, RoutesMethodsAndKeys) {
   EXPECT_EQ(ask("GET", "/").status, 200);
 }
 
+TEST_F(ServeApi, PageAndMetricsAreNotThereWhereTurnedOff) {
+  const auto fault = [&](const std::string& method, const std::string& path, int status) {
+    const ApiResponse response = ask(method, path);
+    EXPECT_EQ(response.status, status) << method << " " << path;
+    EXPECT_EQ(response.content_type, "application/json");
+    const JsonValue all = parse_json(response.body).value_or(nullptr);
+    const JsonValue* error = check::member(all, "error");
+    return error == nullptr ? std::string() : text(*error, "message");
+  };
+  begin({.keys = {}, .origins = {}, .has_page = false});
+  EXPECT_EQ(fault("GET", "/", 404), "there is no / here; the server was started with --no-page");
+  EXPECT_NE(fault("POST", "/", 404), "");
+  EXPECT_EQ(ask("GET", "/metrics").status, 200);
+  begin({.keys = {}, .origins = {}, .has_metrics = false});
+  EXPECT_EQ(fault("GET", "/metrics", 404),
+            "there is no /metrics here; the server was started with --no-metrics");
+  EXPECT_NE(fault("GET", "/v1/metrics", 404), "");
+  EXPECT_EQ(ask("GET", "/").status, 200);
+  EXPECT_EQ(ask("GET", "/health").status, 200);
+  // What is turned off is told to nobody without the key.
+  begin({.keys = {"one"}, .origins = {}, .has_metrics = false});
+  EXPECT_EQ(ask("GET", "/metrics").status, 401);
+}
+
 TEST_F(ServeApi, OtherOriginsOnlyWhereAllowed) {
   const auto allowed = [&](const std::string& method, const std::string& origin) {
     for (const auto& [name, value] : ask(method, "/v1/models", "", "", origin).headers) {

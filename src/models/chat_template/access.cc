@@ -1,6 +1,6 @@
 // Attributes and items.
 #include "core/quoted.h"
-#include "models/chat_template/interpreter.h"
+#include "models/chat_template/built_ins.h"
 #include "models/chat_template/unicode.h"
 
 namespace hearth::models::chat_template {
@@ -8,7 +8,10 @@ namespace {
 
 Value loop_cycle(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   const Values& choices = arguments.positional;
-  if (choices.empty()) interpreter.context().fail("loop.cycle: nothing to choose from");
+  if (choices.empty()) {
+    interpreter.context().fail(
+        "loop.cycle: nothing to choose from; got no arguments, expected at least one");
+  }
   return choices[value.loop()->index % choices.size()];
 }
 
@@ -70,9 +73,9 @@ Value Interpreter::attribute(const Value& value, std::string_view name) {
   if (Namespace* space = value.name_space()) {
     if (const Value* found = space->find(name)) return *found;
   }
-  const Filter method =
-      value.text() != nullptr ? find_text_method(name) : find_container_method(value, name);
-  if (method != nullptr) return make_method(context_, std::string(name), value, method);
+  if (const Filter method = find_method(value, name)) {
+    return make_method(context_, std::string(name), value, method);
+  }
   if (const Dict* dict = value.dict()) {
     if (const Value* found = dict->find(name)) return *found;
   }

@@ -6,6 +6,17 @@
 
 namespace hearth::models::chat_template {
 
+std::string expected_names(const std::vector<std::string>& names) {
+  if (names.empty()) return ", expected none";
+  std::string out = ", expected ";
+  if (names.size() > 1) out += "one of ";
+  for (const std::string& name : names) {
+    if (name != names.front()) out += ", ";
+    out += name;
+  }
+  return out;
+}
+
 Bound::Bound(Context& context, std::string_view function, const Arguments& arguments,
              std::initializer_list<const char*> names, std::size_t required)
     : context_(context), function_(function), names_(names), values_(names.size()) {
@@ -16,9 +27,14 @@ Bound::Bound(Context& context, std::string_view function, const Arguments& argum
   std::copy(arguments.positional.begin(), arguments.positional.end(), values_.begin());
   for (const auto& [name, value] : arguments.named) {
     const auto at = std::find(names_.begin(), names_.end(), name);
-    if (at == names_.end()) fail("an unknown argument; got " + hearth::quoted(name, 40));
+    if (at == names_.end()) {
+      fail("an unknown argument; got " + hearth::quoted(name, 40) +
+           expected_names({names_.begin(), names_.end()}));
+    }
     std::optional<Value>& place = values_[static_cast<std::size_t>(at - names_.begin())];
-    if (place.has_value()) fail("an argument is given twice; got " + hearth::quoted(name, 40));
+    if (place.has_value()) {
+      fail("an argument is given twice; got " + hearth::quoted(name, 40) + ", expected it once");
+    }
     place = value;
   }
   for (std::size_t i = 0; i < required; ++i) {

@@ -5,10 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/chat_template/value.h"
 
 namespace hearth::models::chat_template {
+
+// For messages, behind what is got: ", expected one of a, b", or that none is.
+std::string expected_names(const std::vector<std::string>& names);
 
 class Bound {
  public:

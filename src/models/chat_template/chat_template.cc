@@ -25,7 +25,7 @@ std::string_view checked_utf8(std::string_view source) {
       char digits[2];
       std::to_chars(digits, std::end(digits), static_cast<std::uint8_t>(source[at]), 16);
       chat_template::fail_at(line, "a byte that is no UTF-8; got 0x" + std::string(digits, 2) +
-                                       " as byte " + std::to_string(at));
+                                       " as byte " + std::to_string(at) + ", expected UTF-8");
     }
     line += each.code == '\n' ? 1 : 0;
     at += each.size;

@@ -2,14 +2,15 @@
 #include <algorithm>
 
 #include "models/chat_template/arguments.h"
-#include "models/chat_template/interpreter.h"
+#include "models/chat_template/built_ins.h"
 
 namespace hearth::models::chat_template {
 namespace {
 
 Value refused_method(Interpreter& interpreter, const Value& value, const Arguments&) {
-  interpreter.context().fail(std::string("a method would change its value; got one of ") +
-                             type_name(value) + ", whose values never change");
+  interpreter.context().fail(
+      std::string("a method would change its value; got one of ") + type_name(value) +
+      ", whose values never change, expected a new one in its place, such as a + b");
 }
 
 Value copy_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -24,7 +25,7 @@ Value list_index_method(Interpreter& interpreter, const Value& value, const Argu
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (equals(context, items[i], bound.value(0))) return static_cast<std::int64_t>(i);
   }
-  context.fail("index: a value is not in the list");
+  context.fail("index: a value is not in the list; expected one of its elements");
 }
 
 Value list_count_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -69,43 +70,29 @@ Value items_method(Interpreter& interpreter, const Value& value, const Arguments
   return make_counted_list(context, std::move(items), ListKind::items_view);
 }
 
-struct NamedMethod {
-  std::string_view name;
-  Filter method;
-};
-
-constexpr NamedMethod kListMethods[] = {
+constexpr NamedFilter kListMethods[] = {
     {"index", list_index_method}, {"count", list_count_method}, {"copy", copy_method},
     {"append", refused_method},   {"clear", refused_method},    {"pop", refused_method},
     {"reverse", refused_method},  {"insert", refused_method},   {"sort", refused_method},
     {"extend", refused_method},   {"remove", refused_method},
 };
-constexpr NamedMethod kTupleMethods[] = {{"index", list_index_method},
+constexpr NamedFilter kTupleMethods[] = {{"index", list_index_method},
                                          {"count", list_count_method}};
-constexpr NamedMethod kDictMethods[] = {
+constexpr NamedFilter kDictMethods[] = {
     {"get", get_method},        {"keys", keys_method},       {"values", values_method},
     {"items", items_method},    {"copy", copy_method},       {"clear", refused_method},
     {"pop", refused_method},    {"popitem", refused_method}, {"setdefault", refused_method},
     {"update", refused_method},
 };
 
-template <std::size_t count>
-Filter find_named(const NamedMethod (&methods)[count], std::string_view name) {
-  for (const NamedMethod& each : methods) {
-    if (each.name == name) return each.method;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
-Filter find_container_method(const Value& value, std::string_view name) {
-  if (value.dict() != nullptr) return find_named(kDictMethods, name);
+std::span<const NamedFilter> container_methods(const Value& value) {
+  if (value.dict() != nullptr) return kDictMethods;
   const List* list = value.list();
-  if (list == nullptr) return nullptr;
-  if (list->kind == ListKind::list) return find_named(kListMethods, name);
-  if (list->kind == ListKind::generator) return nullptr;
-  return find_named(kTupleMethods, name);
+  if (list == nullptr || list->kind == ListKind::generator) return {};
+  if (list->kind == ListKind::list) return kListMethods;
+  return kTupleMethods;
 }
 
 }  // namespace hearth::models::chat_template

@@ -3,7 +3,7 @@
 
 #include "core/quoted.h"
 #include "models/chat_template/arguments.h"
-#include "models/chat_template/interpreter.h"
+#include "models/chat_template/built_ins.h"
 #include "models/chat_template/slices.h"
 #include "models/chat_template/value_text.h"
 
@@ -146,7 +146,8 @@ Value Interpreter::evaluate_slice(const Expression& expression, const ScopePtr& 
     const Value value = evaluate(*part, scope);
     if (value.is_none()) continue;
     if (!value.is_integer()) {
-      context_.fail(std::string("a bound of a slice is no integer; got ") + type_name(value));
+      context_.fail(std::string("a bound of a slice is no integer; got ") + type_name(value) +
+                    ", expected an integer or none");
     }
     *places[i] = value.integer();
   }
@@ -176,10 +177,14 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& arguments, const 
   if (arguments.named_rest != nullptr) {
     const Value rest = evaluate(*arguments.named_rest, scope);
     if (rest.dict() == nullptr) {
-      context_.fail(std::string("what ** takes is no dict; got ") + type_name(rest));
+      context_.fail(std::string("what ** takes is no dict; got ") + type_name(rest) +
+                    ", expected a dict");
     }
     for (const auto& [key, value] : rest.dict()->entries()) {
-      if (key.text() == nullptr) context_.fail("a key is no name of an argument");
+      if (key.text() == nullptr) {
+        context_.fail(std::string("a key is no name of an argument; got ") + type_name(key) +
+                      ", expected a text");
+      }
       out.named.emplace_back(key.text()->view(), value);
     }
   }
@@ -187,7 +192,19 @@ Arguments Interpreter::evaluate_arguments(const CallArguments& arguments, const 
 }
 
 Value Interpreter::evaluate_call(const Expression& expression, const ScopePtr& scope) {
-  const Value callee = evaluate(*expression.children[0], scope);
+  const Expression& called = *expression.children[0];
+  Value callee;
+  if (called.kind == ExpressionKind::attribute) {
+    const Value of = evaluate(*called.children[0], scope);
+    context_.set_line(called.line);
+    context_.charge_steps(1);
+    callee = attribute(of, called.name);
+    if (const auto* missing = std::get_if<Undefined>(&callee)) {
+      fail_call(*missing, expected_method(of, called.name));
+    }
+  } else {
+    callee = evaluate(called, scope);
+  }
   const Arguments arguments = evaluate_arguments(expression.arguments, scope);
   context_.set_line(expression.line);
   return call(callee, arguments);
@@ -209,12 +226,17 @@ Value Interpreter::evaluate_filter(const Expression& expression, const ScopePtr&
   return apply_filter(expression.name, of, arguments);
 }
 
+void Interpreter::fail_call(const Undefined& callee, const std::string& expected) const {
+  context_.fail("what is called is not there; " +
+                (callee.what == nullptr ? std::string("it is undefined") : *callee.what) +
+                expected);
+}
+
 Value Interpreter::call(const Value& callee, const Arguments& arguments) {
   const Context::Level level(context_);
   context_.charge_steps(1);
   if (const auto* undefined = std::get_if<Undefined>(&callee)) {
-    context_.fail("what is called is not there; " +
-                  (undefined->what == nullptr ? std::string("it is undefined") : *undefined->what));
+    fail_call(*undefined, "");
   }
   if (callee.loop() != nullptr) {
     const auto loop = std::get<std::shared_ptr<Loop>>(callee);
@@ -225,31 +247,26 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments) {
   }
   const auto* held = std::get_if<std::shared_ptr<const Callable>>(&callee);
   if (held == nullptr) {
-    context_.fail(std::string("what is called is no function; got ") + type_name(callee));
+    context_.fail(std::string("what is called is no function; got ") + type_name(callee) +
+                  ", expected a function, a method or a macro");
   }
   const std::shared_ptr<const Callable> function = *held;
   return function->call(*this, arguments);
-}
-
-Filter find_filter(std::string_view name) {
-  for (const auto find :
-       {find_value_filter, find_text_filter, find_markup_filter, find_list_filter}) {
-    if (const Filter filter = find(name)) return filter;
-  }
-  return nullptr;
 }
 
 Value Interpreter::apply_filter(std::string_view name, const Value& value,
                                 const Arguments& arguments) {
   charge_walk(context_, value);
   if (const Filter filter = find_filter(name)) return filter(*this, value, arguments);
-  context_.fail("an unknown filter; got " + hearth::quoted(name, 40));
+  context_.fail("an unknown filter; got " + hearth::quoted(name, 40) + expected_filter(name));
 }
 
 bool Interpreter::apply_test(std::string_view name, const Value& value,
                              const Arguments& arguments) {
   const Test test = find_test(name);
-  if (test == nullptr) context_.fail("an unknown test; got " + hearth::quoted(name, 40));
+  if (test == nullptr) {
+    context_.fail("an unknown test; got " + hearth::quoted(name, 40) + expected_test(name));
+  }
   if (name == "lower" || name == "upper") charge_walk(context_, value);
   return test(*this, value, arguments);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/quoted.h"
+#include "models/chat_template/arguments.h"
 #include "models/chat_template/interpreter.h"
 #include "models/chat_template/value_text.h"
 
@@ -15,6 +16,12 @@ ScopePtr inner_scope(const ScopePtr& outer) {
   auto scope = std::make_shared<Scope>();
   scope->outer = outer;
   return scope;
+}
+
+std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const Parameter& each : parameters) names.push_back(each.name);
+  return names;
 }
 
 }  // namespace
@@ -230,7 +237,8 @@ void Interpreter::assign(const Target& target, const Value& value, Scope& scope)
   Namespace* space = found == nullptr ? nullptr : found->name_space();
   if (space == nullptr || space->is_cycler) {
     context_.fail("an attribute is set of what is no namespace; got " +
-                  hearth::quoted(target.name, 60));
+                  hearth::quoted(target.name, 60) +
+                  ", expected a name that namespace() was set to");
   }
   if (Value* member = space->find(target.attribute)) {
     *member = value;
@@ -274,13 +282,15 @@ Value Interpreter::run_macro(const Statement& statement, const ScopePtr& scope,
         std::any_of(parameters.begin(), parameters.end(),
                     [&](const Parameter& each) { return each.name == wanted; });
     if (is_parameter || (key == "caller" && statement.takes_caller)) {
-      if (inner->find(key) != nullptr)
-        fail("an argument is given twice; got " + hearth::quoted(key, 60));
+      if (inner->find(key) != nullptr) {
+        fail("an argument is given twice; got " + hearth::quoted(key, 60) + ", expected it once");
+      }
       inner->set(key, value);
     } else if (statement.takes_named_rest) {
       named_rest.set(context_, make_text(context_, key), value);
     } else {
-      fail("an unknown argument; got " + hearth::quoted(key, 60));
+      fail("an unknown argument; got " + hearth::quoted(key, 60) +
+           expected_names(names_of(parameters)));
     }
   }
   for (const Parameter& each : parameters) {

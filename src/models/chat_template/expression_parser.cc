@@ -256,7 +256,10 @@ ExpressionPtr ExpressionParser::parse_test(ExpressionPtr of) {
     made->arguments = parse_arguments();
   } else if (is_word || tokens_.is(TokenKind::text) || tokens_.is(TokenKind::integer) ||
              tokens_.is(TokenKind::floating) || tokens_.is_symbol("[") || tokens_.is_symbol("{")) {
-    if (tokens_.is_name("is")) fail_at(line, "tests cannot follow one another; got is ... is");
+    if (tokens_.is_name("is")) {
+      fail_at(line,
+              "tests cannot follow one another; got is ... is, expected brackets around the first");
+    }
     const Nested nested(*this);
     made->arguments.positional.push_back(parse_postfix(parse_primary()));
   }

@@ -84,7 +84,8 @@ std::string digits_of(Context& context, const Value& value, const Specification&
     return out;
   }
   if (type != 0 && !is_float_type) {
-    context.fail(std::string("format: a float cannot be formatted by ") + type);
+    context.fail(std::string("format: a float has no such type; got ") + type +
+                 ", expected one of e, f, g, E, F, G and %");
   }
   const double size = std::abs(value.number());
   if (type == 0 && spec.precision < 0) return float_text(size);
@@ -149,7 +150,9 @@ Specification printf_specification(Context& context, std::string_view view, std:
   }
   spec.width = take_number(view, at);
   if (at < view.size() && view[at] == '.') spec.precision = take_number(view, ++at);
-  if (at >= view.size()) context.fail("format: a % has no letter");
+  if (at >= view.size()) {
+    context.fail("format: a % has no letter; expected such as %s or %d, or %% for the sign itself");
+  }
   spec.type = view[at++];
   return spec;
 }
@@ -161,16 +164,18 @@ std::string_view take_name_in_brackets(Context& context, std::string_view view, 
     open += view[at] == '(' ? 1 : view[at] == ')' ? -1 : 0;
     if (open == 0) return view.substr(begin, at++ - begin);
   }
-  context.fail("format: a name in brackets does not end");
+  context.fail("format: a name in brackets does not end; expected )");
 }
 
 const Value& printf_member(Context& context, const Value& value, std::string_view name) {
   if (value.dict() == nullptr) {
-    context.fail(std::string("format: names want a dict; got ") + type_name(value));
+    context.fail(std::string("format: values have no names; got ") + type_name(value) +
+                 ", expected a dict");
   }
   const Value* found = value.dict()->find(name);
   if (found == nullptr) {
-    context.fail("format: the dict has no such name; got " + hearth::quoted(name, 40));
+    context.fail("format: the dict has no such name; got " + hearth::quoted(name, 40) +
+                 ", expected a key of it");
   }
   return *found;
 }
@@ -193,7 +198,10 @@ MarkedText printf_one(Context& context, const Value& value, Specification spec) 
       if (!value.is_number()) break;
       spec.type = 'd';
       if (const double* number = value.floating()) {
-        if (!(std::abs(*number) < 9e18)) context.fail("format: a float is no integer of 64 bits");
+        if (!(std::abs(*number) < 9e18)) {
+          context.fail("format: a float is out of range; got " + float_text(*number) +
+                       ", expected an integer of 64 bits");
+        }
         return number_laid_out(context, static_cast<std::int64_t>(*number), spec);
       }
       return number_laid_out(context, value, spec);
@@ -212,10 +220,13 @@ MarkedText printf_one(Context& context, const Value& value, Specification spec) 
       return number_laid_out(context, value.number(), spec);
     default:
       context.fail("format: an unknown letter; got %" +
-                   hearth::quoted(std::string_view(&spec.type, 1)));
+                   hearth::quoted(std::string_view(&spec.type, 1)) +
+                   ", expected one of s, r, a, c, d, i, u, x, X, o, f, F, e, E, g, G and %");
   }
+  const bool is_whole = spec.type == 'x' || spec.type == 'X' || spec.type == 'o';
+  const char* const expected = spec.type == 'c' ? "a text" : is_whole ? "an integer" : "a number";
   context.fail(std::string("format: a value of the wrong kind; got ") + type_name(value) +
-               " for %" + spec.type);
+               " for %" + spec.type + ", expected " + expected);
 }
 
 // ---- {}
@@ -244,8 +255,10 @@ Specification brace_specification(Context& context, std::string_view view) {
   spec.has_commas = skip(',');
   if (skip('.')) spec.precision = take_number(view, at);
   if (at < view.size()) spec.type = view[at++];
-  if (at != view.size())
-    context.fail("format: a specification is malformed; got " + hearth::quoted(view));
+  if (at != view.size()) {
+    context.fail("format: a specification is malformed; got " + hearth::quoted(view) +
+                 ", expected one such as \">8.2f\"");
+  }
   return spec;
 }
 
@@ -257,7 +270,8 @@ MarkedText brace_one(Context& context, const Value& value, std::string_view spec
     if (spec.type == 'n') spec.type = value.is_integer() ? 'd' : 'g';
     if (spec.type != 0 &&
         std::string_view("bcdoxXeEfFgG%").find(spec.type) == std::string_view::npos) {
-      context.fail("format: an unknown type; got " + hearth::quoted(specification));
+      context.fail("format: an unknown type; got " + hearth::quoted(specification) +
+                   ", expected one of b, c, d, o, x, X, n, e, E, f, F, g, G and %");
     }
     const bool is_whole =
         spec.type == 0 || std::string_view("bcdoxX").find(spec.type) != std::string_view::npos;
@@ -268,10 +282,12 @@ MarkedText brace_one(Context& context, const Value& value, std::string_view spec
     return number_laid_out(context, value, spec);
   }
   if (value.text() == nullptr) {
-    context.fail(std::string("format: a value has no specification; got ") + type_name(value));
+    context.fail(std::string("format: a value has no specification; got ") + type_name(value) +
+                 ", expected a number or a text");
   }
   if (spec.type != 0 && spec.type != 's') {
-    context.fail("format: an unknown type for a text; got " + hearth::quoted(specification));
+    context.fail("format: an unknown type for a text; got " + hearth::quoted(specification) +
+                 ", expected s or none");
   }
   return text_laid_out(context, *value.text(), spec, '<');
 }
@@ -294,7 +310,7 @@ class BraceFormat {
       } else if (c == '{') {
         at = field(at + 1);
       } else if (c == '}') {
-        context_.fail("format: a single } in the format");
+        context_.fail("format: a single } in the format; expected }} for the sign itself");
       } else {
         const std::size_t end = std::min(view.find_first_of("{}", at), view.size());
         out_.append_part(format_, at, end - at);
@@ -309,7 +325,9 @@ class BraceFormat {
   std::size_t field(std::size_t begin) {
     const std::string_view view = format_.view();
     const std::size_t end = view.find('}', begin);
-    if (end == std::string_view::npos) context_.fail("format: a { has no end");
+    if (end == std::string_view::npos) {
+      context_.fail("format: a { has no end; expected }, or {{ for the sign itself");
+    }
     std::string_view inside = view.substr(begin, end - begin);
     std::string_view specification;
     if (const std::size_t colon = inside.find(':'); colon != std::string_view::npos) {
@@ -318,7 +336,10 @@ class BraceFormat {
     }
     char conversion = 0;
     if (const std::size_t mark = inside.find('!'); mark != std::string_view::npos) {
-      if (mark + 2 != inside.size()) context_.fail("format: a conversion is malformed");
+      if (mark + 2 != inside.size()) {
+        context_.fail("format: a conversion is malformed; got " +
+                      hearth::quoted(inside.substr(mark), 40) + ", expected !r or !s");
+      }
       conversion = inside[mark + 1];
       inside = inside.substr(0, mark);
     }
@@ -334,7 +355,7 @@ class BraceFormat {
   Value argument(std::string_view name) {
     if (name.find_first_of(".[") != std::string_view::npos) {
       context_.fail("format: attributes and items are not to be had; got " +
-                    hearth::quoted(name, 60));
+                    hearth::quoted(name, 60) + ", expected a name or an index alone");
     }
     std::size_t index = next_;
     std::size_t at = 0;
@@ -346,10 +367,12 @@ class BraceFormat {
       for (const auto& [each, value] : arguments_.named) {
         if (each == name) return value;
       }
-      context_.fail("format: there is no argument " + hearth::quoted(name, 60));
+      context_.fail("format: an unknown argument; got " + hearth::quoted(name, 60) +
+                    ", expected the name of one that is given");
     }
     if (index < arguments_.positional.size()) return arguments_.positional[index];
-    context_.fail("format: there is no argument " + std::to_string(index));
+    context_.fail("format: too few values; got " + std::to_string(arguments_.positional.size()) +
+                  ", expected at least " + std::to_string(index + 1));
   }
 
   Context& context_;
@@ -385,14 +408,18 @@ Value printf_formatted(Context& context, const MarkedText& format, const Value& 
       continue;
     }
     if (named == nullptr && (has_names || used == values.size())) {
-      context.fail("format: too few values");
+      context.fail("format: too few values; got " + std::to_string(values.size()) +
+                   ", expected one for each %");
     }
     has_names = named != nullptr;
     const MarkedText text = printf_one(context, named != nullptr ? *named : values[used++], spec);
     context.charge_bytes(text.weight());
     out.append(text);
   }
-  if (used < values.size() && value.dict() == nullptr) context.fail("format: too many values");
+  if (used < values.size() && value.dict() == nullptr) {
+    context.fail("format: too many values; got " + std::to_string(values.size()) + ", expected " +
+                 std::to_string(used));
+  }
   return make_text(context, std::move(out));
 }
 

@@ -17,10 +17,10 @@ Value range_function(Interpreter& interpreter, const Arguments& arguments) {
   const std::int64_t begin = bound.has(1) ? bound.integer(0, 0) : 0;
   const std::int64_t end = bound.has(1) ? bound.integer(1, 0) : bound.integer(0, 0);
   const std::int64_t step = bound.integer(2, 1);
-  if (step == 0) context.fail("range: the step is 0");
+  if (step == 0) context.fail("range: the step is 0; expected another one");
   constexpr std::int64_t kMax = std::int64_t{1} << 60;
   if (std::max({begin, end, step}) > kMax || std::min({begin, end, step}) < -kMax) {
-    context.fail("range: a bound is out of range");
+    context.fail("range: a bound is out of range; expected at most 2^60");
   }
   std::int64_t count = 0;
   if (step > 0 && begin < end) count = (end - begin - 1) / step + 1;
@@ -38,7 +38,8 @@ Value range_function(Interpreter& interpreter, const Arguments& arguments) {
 Dict dict_of(Context& context, const char* function, const Arguments& arguments) {
   Dict dict;
   if (arguments.positional.size() > 1) {
-    context.fail(std::string(function) + ": too many arguments; expected at most 1");
+    context.fail(std::string(function) + ": too many arguments; got " +
+                 std::to_string(arguments.positional.size()) + ", expected at most 1");
   }
   if (!arguments.positional.empty()) {
     const Value& given = arguments.positional[0];
@@ -48,7 +49,10 @@ Dict dict_of(Context& context, const char* function, const Arguments& arguments)
       const auto pairs = elements(context, given);
       for (const Value& each : pairs->items) {
         const auto pair = elements(context, each);
-        if (pair->items.size() != 2) context.fail(std::string(function) + ": an item is no pair");
+        if (pair->items.size() != 2) {
+          context.fail(std::string(function) + ": an item is no pair; got " +
+                       std::to_string(pair->items.size()) + " elements, expected 2");
+        }
         dict.set(context, pair->items[0], pair->items[1]);
       }
     }
@@ -69,7 +73,10 @@ Value namespace_function(Interpreter& interpreter, const Arguments& arguments) {
   std::vector<std::pair<std::string, Value>> members;
   const Dict dict = dict_of(context, "namespace", arguments);
   for (const auto& [key, value] : dict.entries()) {
-    if (key.text() == nullptr) context.fail("namespace: a name is no text");
+    if (key.text() == nullptr) {
+      context.fail(std::string("namespace: a name is no text; got ") + type_name(key) +
+                   ", expected a text");
+    }
     members.emplace_back(key.text()->view(), value);
   }
   return interpreter.make_namespace(std::move(members));

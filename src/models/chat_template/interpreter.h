@@ -83,6 +83,7 @@ class Interpreter {
   Value evaluate_call(const Expression& expression, const ScopePtr& scope);
   // `text`: what filters of a block begin with; otherwise null.
   Value evaluate_filter(const Expression& expression, const ScopePtr& scope, const Value* text);
+  [[noreturn]] void fail_call(const Undefined& callee, const std::string& expected) const;
   Value signed_number(const Expression& expression, const ScopePtr& scope);
   Values evaluate_all(const std::vector<ExpressionPtr>& expressions, const ScopePtr& scope);
   Arguments evaluate_arguments(const CallArguments& arguments, const ScopePtr& scope);
@@ -96,20 +97,6 @@ class Interpreter {
   std::vector<std::shared_ptr<Loop>> kept_loops_;
 };
 
-// ---- Tables by name; null where there is none
-
-using Filter = Value (*)(Interpreter& interpreter, const Value& value, const Arguments& arguments);
-using Test = bool (*)(Interpreter& interpreter, const Value& value, const Arguments& arguments);
-
-Filter find_filter(std::string_view name);  // of the four below
-Filter find_text_filter(std::string_view name);
-Filter find_markup_filter(std::string_view name);
-Filter find_value_filter(std::string_view name);
-Filter find_list_filter(std::string_view name);
-Test find_test(std::string_view name);
-// Methods of the kind that `value` is.
-Filter find_text_method(std::string_view name);
-Filter find_container_method(const Value& value, std::string_view name);
 // The functions that all templates can call.
 std::vector<std::pair<std::string, Value>> global_functions();
 

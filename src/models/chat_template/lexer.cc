@@ -203,7 +203,8 @@ class Lexer {
                                      [&](std::string_view each) { return at(each); });
     if (found == std::end(kSymbols)) {
       fail_at(line_, "an unexpected character; got " +
-                         hearth::quoted(rest().substr(0, character_at(source_, at_).size)));
+                         hearth::quoted(rest().substr(0, character_at(source_, at_).size)) +
+                         ", expected a name, a value or an operator");
     }
     check_bracket((*found)[0]);
     put(TokenKind::symbol, *found);
@@ -216,10 +217,10 @@ class Lexer {
       brackets_ += c == '(' ? ')' : c == '[' ? ']' : '}';
     } else if (c == ')' || c == ']' || c == '}') {
       if (brackets_.empty() || brackets_.back() != c) {
-        fail_at(
-            line_,
-            std::string("an unexpected '") + c + "'" +
-                (brackets_.empty() ? "" : std::string("; expected '") + brackets_.back() + "'"));
+        fail_at(line_,
+                std::string("an unexpected '") + c + "'" +
+                    (brackets_.empty() ? "; expected none, for no bracket is open"
+                                       : std::string("; expected '") + brackets_.back() + "'"));
       }
       brackets_.pop_back();
     }
@@ -279,7 +280,8 @@ class Lexer {
     text.erase(std::remove(text.begin(), text.end(), '+'), text.end());
     Token& token = put(TokenKind::floating, text);
     if (std::from_chars(text.data(), text.data() + text.size(), token.floating).ec != std::errc()) {
-      fail_at(line_, "a number is out of range; got " + hearth::quoted(text));
+      fail_at(line_, "a number is out of range; got " + hearth::quoted(text) +
+                         ", expected one of a double");
     }
     advance(end - at_);
   }
@@ -288,7 +290,8 @@ class Lexer {
     Token& token = put(TokenKind::integer, text);
     const auto read = std::from_chars(text.data(), text.data() + text.size(), token.integer, base);
     if (read.ec != std::errc() || text.empty()) {
-      fail_at(line_, "an integer is out of range; got " + hearth::quoted(text));
+      fail_at(line_,
+              "an integer is out of range; got " + hearth::quoted(text) + ", expected 64 bits");
     }
     advance(end - at_);
   }
@@ -329,8 +332,9 @@ class Lexer {
       std::uint32_t code = 0;
       const auto read = std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
       if (hex.size() != size || read.ptr != hex.data() + size || code > 0x10ffff) {
-        fail_at(line_,
-                "an escape is malformed; got " + hearth::quoted(text.substr(i - 1, size + 2)));
+        fail_at(line_, "an escape is malformed; got " +
+                           hearth::quoted(text.substr(i - 1, size + 2)) + ", expected " +
+                           std::to_string(size) + " hexadecimal digits of at most 10ffff");
       }
       i += size;
       return append_character(out, code);

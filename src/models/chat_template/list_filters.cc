@@ -3,8 +3,9 @@
 #include <charconv>
 
 #include "core/counted.h"
+#include "core/quoted.h"
 #include "models/chat_template/arguments.h"
-#include "models/chat_template/interpreter.h"
+#include "models/chat_template/built_ins.h"
 #include "models/chat_template/letter_case.h"
 #include "models/chat_template/stable_order.h"
 #include "models/chat_template/text_edits.h"
@@ -38,7 +39,11 @@ Value last_filter(Interpreter& interpreter, const Value& value, const Arguments&
   Context& context = interpreter.context();
   const Bound bound(context, "last", arguments, {});
   const auto list = elements(context, value);
-  if (list->kind == ListKind::generator) context.fail("last: a generator has no last item");
+  if (list->kind == ListKind::generator) {
+    context.fail(
+        "last: a value has no last item; got a generator, expected a list, which the filter list "
+        "makes of it");
+  }
   return list->items.empty() ? make_undefined("there is no last item") : list->items.back();
 }
 
@@ -49,7 +54,8 @@ Value random_filter(Interpreter& interpreter, const Value& value, const Argument
   const Bound bound(context, "random", arguments, {});
   const bool is_generator = value.list() != nullptr && value.list()->kind > ListKind::range;
   if (is_generator || (value.dict() != nullptr && value.dict()->size() > 0)) {
-    context.fail(std::string("random: a value is no sequence; got ") + type_name(value));
+    context.fail(std::string("random: a value is no sequence; got ") + type_name(value) +
+                 ", expected a list");
   }
   const auto list = elements(context, value);
   if (list->items.empty()) return make_undefined("there is no item to draw");
@@ -82,7 +88,8 @@ Value items_filter(Interpreter& interpreter, const Value& value, const Arguments
       items.push_back(make_list(context, {key, member}, ListKind::tuple));
     }
   } else if (!value.is_undefined()) {
-    context.fail(std::string("items: a value is no dict; got ") + type_name(value));
+    context.fail(std::string("items: a value is no dict; got ") + type_name(value) +
+                 ", expected a dict");
   }
   return make_counted_list(context, std::move(items), ListKind::generator);
 }
@@ -159,11 +166,13 @@ Value dictsort_filter(Interpreter& interpreter, const Value& value, const Argume
   Context& context = interpreter.context();
   const Bound bound(context, "dictsort", arguments, {"case_sensitive", "by", "reverse"});
   if (value.dict() == nullptr) {
-    context.fail(std::string("dictsort: a value is no dict; got ") + type_name(value));
+    context.fail(std::string("dictsort: a value is no dict; got ") + type_name(value) +
+                 ", expected a dict");
   }
   const MarkedText by = bound.text(1, "key");
   if (by.view() != "key" && by.view() != "value") {
-    context.fail("dictsort: by is neither key nor value");
+    context.fail("dictsort: an unknown order; got " + hearth::quoted(by.view(), 40) +
+                 ", expected key or value");
   }
   Keyed keyed = reserved_keyed(context, value.dict()->size());
   for (const auto& [key, member] : value.dict()->entries()) {
@@ -215,7 +224,9 @@ Value sum_filter(Interpreter& interpreter, const Value& value, const Arguments& 
   const auto list = elements(context, value);
   for (const Value& item : list->items) {
     const Value each = has_path ? member_of(interpreter, item, bound.value(0)) : item;
-    if (total.text() != nullptr || each.text() != nullptr) context.fail("sum: texts have no sum");
+    if (total.text() != nullptr || each.text() != nullptr) {
+      context.fail("sum: texts have no sum; expected numbers or lists, or the filter join");
+    }
     total = interpreter.binary("+", total, each);
   }
   return total;
@@ -251,9 +262,10 @@ Value join_filter(Interpreter& interpreter, const Value& value, const Arguments&
 }
 
 // Takes the first of the arguments by their order, which must be a text.
-std::string take_name(Context& context, Arguments& arguments, const char* filter) {
+std::string take_name(Context& context, Arguments& arguments, const std::string& filter,
+                      const char* kind) {
   if (arguments.positional.empty() || arguments.positional[0].text() == nullptr) {
-    context.fail(std::string(filter) + ": a name is missing");
+    context.fail(filter + ": a name is missing; expected that of a " + kind);
   }
   std::string name(arguments.positional[0].text()->view());
   arguments.positional.erase(arguments.positional.begin());
@@ -275,7 +287,7 @@ Value map_filter(Interpreter& interpreter, const Value& value, const Arguments& 
     }
   } else {
     Arguments rest = arguments;
-    const std::string name = take_name(context, rest, "map");
+    const std::string name = take_name(context, rest, "map", "filter");
     for (const Value& item : list->items) {
       context.charge_steps(1);
       out.push_back(interpreter.apply_filter(name, item, rest));
@@ -291,12 +303,14 @@ Value select_filter(Interpreter& interpreter, const Value& value, const Argument
   Arguments rest = arguments;
   Value path;
   if (of_attribute) {
-    if (rest.positional.empty()) context.fail("selectattr: an attribute is missing");
+    if (rest.positional.empty()) {
+      context.fail("selectattr: an attribute is missing; expected its name");
+    }
     path = rest.positional[0];
     rest.positional.erase(rest.positional.begin());
   }
   const bool has_test = !rest.positional.empty();
-  const std::string test = has_test ? take_name(context, rest, "select") : "";
+  const std::string test = has_test ? take_name(context, rest, "select", "test") : "";
   // What is false has no elements here, even none.
   const auto list = elements(context, is_true(value) ? value : Value(Undefined{}));
   Values out = reserved_values(context, list->items.size());
@@ -346,7 +360,7 @@ Value slice_filter(Interpreter& interpreter, const Value& value, const Arguments
   Context& context = interpreter.context();
   const Bound bound(context, "slice", arguments, {"slices", "fill_with"}, 1);
   const std::int64_t slices = bound.integer(0, 1);
-  if (slices == 0) context.fail("slice: no slices; expected at least one");
+  if (slices == 0) context.fail("slice: no slices; got 0, expected at least one");
   const auto list = elements(context, value);
   const auto size = static_cast<std::int64_t>(list->items.size());
   const bool fills = bound.has(1) && !bound.value(1).is_none();
@@ -398,12 +412,7 @@ Value groupby_filter(Interpreter& interpreter, const Value& value, const Argumen
   return make_list(context, std::move(out));
 }
 
-struct NamedListFilter {
-  std::string_view name;
-  Filter filter;
-};
-
-constexpr NamedListFilter kListFilters[] = {
+constexpr NamedFilter kListFilters[] = {
     {"length", length_filter},
     {"count", length_filter},
     {"list", list_filter},
@@ -431,11 +440,6 @@ constexpr NamedListFilter kListFilters[] = {
 
 }  // namespace
 
-Filter find_list_filter(std::string_view name) {
-  for (const NamedListFilter& each : kListFilters) {
-    if (each.name == name) return each.filter;
-  }
-  return nullptr;
-}
+std::span<const NamedFilter> list_filters() { return kListFilters; }
 
 }  // namespace hearth::models::chat_template

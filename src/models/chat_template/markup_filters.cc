@@ -5,8 +5,8 @@
 
 #include "core/quoted.h"
 #include "models/chat_template/arguments.h"
+#include "models/chat_template/built_ins.h"
 #include "models/chat_template/html.h"
-#include "models/chat_template/interpreter.h"
 #include "models/chat_template/links.h"
 #include "models/chat_template/text_edits.h"
 #include "models/chat_template/unicode.h"
@@ -95,7 +95,8 @@ Value xmlattr_filter(Interpreter& interpreter, const Value& value, const Argumen
   const Bound bound(context, "xmlattr", arguments, {"autospace"});
   const Dict* dict = value.dict();
   if (dict == nullptr) {
-    context.fail(std::string("xmlattr: a value is no dict; got ") + type_name(value));
+    context.fail(std::string("xmlattr: a value is no dict; got ") + type_name(value) +
+                 ", expected a dict");
   }
   const auto escaped = [&](const Value& each) {
     const Text text = printed_text(context, each);
@@ -105,13 +106,17 @@ Value xmlattr_filter(Interpreter& interpreter, const Value& value, const Argumen
   MarkedText out;
   for (const auto& [key, member] : dict->entries()) {
     if (member.is_none() || member.is_undefined()) continue;
-    if (key.text() == nullptr) context.fail("xmlattr: a name is no text");
+    if (key.text() == nullptr) {
+      context.fail(std::string("xmlattr: a name is no text; got ") + type_name(key) +
+                   ", expected a text");
+    }
     const std::string_view name = key.text()->view();
     for (std::size_t at = 0; at < name.size(); at += character_at(name, at).size) {
       const char32_t code = character_at(name, at).code;
       const bool is_plain_space = code < 0x80 && is_space(code) && (code < 0x1c || code == ' ');
       if (is_plain_space || code == '/' || code == '>' || code == '=') {
-        context.fail("xmlattr: a name with a space, /, > or =; got " + hearth::quoted(name, 60));
+        context.fail("xmlattr: a name is malformed; got " + hearth::quoted(name, 60) +
+                     ", expected it without spaces, /, > and =");
       }
     }
     if (!out.empty() || bound.truth(0, true)) out.append(" ", false);
@@ -167,7 +172,10 @@ Value urlize_filter(Interpreter& interpreter, const Value& value, const Argument
     const auto schemes = elements(context, bound.value(4));
     for (const Value& scheme : schemes->items) {
       if (scheme.text() == nullptr || !is_scheme(scheme.text()->view())) {
-        context.fail("urlize: an extra scheme is none; expected such as tel: or ftp://");
+        context.fail("urlize: an extra scheme is none; got " +
+                     (scheme.text() == nullptr ? std::string(type_name(scheme))
+                                               : hearth::quoted(scheme.text()->view(), 40)) +
+                     ", expected one such as tel: or ftp://");
       }
       options.schemes.emplace_back(scheme.text()->view());
     }
@@ -178,12 +186,7 @@ Value urlize_filter(Interpreter& interpreter, const Value& value, const Argument
                    with_links(context, text->is_markup ? *text : html_escaped(*text), options));
 }
 
-struct NamedMarkupFilter {
-  std::string_view name;
-  Filter filter;
-};
-
-constexpr NamedMarkupFilter kMarkupFilters[] = {
+constexpr NamedFilter kMarkupFilters[] = {
     {"safe", safe_filter},           {"escape", escape_filter<false>},
     {"e", escape_filter<false>},     {"forceescape", escape_filter<true>},
     {"striptags", striptags_filter}, {"urlencode", urlencode_filter},
@@ -192,11 +195,6 @@ constexpr NamedMarkupFilter kMarkupFilters[] = {
 
 }  // namespace
 
-Filter find_markup_filter(std::string_view name) {
-  for (const NamedMarkupFilter& each : kMarkupFilters) {
-    if (each.name == name) return each.filter;
-  }
-  return nullptr;
-}
+std::span<const NamedFilter> markup_filters() { return kMarkupFilters; }
 
 }  // namespace hearth::models::chat_template

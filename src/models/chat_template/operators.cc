@@ -11,6 +11,13 @@
 namespace hearth::models::chat_template {
 namespace {
 
+const char* operands_of(const std::string& symbol) {
+  if (symbol == "+") return "two numbers, texts, lists or tuples";
+  if (symbol == "*") return "two numbers, or an integer and a text, list or tuple";
+  if (symbol == "%") return "two numbers, or a text and its values";
+  return "two numbers";
+}
+
 [[noreturn]] void fail_operands(Context& context, const std::string& symbol, const Value& left,
                                 const Value& right) {
   for (const Value* each : {&left, &right}) {
@@ -18,7 +25,7 @@ namespace {
     if (undefined != nullptr && undefined->what != nullptr) context.fail(*undefined->what);
   }
   context.fail("values cannot be joined by " + symbol + "; got " + type_name(left) + " and " +
-               type_name(right));
+               type_name(right) + ", expected " + operands_of(symbol));
 }
 
 std::int64_t checked(Context& context, bool overflows, std::int64_t result) {
@@ -65,10 +72,10 @@ Value integer_result(Context& context, const std::string& symbol, std::int64_t l
   }
   if (symbol == "**") {
     if (right >= 0) return integer_power(context, left, right);
-    if (left == 0) context.fail("0 has no negative power");
+    if (left == 0) context.fail("0 has no negative power; expected one of at least 0");
     return std::pow(static_cast<double>(left), static_cast<double>(right));
   }
-  if (right == 0) context.fail("a division by zero");
+  if (right == 0) context.fail("a division by zero; expected another divisor");
   if (symbol == "/") return static_cast<double>(left) / static_cast<double>(right);
   const bool overflows = left == std::numeric_limits<std::int64_t>::min() && right == -1;
   if (symbol == "%")
@@ -83,10 +90,13 @@ Value float_result(Context& context, const std::string& symbol, double left, dou
   if (symbol == "*") return left * right;
   if (symbol == "**") {
     const double power = std::pow(left, right);
-    if (std::isnan(power) || std::isinf(power)) context.fail("a power has no finite value");
+    if (std::isnan(power) || std::isinf(power)) {
+      context.fail("a power has no finite value; got " + float_text(left) + " ** " +
+                   float_text(right) + ", expected a finite one");
+    }
     return power;
   }
-  if (right == 0) context.fail("a division by zero");
+  if (right == 0) context.fail("a division by zero; expected another divisor");
   if (symbol == "/") return left / right;
   if (symbol == "%") return floor_remainder(left, right);
   return std::floor(left / right);
@@ -180,7 +190,8 @@ Value Interpreter::signed_number(const Expression& expression, const ScopePtr& s
   if (!of.is_integer()) {
     const auto* undefined = std::get_if<Undefined>(&of);
     if (undefined != nullptr && undefined->what != nullptr) context_.fail(*undefined->what);
-    context_.fail(std::string("a sign before what is no number; got ") + type_name(of));
+    context_.fail(std::string("a sign before what is no number; got ") + type_name(of) +
+                  ", expected a number");
   }
   return is_negative ? integer_result(context_, "-", 0, of.integer()) : Value(of.integer());
 }

@@ -98,7 +98,9 @@ class StatementParser {
     } else if (name == "with") {
       parse_with(made);
     } else if (name == "break" || name == "continue") {
-      if (loops_ == 0) fail_at(made.line, "a block outside of a loop; got " + name);
+      if (loops_ == 0) {
+        fail_at(made.line, "a block outside of a loop; got " + name + ", expected it within for");
+      }
       made.kind = name == "break" ? StatementKind::loop_break : StatementKind::loop_continue;
     } else {
       fail_at(made.line, "an unknown block; got " + hearth::quoted(name, 40) +
@@ -197,7 +199,10 @@ class StatementParser {
 
   Target parse_single_target(bool takes_attribute) {
     if (tokens_.skip_symbol("(")) {
-      if (++depth_ > kMaxBlockDepth) fail_at(tokens_.line(), "names nest too deep");
+      if (++depth_ > kMaxBlockDepth) {
+        fail_at(tokens_.line(), "names nest too deep; expected at most " +
+                                    std::to_string(kMaxBlockDepth) + " levels");
+      }
       Target inner = parse_target(takes_attribute);
       tokens_.expect_symbol(")");
       --depth_;
@@ -207,7 +212,9 @@ class StatementParser {
     const int line = tokens_.line();
     out.name = tokens_.expect_name();
     for (const char* constant : {"true", "false", "none", "True", "False", "None"}) {
-      if (out.name == constant) fail_at(line, "a constant cannot be set; got " + out.name);
+      if (out.name == constant) {
+        fail_at(line, "a constant cannot be set; got " + out.name + ", expected another name");
+      }
     }
     if (takes_attribute && tokens_.skip_symbol(".")) out.attribute = tokens_.expect_name();
     return out;
@@ -223,7 +230,8 @@ class StatementParser {
       if (tokens_.skip_symbol("=")) {
         each.fallback = expressions_.parse();
       } else if (out.size() > 1 && out[out.size() - 2].fallback != nullptr) {
-        fail_at(line, "a parameter without a default follows one with it; got " + each.name);
+        fail_at(line, "a parameter without a default follows one with it; got " + each.name +
+                          ", expected a default");
       }
       if (!tokens_.is_symbol(")")) tokens_.expect_symbol(",");
     }

@@ -60,7 +60,7 @@ MarkedText sliced_text(Context& context, const MarkedText& text, const SliceBoun
 }  // namespace
 
 Value sliced(Context& context, const Value& value, const SliceBounds& bounds) {
-  if (bounds.step == 0) context.fail("the step of a slice is 0");
+  if (bounds.step == 0) context.fail("the step of a slice is 0; expected another one");
   if (const MarkedText* text = value.text()) {
     context.charge_steps(text->size() / 32);
     context.charge_bytes(text->weight());

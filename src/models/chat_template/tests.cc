@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "models/chat_template/arguments.h"
-#include "models/chat_template/interpreter.h"
+#include "models/chat_template/built_ins.h"
 #include "models/chat_template/unicode.h"
 #include "models/chat_template/value_text.h"
 
@@ -19,7 +19,7 @@ double remainder_of(Interpreter& interpreter, const Value& value, const Value& b
   for (const Value* each : {&value, &by}) {
     if (each->is_number()) continue;
     interpreter.context().fail(std::string(test) + ": a value is no number; got " +
-                               type_name(*each));
+                               type_name(*each) + ", expected a number");
   }
   return interpreter.binary("%", value, by).number();
 }
@@ -60,15 +60,11 @@ bool is_all_of_case(Context& context, const Value& value, bool (*holds)(char32_t
 const MarkedText* name_of(Interpreter& interpreter, const Value& value) {
   const bool is_list = value.list() != nullptr && value.list()->kind == ListKind::list;
   if (is_list || value.dict() != nullptr) {
-    interpreter.context().fail(std::string("a value is no name; got ") + type_name(value));
+    interpreter.context().fail(std::string("a value is no name; got ") + type_name(value) +
+                               ", expected a text");
   }
   return value.text();
 }
-
-struct NamedTest {
-  std::string_view name;
-  Test test;
-};
 
 #define HEARTH_KIND_TEST(condition) \
   [](Interpreter&, const Value& value, const Arguments&) -> bool { return condition; }
@@ -141,6 +137,16 @@ constexpr NamedTest kTests[] = {
     {"greaterthan", kGreater},
     {"ge", kGreaterOrEqual},
     {">=", kGreaterOrEqual},
+    {"filter",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       const MarkedText* wanted = name_of(interpreter, value);
+       return wanted != nullptr && find_filter(wanted->view()) != nullptr;
+     }},
+    {"test",
+     [](Interpreter& interpreter, const Value& value, const Arguments&) {
+       const MarkedText* wanted = name_of(interpreter, value);
+       return wanted != nullptr && find_test(wanted->view()) != nullptr;
+     }},
 };
 
 #undef HEARTH_KIND_TEST
@@ -148,23 +154,6 @@ constexpr NamedTest kTests[] = {
 
 }  // namespace
 
-Test find_test(std::string_view name) {
-  for (const NamedTest& each : kTests) {
-    if (each.name == name) return each.test;
-  }
-  if (name == "filter" || name == "test") {
-    static constexpr Test kKnown[] = {
-        [](Interpreter& interpreter, const Value& value, const Arguments&) {
-          const MarkedText* wanted = name_of(interpreter, value);
-          return wanted != nullptr && find_filter(wanted->view()) != nullptr;
-        },
-        [](Interpreter& interpreter, const Value& value, const Arguments&) {
-          const MarkedText* wanted = name_of(interpreter, value);
-          return wanted != nullptr && find_test(wanted->view()) != nullptr;
-        }};
-    return kKnown[name == "filter" ? 0 : 1];
-  }
-  return nullptr;
-}
+std::span<const NamedTest> all_tests() { return kTests; }
 
 }  // namespace hearth::models::chat_template

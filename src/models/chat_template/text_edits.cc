@@ -167,7 +167,9 @@ Values split(Context& context, const MarkedText& text, const std::optional<Marke
   const std::size_t most =
       limit < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(limit);
   const std::string_view view = text.view();
-  if (separator && separator->empty()) context.fail("split: the separator is empty");
+  if (separator && separator->empty()) {
+    context.fail("split: the separator is empty; expected a text, or none for spaces");
+  }
   const std::string_view mark = separator ? separator->view() : std::string_view();
   if (separator) context.charge_search(2 * view.size(), mark.size());
   Values out = parts_of(context, text, [&](auto visit) {
@@ -223,7 +225,10 @@ MarkedText replaced(Context& context, const MarkedText& text, std::string_view f
 
 MarkedText padded(Context& context, const MarkedText& text, std::int64_t width,
                   const MarkedText& fill, Side side) {
-  if (count_characters(fill.view()) != 1) context.fail("a fill is no single character");
+  if (count_characters(fill.view()) != 1) {
+    context.fail("a fill is no single character; got " +
+                 std::to_string(count_characters(fill.view())) + " of them, expected 1");
+  }
   const auto size = static_cast<std::int64_t>(count_characters(text.view()));
   const std::int64_t missing = std::max<std::int64_t>(0, width - size);
   context.charge_bytes(

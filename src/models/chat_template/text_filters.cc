@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "models/chat_template/arguments.h"
+#include "models/chat_template/built_ins.h"
 #include "models/chat_template/formats.h"
-#include "models/chat_template/interpreter.h"
 #include "models/chat_template/letter_case.h"
 #include "models/chat_template/pretty_text.h"
 #include "models/chat_template/text_edits.h"
@@ -77,7 +77,8 @@ Value indent_filter(Interpreter& interpreter, const Value& value, const Argument
   Context& context = interpreter.context();
   const Bound bound(context, "indent", arguments, {"width", "first", "blank"});
   if (value.text() == nullptr) {
-    context.fail(std::string("indent: a value is no text; got ") + type_name(value));
+    context.fail(std::string("indent: a value is no text; got ") + type_name(value) +
+                 ", expected a text");
   }
   MarkedText indent("    ", false);
   if (bound.value(0).text() != nullptr) {
@@ -117,13 +118,16 @@ Value truncate_filter(Interpreter& interpreter, const Value& value, const Argume
   const auto end_size = static_cast<std::int64_t>(count_characters(end.view()));
   const std::int64_t length = bound.integer(0, 255), leeway = bound.integer(3, 5);
   if (length < end_size || leeway < 0 || leeway > (1 << 20) || length > std::int64_t{1} << 40) {
-    context.fail("truncate: length out of range; got " + std::to_string(length));
+    context.fail("truncate: length out of range; got " + std::to_string(length) +
+                 " and a leeway of " + std::to_string(leeway) + ", expected at least the " +
+                 std::to_string(end_size) + " of the end, at most 2^40, and a leeway of 0 to 2^20");
   }
   // Other values that have a length are not cut, and not printed either.
   const std::size_t whole = chat_template::length(context, value);
   if (value.text() == nullptr) {
     if (static_cast<std::int64_t>(whole) <= length + leeway) return value;
-    context.fail(std::string("truncate: a value is no text; got ") + type_name(value));
+    context.fail(std::string("truncate: a value is no text; got ") + type_name(value) +
+                 ", expected a text");
   }
   const Text text = printed_text(context, value);
   if (static_cast<std::int64_t>(count_characters(text->view())) <= length + leeway) {
@@ -146,7 +150,9 @@ Value format_filter(Interpreter& interpreter, const Value& value, const Argument
     return printf_formatted(context, *text,
                             make_list(context, arguments.positional, ListKind::tuple));
   }
-  if (!arguments.positional.empty()) context.fail("format: values with and without names");
+  if (!arguments.positional.empty()) {
+    context.fail("format: values with and without names; expected all with names or all without");
+  }
   Dict values;
   for (const auto& [name, each] : arguments.named) {
     values.set(context, make_text(context, name), each);
@@ -159,7 +165,8 @@ Value wordwrap_filter(Interpreter& interpreter, const Value& value, const Argume
   const Bound bound(context, "wordwrap", arguments,
                     {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
   if (value.text() == nullptr) {
-    context.fail(std::string("wordwrap: a value is no text; got ") + type_name(value));
+    context.fail(std::string("wordwrap: a value is no text; got ") + type_name(value) +
+                 ", expected a text");
   }
   const std::optional<MarkedText> given = bound.optional_text(2);
   const MarkedText separator = given ? *given : MarkedText("\n", false);
@@ -210,7 +217,8 @@ double size_of(Interpreter& interpreter, const Value& value) {
   fallback.positional.push_back(None{});
   const Value number = interpreter.apply_filter("float", value, fallback);
   if (!number.is_number()) {
-    context.fail(std::string("filesizeformat: a value is no number; got ") + type_name(value));
+    context.fail(std::string("filesizeformat: a value is no number; got ") + type_name(value) +
+                 ", expected a number or the text of one");
   }
   return number.number();
 }
@@ -231,7 +239,9 @@ Value filesizeformat_filter(Interpreter& interpreter, const Value& value,
   const double base = is_binary ? 1024 : 1000;
   if (bytes == 1) return make_text(context, "1 Byte");
   if (bytes < base) {
-    if (std::isinf(bytes)) context.fail("filesizeformat: a size is infinitely small");
+    if (std::isinf(bytes)) {
+      context.fail("filesizeformat: a size is out of range; got -inf, expected a finite one");
+    }
     return make_text(context, fixed_digits(std::trunc(bytes) + 0.0, 0) + " Bytes");
   }
   constexpr std::string_view kUnits = "kMGTPEZY";
@@ -247,12 +257,7 @@ Value filesizeformat_filter(Interpreter& interpreter, const Value& value,
   return make_text(context, text);
 }
 
-struct NamedTextFilter {
-  std::string_view name;
-  Filter filter;
-};
-
-constexpr NamedTextFilter kTextFilters[] = {
+constexpr NamedFilter kTextFilters[] = {
     {"trim", trim_filter},
     {"string", string_filter},
     {"upper", letters_filter<Letters::upper>},
@@ -272,11 +277,6 @@ constexpr NamedTextFilter kTextFilters[] = {
 
 }  // namespace
 
-Filter find_text_filter(std::string_view name) {
-  for (const NamedTextFilter& each : kTextFilters) {
-    if (each.name == name) return each.filter;
-  }
-  return nullptr;
-}
+std::span<const NamedFilter> text_filters() { return kTextFilters; }
 
 }  // namespace hearth::models::chat_template

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <string>
 
+#include "core/quoted.h"
 #include "models/chat_template/arguments.h"
+#include "models/chat_template/built_ins.h"
 #include "models/chat_template/formats.h"
-#include "models/chat_template/interpreter.h"
 #include "models/chat_template/letter_case.h"
 #include "models/chat_template/text_edits.h"
 #include "models/chat_template/unicode.h"
@@ -40,7 +41,9 @@ Value partition_method(Interpreter& interpreter, const Value& value, const Argum
   Context& context = interpreter.context();
   const Bound bound(context, "partition", arguments, {"sep"}, 1);
   const MarkedText separator = bound.text(0, "");
-  if (separator.empty()) context.fail("partition: the separator is empty");
+  if (separator.empty()) {
+    context.fail("partition: the separator is empty; expected at least one character");
+  }
   const MarkedText& text = *value.text();
   context.charge_search(text.size(), separator.size());
   const std::size_t at =
@@ -78,7 +81,8 @@ Value affix_method(Interpreter& interpreter, const Value& value, const Arguments
   const Value affix = bound.value(0);
   const auto fits = [&](const Value& each) {
     if (each.text() == nullptr) {
-      context.fail(std::string("startswith: an argument is no text; got ") + type_name(each));
+      context.fail(std::string("startswith: an argument is no text; got ") + type_name(each) +
+                   ", expected a text or a tuple of texts");
     }
     return at_end ? view.ends_with(each.text()->view()) : view.starts_with(each.text()->view());
   };
@@ -128,7 +132,10 @@ Value find_method(Interpreter& interpreter, const Value& value, const Arguments&
   if (at != std::string_view::npos) {
     return static_cast<std::int64_t>(count_characters(whole.substr(0, begin + at)));
   }
-  if (must_be_there) context.fail("index: a text is not within the other");
+  if (must_be_there) {
+    context.fail("index: a text is not within the other; got " + hearth::quoted(wanted.view(), 40) +
+                 ", expected one that is, or find, which gives -1");
+  }
   return std::int64_t{-1};
 }
 
@@ -185,7 +192,8 @@ Value join_method(Interpreter& interpreter, const Value& value, const Arguments&
   std::size_t size = 0;
   for (const Value& item : list->items) {
     if (item.text() == nullptr) {
-      context.fail(std::string("join: an element is no text; got ") + type_name(item));
+      context.fail(std::string("join: an element is no text; got ") + type_name(item) +
+                   ", expected a text");
     }
     context.charge_steps(1);
     context.charge_bytes(value.text()->weight() + item.text()->weight());
@@ -246,12 +254,7 @@ Value isascii_method(Interpreter& interpreter, const Value& value, const Argumen
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-struct Named {
-  std::string_view name;
-  Filter method;
-};
-
-constexpr Named kTextMethods[] = {
+constexpr NamedFilter kTextMethods[] = {
     {"strip", strip_method<Side::both>},
     {"lstrip", strip_method<Side::left>},
     {"rstrip", strip_method<Side::right>},
@@ -296,11 +299,6 @@ constexpr Named kTextMethods[] = {
 
 }  // namespace
 
-Filter find_text_method(std::string_view name) {
-  for (const Named& each : kTextMethods) {
-    if (each.name == name) return each.method;
-  }
-  return nullptr;
-}
+std::span<const NamedFilter> text_methods() { return kTextMethods; }
 
 }  // namespace hearth::models::chat_template

@@ -261,7 +261,8 @@ int compare(Context& context, const Value& left, const Value& right) {
 bool contains(Context& context, const Value& container, const Value& element) {
   if (const MarkedText* text = container.text()) {
     if (element.text() == nullptr) {
-      context.fail(std::string("only texts are in texts; got ") + type_name(element));
+      context.fail(std::string("only texts are in texts; got ") + type_name(element) +
+                   ", expected a text");
     }
     context.charge_search(text->size(), element.text()->size());
     return text->view().find(element.text()->view()) != std::string_view::npos;

@@ -6,7 +6,7 @@
 #include "core/number_text.h"
 #include "core/quoted.h"
 #include "models/chat_template/arguments.h"
-#include "models/chat_template/interpreter.h"
+#include "models/chat_template/built_ins.h"
 #include "models/chat_template/text_edits.h"
 #include "models/chat_template/unicode.h"
 #include "models/chat_template/value_text.h"
@@ -69,7 +69,7 @@ std::optional<double> read_float(const MarkedText& given) {
 std::optional<std::int64_t> truncated(Context& context, double value) {
   if (std::isnan(value)) return std::nullopt;
   if (std::abs(value) < 0x1p63) return static_cast<std::int64_t>(value);
-  context.fail("int: a number of more than 64 bits; got " + number_text(value));
+  context.fail("int: a number is out of range; got " + number_text(value) + ", expected 64 bits");
 }
 
 std::optional<std::int64_t> read_integer(Context& context, const MarkedText& given, int base) {
@@ -106,7 +106,7 @@ Value int_filter(Interpreter& interpreter, const Value& value, const Arguments& 
                  ", expected 2 to 36, or 0 for that of the prefix");
   }
   std::optional<std::int64_t> number;
-  if (value.is_undefined()) context.fail("int: a value is undefined");
+  if (value.is_undefined()) context.fail("int: a value is undefined; expected a number or a text");
   if (value.is_integer()) number = value.integer();
   if (const double* given = value.floating()) number = truncated(context, *given);
   if (const MarkedText* text = value.text())
@@ -118,7 +118,9 @@ Value int_filter(Interpreter& interpreter, const Value& value, const Arguments& 
 Value float_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
   const Bound bound(context, "float", arguments, {"default"});
-  if (value.is_undefined()) context.fail("float: a value is undefined");
+  if (value.is_undefined()) {
+    context.fail("float: a value is undefined; expected a number or a text");
+  }
   if (value.is_number()) return value.number();
   if (const MarkedText* text = value.text()) {
     if (const auto number = read_float(*text)) return *number;
@@ -152,7 +154,8 @@ std::int64_t rounded_to_tens(Context& context, std::int64_t value, std::int64_t 
   if (rest < -half || (rest == -half && rest < 0 && steps % 2 != 0)) --steps;
   std::int64_t out = 0;
   if (__builtin_mul_overflow(steps, unit, &out)) {
-    context.fail("round: a number of more than 64 bits; got that of " + std::to_string(value));
+    context.fail("round: a number is out of range; got that of " + std::to_string(value) +
+                 ", expected 64 bits");
   }
   return out;
 }
@@ -161,7 +164,8 @@ Value round_filter(Interpreter& interpreter, const Value& value, const Arguments
   Context& context = interpreter.context();
   const Bound bound(context, "round", arguments, {"precision", "method"});
   if (!value.is_number()) {
-    context.fail(std::string("round: a value is no number; got ") + type_name(value));
+    context.fail(std::string("round: a value is no number; got ") + type_name(value) +
+                 ", expected a number");
   }
   const std::int64_t precision = bound.integer(0, 0);
   const MarkedText method = bound.text(1, "common");
@@ -185,7 +189,8 @@ Value abs_filter(Interpreter& interpreter, const Value& value, const Arguments& 
   const Bound bound(context, "abs", arguments, {});
   if (const double* number = value.floating()) return std::abs(*number);
   if (!value.is_integer()) {
-    context.fail(std::string("abs: a value is no number; got ") + type_name(value));
+    context.fail(std::string("abs: a value is no number; got ") + type_name(value) +
+                 ", expected a number");
   }
   if (value.integer() >= 0) return value.integer();
   return interpreter.binary("-", std::int64_t{0}, value);
@@ -193,8 +198,7 @@ Value abs_filter(Interpreter& interpreter, const Value& value, const Arguments& 
 
 Value attr_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   const Bound bound(interpreter.context(), "attr", arguments, {"name"}, 1);
-  if (value.dict() != nullptr &&
-      find_container_method(value, bound.text(0, "").view()) == nullptr) {
+  if (value.dict() != nullptr && find_method(value, bound.text(0, "").view()) == nullptr) {
     return make_undefined("a dict has no such attribute");
   }
   return interpreter.attribute(value, bound.text(0, "").view());
@@ -208,7 +212,10 @@ Value tojson_filter(Interpreter& interpreter, const Value& value, const Argument
   layout.ensure_ascii = bound.truth(0, false);
   layout.sort_keys = bound.truth(3, false);
   if (const Value indent = bound.value(1); indent.is_integer()) {
-    if (indent.integer() > 1000) context.fail("tojson: an indent is out of range");
+    if (indent.integer() > 1000) {
+      context.fail("tojson: an indent is out of range; got " + std::to_string(indent.integer()) +
+                   ", expected at most 1000");
+    }
     layout.indent =
         std::string(static_cast<std::size_t>(std::max<std::int64_t>(0, indent.integer())), ' ');
   } else if (indent.text() != nullptr) {
@@ -218,7 +225,9 @@ Value tojson_filter(Interpreter& interpreter, const Value& value, const Argument
     const auto pair = elements(context, separators);
     if (pair->items.size() != 2 || pair->items[0].text() == nullptr ||
         pair->items[1].text() == nullptr) {
-      context.fail("tojson: separators are no two texts");
+      context.fail(
+          "tojson: separators of the wrong kind; expected two texts, between items and behind "
+          "keys");
     }
     layout.item_separator = pair->items[0].text()->view();
     layout.key_separator = pair->items[1].text()->view();
@@ -230,21 +239,20 @@ Value from_json_filter(Interpreter& interpreter, const Value& value, const Argum
   Context& context = interpreter.context();
   const Bound bound(context, "from_json", arguments, {});
   if (value.text() == nullptr) {
-    context.fail(std::string("from_json: a value is no text; got ") + type_name(value));
+    context.fail(std::string("from_json: a value is no text; got ") + type_name(value) +
+                 ", expected a text");
   }
   context.charge_bytes(value.text()->size() * 32);
   const auto json = parse_json(std::string(value.text()->view()));
-  if (!json) context.fail("from_json: a text is no JSON");
+  if (!json) {
+    context.fail("from_json: a text is no JSON; got " + hearth::quoted(value.text()->view(), 40) +
+                 ", expected one value of it");
+  }
   const bool is_input = !value.text()->runs().empty() && value.text()->runs().back().is_input;
   return value_of_json(context, *json, is_input || value.text()->runs().size() > 1);
 }
 
-struct NamedValueFilter {
-  std::string_view name;
-  Filter filter;
-};
-
-constexpr NamedValueFilter kValueFilters[] = {
+constexpr NamedFilter kValueFilters[] = {
     {"default", default_filter}, {"d", default_filter},     {"int", int_filter},
     {"float", float_filter},     {"round", round_filter},   {"abs", abs_filter},
     {"attr", attr_filter},       {"tojson", tojson_filter}, {"from_json", from_json_filter},
@@ -252,11 +260,6 @@ constexpr NamedValueFilter kValueFilters[] = {
 
 }  // namespace
 
-Filter find_value_filter(std::string_view name) {
-  for (const NamedValueFilter& each : kValueFilters) {
-    if (each.name == name) return each.filter;
-  }
-  return nullptr;
-}
+std::span<const NamedFilter> value_filters() { return kValueFilters; }
 
 }  // namespace hearth::models::chat_template

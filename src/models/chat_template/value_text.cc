@@ -219,7 +219,7 @@ class JsonWriter {
       return write_list(*list);
     }
     if (const Dict* dict = value.dict()) return write_dict(*dict);
-    put(scalar(value, "a value is no JSON"));
+    put(scalar(value, "a value is no JSON", ", a list, a tuple or a dict"));
   }
 
   MarkedText take() { return std::move(out_); }
@@ -230,7 +230,7 @@ class JsonWriter {
     out_.append(text, false);
   }
 
-  std::string scalar(const Value& value, const char* complaint) {
+  std::string scalar(const Value& value, const char* complaint, const char* others) {
     if (value.is_none()) return "null";
     if (const bool* truth = value.boolean()) return *truth ? "true" : "false";
     if (value.is_integer()) return std::to_string(value.integer());
@@ -239,7 +239,8 @@ class JsonWriter {
       if (std::isinf(*number)) return *number < 0 ? "-Infinity" : "Infinity";
       return float_text(*number);
     }
-    context_.fail(std::string("tojson: ") + complaint + "; got " + type_name(value));
+    context_.fail(std::string("tojson: ") + complaint + "; got " + type_name(value) +
+                  ", expected a text, a number, a bool or none" + others);
   }
 
   void new_line() {
@@ -282,7 +283,7 @@ class JsonWriter {
         append_json_text(out_, *text, layout_.ensure_ascii);
         charge_growth(context_, out_, before);
       } else {
-        put("\"" + scalar(entry.first, "a key is none of JSON") + "\"");
+        put("\"" + scalar(entry.first, "a key is none of JSON", "") + "\"");
       }
       put(key_separator_);
       write(entry.second);

@@ -18,7 +18,14 @@ struct Entry {
   std::string_view text;
   double score = 0;
   bool is_there = false;
+  bool is_added = false;  // by tokenizer.json itself
 };
+
+[[noreturn]] void fail_id(const JsonFields& fields, std::size_t id, std::string_view first,
+                          std::string_view second) {
+  fields.fail("two tokens have the id " + std::to_string(id) + "; got " + hearth::quoted(first) +
+              " and " + hearth::quoted(second) + ", expected an id for each");
+}
 
 std::size_t checked_id(const JsonFields& fields, const JsonValue& value, std::string_view text,
                        std::int64_t most_ids) {
@@ -45,12 +52,8 @@ std::vector<Entry> tokens_of_model(const JsonFields& model, const std::string& t
   std::vector<Entry> entries;
   const auto put = [&](std::size_t id, std::string_view text, double score) {
     if (id >= entries.size()) entries.resize(id + 1);
-    if (entries[id].is_there) {
-      model.fail("two tokens have the id " + std::to_string(id) + "; got " +
-                 hearth::quoted(entries[id].text) + " and " + hearth::quoted(text) +
-                 ", expected an id for each");
-    }
-    entries[id] = {text, score, true};
+    if (entries[id].is_there) fail_id(model, id, entries[id].text, text);
+    entries[id] = {text, score, true, false};
   };
   if (type == "Unigram") {
     for (const JsonValue& each : model.array("vocab")) {
@@ -82,14 +85,20 @@ JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type
   std::vector<Entry> entries = tokens_of_model(model, type, most_ids);
   JsonTokens made;
   made.of_model = entries.size();
-  for (const JsonValue& value : added.all) {
-    const JsonFields one(value, added.name);
+  for (std::size_t i = 0; i < added.all.size(); ++i) {
+    const JsonFields one(added.all[i], added.name);
     const std::string& text = one.text("content");
     const std::size_t id = checked_id(one, one.at("id"), text, most_ids);
     if (id >= entries.size()) entries.resize(id + 1);
-    if (entries[id].is_there && entries[id].text != text) made.renamed.emplace(entries[id].text);
-    entries[id].text = text;
-    entries[id].is_there = true;
+    Entry& entry = entries[id];
+    if (entry.is_there && entry.text != text) {
+      // tokenizer_config.json may give a token another text, a list that contradicts itself not.
+      if (entry.is_added && i < added.listed) fail_id(one, id, entry.text, text);
+      made.renamed.emplace(entry.text);
+    }
+    entry.text = text;
+    entry.is_there = true;
+    entry.is_added = i < added.listed;
   }
   if (entries.size() < rows) entries.resize(rows);
   for (const Entry& entry : entries) made.text_bytes += entry.text.size();

@@ -28,8 +28,8 @@ struct JsonTokens {
 
 // Fills the vocabulary, by a model of this type: all tokens are normal, ids without one unused, of
 // which there are more up to `rows`.
-// Throws Error{corrupt_file} for what is no token, and for ids that two have or that leave too many
-// others out.
+// Throws Error{corrupt_file} for what is no token, for ids that two tokens of the model or two of
+// those that tokenizer.json adds have, and for ids that leave too many others out.
 JsonTokens read_json_vocabulary(const JsonFields& model, const std::string& type,
                                 const AddedTokens& added, std::size_t rows, Vocabulary& vocabulary);
 

@@ -28,14 +28,15 @@ class PatternCompiler {
  private:
   using Kind = PatternStep::Kind;
 
-  [[noreturn]] void fail_too_many(const char* what = "steps") const {
-    fail_pattern(text_, source_, text_.size(), std::string("too many ") + what);
+  [[noreturn]] void fail_too_many(const char* what, std::size_t most) const {
+    fail_pattern(text_, source_, text_.size(), std::string("too many ") + what,
+                 "at most " + std::to_string(most));
   }
 
   std::uint32_t here() const { return static_cast<std::uint32_t>(program_.steps.size()); }
 
   std::uint32_t add(Kind kind, std::uint32_t a = 0, std::uint32_t b = 0) {
-    if (program_.steps.size() >= kMaxSteps) fail_too_many();
+    if (program_.steps.size() >= kMaxSteps) fail_too_many("steps", kMaxSteps);
     program_.steps.push_back({kind, a, b});
     return here() - 1;
   }
@@ -50,7 +51,7 @@ class PatternCompiler {
 
   std::uint32_t assertion(std::vector<PatternStep> steps) {
     auto& all = program_.assertions;
-    if (all.size() >= kMaxAssertions) fail_too_many("look aheads");
+    if (all.size() >= kMaxAssertions) fail_too_many("look aheads", kMaxAssertions);
     all.push_back({std::move(steps)});
     return static_cast<std::uint32_t>(all.size() - 1);
   }
@@ -82,7 +83,7 @@ class PatternCompiler {
 
   void emit(const PatternNode& node) {
     // Of what is empty there could be any number without a step.
-    if (++emitted_ > 4 * kMaxSteps) fail_too_many();
+    if (++emitted_ > 4 * kMaxSteps) fail_too_many("parts", 4 * kMaxSteps);
     switch (node.kind) {
       case PatternNode::Kind::set:
         add(Kind::code, index_of(node.set));

@@ -11,7 +11,7 @@ namespace {
 void add_cases(CodeRanges& set, const PatternText& text) {
   CodeRanges more;
   for (const auto& [first, last] : set) {
-    if (last >= 0x80) text.fail("(?i:) of more than ASCII");
+    if (last >= 0x80) text.fail("(?i:) of more than ASCII", "ASCII alone within it");
     for (std::uint32_t code = first; code <= last; ++code) {
       const std::uint32_t lower = code | 0x20;
       if (lower < 'a' || lower > 'z') continue;
@@ -38,19 +38,24 @@ std::uint32_t hexadecimal(PatternText& text, std::size_t least, std::size_t most
     text.go_to(text.place() + 1);
     value = value << 4 | static_cast<std::uint32_t>(digit);
   }
-  if (digits < least || value >= kCodePoints) text.fail("a bad number of a code point");
+  if (digits < least || value >= kCodePoints) {
+    const std::string count =
+        (least < most ? std::to_string(least) + " to " : "") + std::to_string(most);
+    text.fail("a bad number of a code point",
+              count + " hexadecimal digits" + (most > 4 ? ", at most 10ffff" : ""));
+  }
   return value;
 }
 
 // Behind \p, or behind \P, which negates.
 CodeRanges property(PatternText& text, bool negated) {
-  if (!text.take("{")) text.fail("\\p without {");
+  if (!text.take("{")) text.fail("\\p without {", "a category in braces, such as \\p{L}");
   if (text.take("^")) negated = !negated;
   const std::size_t begin = text.place();
   CodeRanges set = category_ranges(text.until('}', "an open \\p{"));
   if (set.empty()) {
     text.go_to(begin);
-    text.fail("an unknown property");
+    text.fail("an unknown property", "a general category, such as L or Nd");
   }
   return negated ? complement(set) : set;
 }
@@ -118,7 +123,7 @@ CodeRanges read_escape(PatternText& text, bool any_case) {
     case 'x':
       if (text.take("{")) {
         const std::uint32_t value = hexadecimal(text, 1, 8);
-        if (!text.take("}")) text.fail("an open \\x{");
+        if (!text.take("}")) text.fail("an open \\x{", "a } that ends it");
         return one_code_point(value, any_case, text);
       }
       return one_code_point(hexadecimal(text, 1, 2), any_case, text);
@@ -127,7 +132,11 @@ CodeRanges read_escape(PatternText& text, bool any_case) {
   }
   const bool is_word =
       (code >= '0' && code <= '9') || ((code | 0x20) >= 'a' && (code | 0x20) <= 'z');
-  if (is_word || code >= 0x80) text.fail("an unknown escape");
+  if (is_word || code >= 0x80) {
+    text.fail(
+        "an unknown escape",
+        "one of \\s \\d \\w \\p{} and their capitals, \\n \\r \\t \\f \\v \\u \\x, or punctuation");
+  }
   return {{code, code}};
 }
 
@@ -140,8 +149,10 @@ CodeRanges read_set(PatternText& text, bool any_case) {
                            : one_code_point(text.code_point(), false, text);
   };
   while (!text.take("]")) {
-    if (!text.more()) text.fail("an open set");
-    if (text.begins_with("[") || text.begins_with("&&")) text.fail("a set of sets");
+    if (!text.more()) text.fail("an open set", "a ] that ends it");
+    if (text.begins_with("[") || text.begins_with("&&")) {
+      text.fail("a set of sets", "\\[ or \\&& for the characters themselves");
+    }
     CodeRanges some = member();
     is_first = false;
     const bool is_code = some.size() == 1 && some[0].first == some[0].second;
@@ -149,13 +160,13 @@ CodeRanges read_set(PatternText& text, bool any_case) {
       text.take("-");
       const CodeRanges end = member();
       if (end.size() != 1 || end[0].first != end[0].second || end[0].first < some[0].first) {
-        text.fail("a bad range");
+        text.fail("a bad range", "two code points, the lower one first");
       }
       some[0].second = end[0].first;
     }
     all.insert(all.end(), some.begin(), some.end());
   }
-  if (is_first) text.fail("an empty set");
+  if (is_first) text.fail("an empty set", "at least one code point in it");
   all = merged(std::move(all));
   if (any_case) add_cases(all, text);
   return negated ? complement(all) : all;

@@ -47,7 +47,7 @@ class PatternParser {
 
   PatternNode parse() {
     PatternNode all = choice(0, false);
-    if (text_.more()) text_.fail("an unmatched )");
+    if (text_.more()) text_.fail("an unmatched )", "\\) for the character itself");
     return all;
   }
 
@@ -58,7 +58,9 @@ class PatternParser {
   static bool ends_sequence(char c) { return c == '|' || c == ')'; }
 
   PatternNode choice(int depth, bool any_case) {
-    if (depth > kMaxPatternDepth) text_.fail("deeply nested groups");
+    if (depth > kMaxPatternDepth) {
+      text_.fail("deeply nested groups", "at most " + std::to_string(kMaxPatternDepth) + " levels");
+    }
     PatternNode node = node_of(Kind::choice);
     do {
       node.children.push_back(sequence(depth, any_case));
@@ -75,10 +77,14 @@ class PatternParser {
         const CodeRanges& own = node.children.back().children[0].set;
         const PatternNode& first = atom.kind == Kind::repeat ? atom.children[0] : atom;
         const bool apart = first.kind == Kind::set && !overlap(own, first.set);
-        if (!apart) text_.fail("a possessive quantifier before what overlaps");
+        if (!apart) {
+          text_.fail("a possessive quantifier before what overlaps",
+                     "a set apart from its own behind it");
+        }
         // What may be absent leaves the same question to what comes next.
         if (atom.kind == Kind::repeat && atom.least == 0 && !at_end_of_sequence()) {
-          text_.fail("a possessive quantifier before what may be absent");
+          text_.fail("a possessive quantifier before what may be absent",
+                     "what is always there behind it");
         }
       }
       node.children.push_back(std::move(atom));
@@ -102,17 +108,21 @@ class PatternParser {
       } else if (!text_.take("*")) {
         break;
       }
-      if (!is_first) text_.fail("a quantifier of a quantifier");
+      if (!is_first) text_.fail("a quantifier of a quantifier", "one alone");
       is_first = false;
-      if (takes_nothing(body.kind)) text_.fail("a quantifier of what looks ahead");
+      if (takes_nothing(body.kind)) {
+        text_.fail("a quantifier of what takes no characters", "it behind what takes some");
+      }
       // Engines differ in how often they take nothing.
-      if (most > 1 && may_be_empty(body)) text_.fail("a quantifier of what may be nothing");
+      if (most > 1 && may_be_empty(body)) {
+        text_.fail("a quantifier of what may be nothing", "it behind what takes some characters");
+      }
       PatternNode repeat{Kind::repeat, {}, {}, least, most, false, false};
       repeat.children.push_back(std::move(body));
       if (!braces && text_.take("+")) {
         repeat.possessive = true;
         if (repeat.children[0].kind != Kind::set) {
-          text_.fail("a possessive quantifier of a group");
+          text_.fail("a possessive quantifier of a group", "it behind one set");
         }
       } else if (text_.take("?")) {
         repeat.lazy = true;
@@ -127,7 +137,9 @@ class PatternParser {
     while (text_.more() && text_.peek() >= '0' && text_.peek() <= '9') {
       value = value.value_or(0) * 10 + static_cast<std::uint32_t>(text_.peek() - '0');
       text_.go_to(text_.place() + 1);
-      if (*value > kMaxRepeats) text_.fail("a count above " + std::to_string(kMaxRepeats));
+      if (*value > kMaxRepeats) {
+        text_.fail("a count out of range", "at most " + std::to_string(kMaxRepeats));
+      }
     }
     return value;
   }
@@ -141,11 +153,12 @@ class PatternParser {
     if (text_.take(",")) high = number();
     if ((!low && !high) || !text_.take("}")) {
       text_.go_to(begin);
-      text_.fail("a { that begins no count");
+      text_.fail("a { that begins no count",
+                 "{m}, {m,}, {,n} or {m,n}, or \\{ for the character itself");
     }
     least = low.value_or(0);
     most = high.value_or(kUnlimitedRepeats);
-    if (most < least) text_.fail("counts in the wrong order");
+    if (most < least) text_.fail("counts in the wrong order", "the lower one first");
   }
 
   // Behind (?= or (?!. One set is looked at by the state that stands before it, all else by
@@ -169,13 +182,15 @@ class PatternParser {
     if (text_.take("(?i:")) return group(depth, true);
     if (text_.take("(?!")) return look_ahead(true, depth, any_case);
     if (text_.take("(?=")) return look_ahead(false, depth, any_case);
-    if (text_.begins_with("(?")) text_.fail("an unknown kind of group");
+    if (text_.begins_with("(?"))
+      text_.fail("an unknown kind of group", "one of ( (?: (?i: (?= (?!");
     if (text_.take("(")) return group(depth, any_case);
     if (text_.take("[")) return node_of(Kind::set, read_set(text_, any_case));
     if (text_.take(".")) return node_of(Kind::set, complement({{'\n', '\n'}}));
     if (text_.take("$")) return node_of(Kind::next_not, complement({{'\n', '\n'}}));
     if (const char c = text_.peek(); c == '^' || c == '*' || c == '+' || c == '?') {
-      text_.fail(std::string("an unexpected ") + c);
+      text_.fail(std::string("an unexpected ") + c,
+                 std::string("\\") + c + " for the character itself");
     }
     if (text_.take("\\b")) return node_of(Kind::border);
     if (text_.take("\\B")) return node_of(Kind::no_border);
@@ -186,7 +201,7 @@ class PatternParser {
   // Behind the parenthesis and what follows it.
   PatternNode group(int depth, bool any_case) {
     PatternNode inner = choice(depth + 1, any_case);
-    if (!text_.take(")")) text_.fail("an open group");
+    if (!text_.take(")")) text_.fail("an open group", "a ) that ends it");
     return inner;
   }
 

@@ -38,8 +38,9 @@ class PatternTables {
   using Places = std::vector<std::uint32_t>;
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::unsupported,
-                source_ + ": a pattern that " + what + "; got " + hearth::quoted(text_, 300));
+    throw Error(ErrorCode::unsupported, source_ + ": a pattern that " + what + "; got " +
+                                            hearth::quoted(text_, 300) +
+                                            ", expected one of fewer sets, counts and look aheads");
   }
 
   void classify() {

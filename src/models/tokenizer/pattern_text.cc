@@ -7,10 +7,10 @@
 namespace hearth::models::tokens {
 
 void fail_pattern(std::string_view text, const std::string& source, std::size_t at,
-                  const std::string& what) {
+                  const std::string& what, const std::string& expected) {
   throw Error(ErrorCode::unsupported, source + ": a pattern with " + what + " at byte " +
                                           std::to_string(at) + "; got " +
-                                          hearth::quoted(text, 300));
+                                          hearth::quoted(text, 300) + ", expected " + expected);
 }
 
 bool PatternText::take(std::string_view word) {
@@ -20,16 +20,16 @@ bool PatternText::take(std::string_view word) {
 }
 
 std::uint32_t PatternText::code_point() {
-  if (!more()) fail("an end where a code point is expected");
+  if (!more()) fail("an end where a code point should be", "a code point");
   const Decoded one = decode_one(text_, at_);
-  if (!one.valid) fail("bytes that are no UTF-8");
+  if (!one.valid) fail("bytes that are no UTF-8", "UTF-8");
   at_ += one.size;
   return one.code;
 }
 
 std::string_view PatternText::until(char byte, const std::string& what_if_none) {
   const std::size_t end = text_.find(byte, at_);
-  if (end == std::string_view::npos) fail(what_if_none);
+  if (end == std::string_view::npos) fail(what_if_none, std::string("a ") + byte + " that ends it");
   const std::string_view found = text_.substr(at_, end - at_);
   at_ = end + 1;
   return found;

@@ -8,9 +8,9 @@
 
 namespace hearth::models::tokens {
 
-// Throws Error{unsupported} with the text and what at the byte is not understood.
+// Throws Error{unsupported} with the text, what at the byte is not understood and what is.
 [[noreturn]] void fail_pattern(std::string_view text, const std::string& source, std::size_t at,
-                               const std::string& what);
+                               const std::string& what, const std::string& expected);
 
 class PatternText {
  public:
@@ -30,7 +30,9 @@ class PatternText {
   std::size_t place() const { return at_; }
   void go_to(std::size_t place) { at_ = place; }
 
-  [[noreturn]] void fail(const std::string& what) const { fail_pattern(text_, source_, at_, what); }
+  [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
+    fail_pattern(text_, source_, at_, what, expected);
+  }
 
  private:
   std::string_view text_;

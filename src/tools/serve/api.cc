@@ -95,6 +95,13 @@ ApiError no_route(const ApiRequest& request, std::string_view path) {
   return {404, message, "invalid_request_error"};
 }
 
+ApiError turned_off(const ApiRequest& request, std::string_view option) {
+  return {
+      404,
+      "there is no " + request.path + " here; the server was started with " + std::string(option),
+      "invalid_request_error"};
+}
+
 // In a time that depends on the lengths alone.
 bool are_equal(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
@@ -183,7 +190,10 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
   std::string_view path = request.path;
   if (path.starts_with("/v1/")) path.remove_prefix(3);
   if (request.method == "OPTIONS") return {.status = 204, .content_type = ""};
-  if (path == "/") return is_read(request) ? page_response() : wrong_method(request, "GET");
+  if (path == "/") {
+    if (!options_.has_page) throw turned_off(request, "--no-page");
+    return is_read(request) ? page_response() : wrong_method(request, "GET");
+  }
   const std::shared_ptr<ServedModel> served = model();
   if (path == "/health") {
     if (!is_read(request)) return wrong_method(request, "GET");
@@ -198,6 +208,7 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
     throw ApiError(401, "the key is missing or wrong; expected Authorization: Bearer KEY",
                    "authentication_error", "", "invalid_api_key");
   }
+  if (path == "/metrics" && !options_.has_metrics) throw turned_off(request, "--no-metrics");
   const auto* route = std::find_if(std::begin(kRoutes), std::end(kRoutes),
                                    [&](const Route& each) { return is_of(each.path, path); });
   if (route == std::end(kRoutes)) {

@@ -18,6 +18,7 @@ struct ApiOptions {
   std::vector<std::string> keys;     // one of them is asked for, where there are any
   std::vector<std::string> origins;  // of pages that may ask; "*": all
   std::chrono::milliseconds ping{5000};
+  bool has_page = true, has_metrics = true;  // where not, / or /metrics is a path that is not there
 };
 
 // Calls from several threads at once are fine.

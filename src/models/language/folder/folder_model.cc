@@ -137,6 +137,7 @@ GgufMetadata metadata_of(const JsonObject& config, const Family& family) {
                    gguf_value(rule, *value));
     }
   }
+  for (const KeyRule& rule : typed_keys()) require_type(config, rule);
   refuse_bidirectional(config);
   refuse_other_values(config, family);
   add_latent_keys(config, family.architecture, metadata);

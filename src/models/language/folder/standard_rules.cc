@@ -43,6 +43,14 @@ constexpr KeyRule kStandardKeys[] = {
     {"hidden_size_per_layer_input", "embedding_length_per_layer_input"},
 };
 
+// A bias that is said and not there is zero; one that is there counts, whatever is said.
+constexpr KeyRule kTypedKeys[] = {
+    {"attention_bias", "", ConfigType::flag},
+    {"mlp_bias", "", ConfigType::flag},
+    {"use_bias", "", ConfigType::flag},
+    {"tie_word_embeddings", "", ConfigType::flag},
+};
+
 constexpr TensorRule kStandardTensors[] = {
     {"model.embed_tokens", "token_embd"},
     {"model.norm", "output_norm"},
@@ -82,6 +90,7 @@ constexpr TensorRule kStandardTensors[] = {
 }  // namespace
 
 std::span<const KeyRule> standard_keys() { return kStandardKeys; }
+std::span<const KeyRule> typed_keys() { return kTypedKeys; }
 std::span<const TensorRule> standard_tensors() { return kStandardTensors; }
 
 }  // namespace hearth::models
