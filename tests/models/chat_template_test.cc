@@ -6,6 +6,7 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
@@ -165,6 +166,11 @@ TEST(ChatTemplate, FiltersTestsAndMethods) {
             "['a', 'b']aTrue");
   EXPECT_EQ(rendered("{{ 1 is number }}{{ 'a' is not string }}{{ x is defined }}"),
             "TrueFalseFalse");
+  EXPECT_EQ(
+      rendered("{{ 'abc'.startswith('', 3) }}{{ 'abc'.startswith('', 4) }}"
+               "{{ 'abc'.endswith('', 2, 1) }}{{ 'abc'.find('', 4) }}{{ 'abc'.find('c', -1) }}"),
+      "TrueFalseFalse-12");
+  EXPECT_EQ(rendered("{{ 1.5|round(-400) }}{{ 1.5|round(-9223372036854775807 - 1) }}"), "0.00.0");
   EXPECT_EQ(rendered("{{ '%s=%d' % ('a', 2) }}{{ '{:>3}{x!r}'.format(1, x='q') }}"), "a=2  1'q'");
 }
 
@@ -276,6 +282,31 @@ TEST(ChatTemplate, ErrorsNameWhatIsNear) {
             "line 1");
   EXPECT_EQ(fault("{% macro m() %}{% endmacro %}{{ m(c=1) }}"),
             "chat template: macro \"m\": an unknown argument; got \"c\", expected none, at line 1");
+}
+
+TEST(ChatTemplate, ErrorsNameTheFunctionThatWasCalled) {
+  for (const char* name : {"lower", "upper", "capitalize"}) {
+    for (const char* call : {"'x'|NAME(1)", "'x'.NAME(1)", "['x']|map('NAME', 1)|list"}) {
+      std::string source = "{{ " + std::string(call) + " }}";
+      source.replace(source.find("NAME"), 4, name);
+      EXPECT_TRUE(fault(source).starts_with("chat template: " + std::string(name) + ": too many"))
+          << source << ": " << fault(source);
+    }
+  }
+  for (const auto& [source, name] :
+       std::vector<std::pair<std::string, std::string>>{{"{{ 'x'.rjust() }}", "rjust"},
+                                                        {"{{ 'x'.isalpha(1) }}", "isalpha"},
+                                                        {"{{ 'x'.endswith(3) }}", "endswith"},
+                                                        {"{{ 'x'.rpartition('') }}", "rpartition"},
+                                                        {"{{ 'x'.rindex('y') }}", "rindex"},
+                                                        {"{{ [1]|rejectattr|list }}", "rejectattr"},
+                                                        {"{{ [1]|reject(1)|list }}", "reject"},
+                                                        {"{{ 1 is lt }}", "lt"},
+                                                        {"{{ range() }}", "range"},
+                                                        {"{{ joiner(1, 2) }}", "joiner"}}) {
+    EXPECT_TRUE(fault(source).starts_with("chat template: " + name + ": "))
+        << source << ": " << fault(source);
+  }
 }
 
 TEST(ChatTemplate, ErrorsSayWhatWasExpected) {

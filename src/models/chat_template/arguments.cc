@@ -17,9 +17,9 @@ std::string expected_names(const std::vector<std::string>& names) {
   return out;
 }
 
-Bound::Bound(Context& context, std::string_view function, const Arguments& arguments,
-             std::initializer_list<const char*> names, std::size_t required)
-    : context_(context), function_(function), names_(names), values_(names.size()) {
+Bound::Bound(Context& context, const Arguments& arguments, std::initializer_list<const char*> names,
+             std::size_t required)
+    : context_(context), function_(arguments.function), names_(names), values_(names.size()) {
   if (arguments.positional.size() > names.size()) {
     fail("too many arguments; got " + std::to_string(arguments.positional.size()) +
          ", expected at most " + std::to_string(names.size()));

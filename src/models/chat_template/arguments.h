@@ -17,9 +17,9 @@ std::string expected_names(const std::vector<std::string>& names);
 class Bound {
  public:
   // `names`: the parameters in their order, of which the first `required` must be given. Throws
-  // Error{invalid_argument}: "function: ...".
-  Bound(Context& context, std::string_view function, const Arguments& arguments,
-        std::initializer_list<const char*> names, std::size_t required = 0);
+  // Error{invalid_argument} as fail() does.
+  Bound(Context& context, const Arguments& arguments, std::initializer_list<const char*> names,
+        std::size_t required = 0);
 
   bool has(std::size_t index) const { return values_[index].has_value(); }
   // What is not given is undefined.
@@ -31,9 +31,10 @@ class Bound {
   // Nothing where it is not given or none.
   std::optional<MarkedText> optional_text(std::size_t index) const;
 
- private:
+  // Throws Error{invalid_argument}: "function: what".
   [[noreturn]] void fail(const std::string& what) const;
 
+ private:
   Context& context_;
   std::string function_;
   std::vector<const char*> names_;

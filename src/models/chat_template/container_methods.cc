@@ -14,13 +14,13 @@ Value refused_method(Interpreter& interpreter, const Value& value, const Argumen
 }
 
 Value copy_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  const Bound bound(interpreter.context(), "copy", arguments, {});
+  const Bound bound(interpreter.context(), arguments, {});
   return value;
 }
 
 Value list_index_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "index", arguments, {"value"}, 1);
+  const Bound bound(context, arguments, {"value"}, 1);
   const Values& items = value.list()->items;
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (equals(context, items[i], bound.value(0))) return static_cast<std::int64_t>(i);
@@ -30,7 +30,7 @@ Value list_index_method(Interpreter& interpreter, const Value& value, const Argu
 
 Value list_count_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "count", arguments, {"value"}, 1);
+  const Bound bound(context, arguments, {"value"}, 1);
   const Values& items = value.list()->items;
   return static_cast<std::int64_t>(
       std::count_if(items.begin(), items.end(),
@@ -39,14 +39,14 @@ Value list_count_method(Interpreter& interpreter, const Value& value, const Argu
 
 Value get_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "get", arguments, {"key", "default"}, 1);
+  const Bound bound(context, arguments, {"key", "default"}, 1);
   if (const Value* found = value.dict()->find(context, bound.value(0))) return *found;
   return bound.has(1) ? bound.value(1) : Value(None{});
 }
 
 Value keys_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "keys", arguments, {});
+  const Bound bound(context, arguments, {});
   Values items = reserved_values(context, value.dict()->size());
   for (const auto& [key, member] : value.dict()->entries()) items.push_back(key);
   return make_counted_list(context, std::move(items), ListKind::keys_view);
@@ -54,7 +54,7 @@ Value keys_method(Interpreter& interpreter, const Value& value, const Arguments&
 
 Value values_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "values", arguments, {});
+  const Bound bound(context, arguments, {});
   Values items = reserved_values(context, value.dict()->size());
   for (const auto& [key, member] : value.dict()->entries()) items.push_back(member);
   return make_counted_list(context, std::move(items), ListKind::values_view);
@@ -62,7 +62,7 @@ Value values_method(Interpreter& interpreter, const Value& value, const Argument
 
 Value items_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "items", arguments, {});
+  const Bound bound(context, arguments, {});
   Values items = reserved_values(context, value.dict()->size());
   for (const auto& [key, member] : value.dict()->entries()) {
     items.push_back(make_list(context, {key, member}, ListKind::tuple));

@@ -89,7 +89,7 @@ Value Interpreter::evaluate(const Expression& expression, const ScopePtr& scope)
       return evaluate_filter(expression, scope, nullptr);
     case ExpressionKind::test: {
       const Value of = child(0);
-      const Arguments arguments = evaluate_arguments(expression.arguments, scope);
+      Arguments arguments = evaluate_arguments(expression.arguments, scope);
       context_.set_line(expression.line);
       return apply_test(expression.name, of, arguments);
     }
@@ -205,7 +205,7 @@ Value Interpreter::evaluate_call(const Expression& expression, const ScopePtr& s
   } else {
     callee = evaluate(called, scope);
   }
-  const Arguments arguments = evaluate_arguments(expression.arguments, scope);
+  Arguments arguments = evaluate_arguments(expression.arguments, scope);
   context_.set_line(expression.line);
   return call(callee, arguments);
 }
@@ -220,7 +220,7 @@ Value Interpreter::evaluate_filter(const Expression& expression, const ScopePtr&
   } else {
     of = evaluate(*expression.children[0], scope);
   }
-  const Arguments arguments = evaluate_arguments(expression.arguments, scope);
+  Arguments arguments = evaluate_arguments(expression.arguments, scope);
   context_.set_line(expression.line);
   context_.charge_steps(1);
   return apply_filter(expression.name, of, arguments);
@@ -232,7 +232,7 @@ void Interpreter::fail_call(const Undefined& callee, const std::string& expected
                 expected);
 }
 
-Value Interpreter::call(const Value& callee, const Arguments& arguments) {
+Value Interpreter::call(const Value& callee, Arguments& arguments) {
   const Context::Level level(context_);
   context_.charge_steps(1);
   if (const auto* undefined = std::get_if<Undefined>(&callee)) {
@@ -243,7 +243,8 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments) {
     if (!loop->descend) {
       context_.fail("a loop is called that is not recursive; expected {% for ... recursive %}");
     }
-    return loop->descend(*this, Bound(context_, "loop", arguments, {"iterable"}, 1).value(0));
+    arguments.function = "loop";
+    return loop->descend(*this, Bound(context_, arguments, {"iterable"}, 1).value(0));
   }
   const auto* held = std::get_if<std::shared_ptr<const Callable>>(&callee);
   if (held == nullptr) {
@@ -251,22 +252,23 @@ Value Interpreter::call(const Value& callee, const Arguments& arguments) {
                   ", expected a function, a method or a macro");
   }
   const std::shared_ptr<const Callable> function = *held;
+  arguments.function = function->name;
   return function->call(*this, arguments);
 }
 
-Value Interpreter::apply_filter(std::string_view name, const Value& value,
-                                const Arguments& arguments) {
+Value Interpreter::apply_filter(std::string_view name, const Value& value, Arguments& arguments) {
   charge_walk(context_, value);
+  arguments.function = name;
   if (const Filter filter = find_filter(name)) return filter(*this, value, arguments);
   context_.fail("an unknown filter; got " + hearth::quoted(name, 40) + expected_filter(name));
 }
 
-bool Interpreter::apply_test(std::string_view name, const Value& value,
-                             const Arguments& arguments) {
+bool Interpreter::apply_test(std::string_view name, const Value& value, Arguments& arguments) {
   const Test test = find_test(name);
   if (test == nullptr) {
     context_.fail("an unknown test; got " + hearth::quoted(name, 40) + expected_test(name));
   }
+  arguments.function = name;
   if (name == "lower" || name == "upper") charge_walk(context_, value);
   return test(*this, value, arguments);
 }

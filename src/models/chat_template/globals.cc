@@ -13,7 +13,7 @@ namespace {
 
 Value range_function(Interpreter& interpreter, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "range", arguments, {"start", "stop", "step"}, 1);
+  const Bound bound(context, arguments, {"start", "stop", "step"}, 1);
   const std::int64_t begin = bound.has(1) ? bound.integer(0, 0) : 0;
   const std::int64_t end = bound.has(1) ? bound.integer(1, 0) : bound.integer(0, 0);
   const std::int64_t step = bound.integer(2, 1);
@@ -102,12 +102,12 @@ Value cycler_function(Interpreter& interpreter, const Arguments& arguments) {
     return before;
   };
   const auto next_function = [move_to](Interpreter& of, const Arguments& given) -> Value {
-    const Bound bound(of.context(), "cycler.next", given, {});
+    const Bound bound(of.context(), given, {});
     return move_to(
         [](std::int64_t position, std::int64_t count) { return (position + 1) % count; });
   };
   const auto reset_function = [move_to](Interpreter& of, const Arguments& given) -> Value {
-    const Bound bound(of.context(), "cycler.reset", given, {});
+    const Bound bound(of.context(), given, {});
     move_to([](std::int64_t, std::int64_t) { return std::int64_t{0}; });
     return None{};
   };
@@ -121,12 +121,12 @@ Value cycler_function(Interpreter& interpreter, const Arguments& arguments) {
 // Nothing the first time, then the separator.
 Value joiner_function(Interpreter& interpreter, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "joiner", arguments, {"sep"});
+  const Bound bound(context, arguments, {"sep"});
   const Value separator = bound.has(0) ? bound.value(0) : make_text(context, ", ");
   return make_function(
       context, "joiner", separator,
       [separator, used = std::make_shared<bool>(false)](Interpreter& of, const Arguments& given) {
-        const Bound none(of.context(), "joiner", given, {});
+        const Bound none(of.context(), given, {});
         return std::exchange(*used, true) ? separator : make_text(of.context(), "");
       });
 }
@@ -139,13 +139,13 @@ Value joiner_function(Interpreter& interpreter, const Arguments& arguments) {
 
 [[noreturn]] Value raise_function(Interpreter& interpreter, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "raise_exception", arguments, {"message"}, 1);
+  const Bound bound(context, arguments, {"message"}, 1);
   context.fail(std::string(printed_text(context, bound.value(0))->view()));
 }
 
 Value date_function(Interpreter& interpreter, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "strftime_now", arguments, {"format"}, 1);
+  const Bound bound(context, arguments, {"format"}, 1);
   const MarkedText format = bound.text(0, "");
   context.charge_bytes(format.size() * 16);
   return make_text(context, date_text(interpreter.now(), format.view()));

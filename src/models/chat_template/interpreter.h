@@ -46,9 +46,10 @@ class Interpreter {
   // `value.name` and `value[key]` as jinja2 has them: undefined where there is nothing.
   Value attribute(const Value& value, std::string_view name);
   Value item(const Value& value, const Value& key);
-  Value call(const Value& callee, const Arguments& arguments);
-  Value apply_filter(std::string_view name, const Value& value, const Arguments& arguments);
-  bool apply_test(std::string_view name, const Value& value, const Arguments& arguments);
+  // Each says in the arguments which function gets them.
+  Value call(const Value& callee, Arguments& arguments);
+  Value apply_filter(std::string_view name, const Value& value, Arguments& arguments);
+  bool apply_test(std::string_view name, const Value& value, Arguments& arguments);
   // Keeps a namespace until the rendering ends: a chain of them is then freed link by link.
   Value make_namespace(std::vector<std::pair<std::string, Value>> members);
   // Keeps a loop in the same way.

@@ -16,13 +16,13 @@ namespace hearth::models::chat_template {
 namespace {
 
 Value length_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  const Bound bound(interpreter.context(), "length", arguments, {});
+  const Bound bound(interpreter.context(), arguments, {});
   return static_cast<std::int64_t>(length(interpreter.context(), value));
 }
 
 Value list_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "list", arguments, {});
+  const Bound bound(context, arguments, {});
   const auto list = elements(context, value);
   Values items = reserved_values(context, list->items.size());
   items.assign(list->items.begin(), list->items.end());
@@ -30,14 +30,14 @@ Value list_filter(Interpreter& interpreter, const Value& value, const Arguments&
 }
 
 Value first_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  const Bound bound(interpreter.context(), "first", arguments, {});
+  const Bound bound(interpreter.context(), arguments, {});
   const auto list = elements(interpreter.context(), value);
   return list->items.empty() ? make_undefined("there is no first item") : list->items.front();
 }
 
 Value last_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "last", arguments, {});
+  const Bound bound(context, arguments, {});
   const auto list = elements(context, value);
   if (list->kind == ListKind::generator) {
     context.fail(
@@ -51,7 +51,7 @@ Value last_filter(Interpreter& interpreter, const Value& value, const Arguments&
 // found in the caches nor be had again.
 Value random_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "random", arguments, {});
+  const Bound bound(context, arguments, {});
   const bool is_generator = value.list() != nullptr && value.list()->kind > ListKind::range;
   if (is_generator || (value.dict() != nullptr && value.dict()->size() > 0)) {
     context.fail(std::string("random: a value is no sequence; got ") + type_name(value) +
@@ -66,7 +66,7 @@ Value random_filter(Interpreter& interpreter, const Value& value, const Argument
 
 Value reverse_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "reverse", arguments, {});
+  const Bound bound(context, arguments, {});
   const auto list = elements(context, value);
   Values items = reserved_values(context, list->items.size());
   items.assign(list->items.rbegin(), list->items.rend());
@@ -80,7 +80,7 @@ Value reverse_filter(Interpreter& interpreter, const Value& value, const Argumen
 
 Value items_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "items", arguments, {});
+  const Bound bound(context, arguments, {});
   Values items;
   if (value.dict() != nullptr) {
     items = reserved_values(context, value.dict()->size());
@@ -153,7 +153,7 @@ Values sorted(Context& context, Keyed keyed, bool is_reverse) {
 
 Value sort_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "sort", arguments, {"reverse", "case_sensitive", "attribute"});
+  const Bound bound(context, arguments, {"reverse", "case_sensitive", "attribute"});
   const auto list = elements(context, value);
   Keyed keyed = reserved_keyed(context, list->items.size());
   for (const Value& item : list->items) {
@@ -164,7 +164,7 @@ Value sort_filter(Interpreter& interpreter, const Value& value, const Arguments&
 
 Value dictsort_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "dictsort", arguments, {"case_sensitive", "by", "reverse"});
+  const Bound bound(context, arguments, {"case_sensitive", "by", "reverse"});
   if (value.dict() == nullptr) {
     context.fail(std::string("dictsort: a value is no dict; got ") + type_name(value) +
                  ", expected a dict");
@@ -185,7 +185,7 @@ Value dictsort_filter(Interpreter& interpreter, const Value& value, const Argume
 
 Value unique_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "unique", arguments, {"case_sensitive", "attribute"});
+  const Bound bound(context, arguments, {"case_sensitive", "attribute"});
   Dict seen;
   const auto list = elements(context, value);
   Values out = reserved_values(context, list->items.size());
@@ -201,7 +201,7 @@ Value unique_filter(Interpreter& interpreter, const Value& value, const Argument
 template <bool is_max>
 Value extreme_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, is_max ? "max" : "min", arguments, {"case_sensitive", "attribute"});
+  const Bound bound(context, arguments, {"case_sensitive", "attribute"});
   const auto list = elements(context, value);
   if (list->items.empty()) return make_undefined("there is no item");
   const Value* best = nullptr;
@@ -218,7 +218,7 @@ Value extreme_filter(Interpreter& interpreter, const Value& value, const Argumen
 
 Value sum_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "sum", arguments, {"attribute", "start"});
+  const Bound bound(context, arguments, {"attribute", "start"});
   Value total = bound.has(1) ? bound.value(1) : Value(std::int64_t{0});
   const bool has_path = bound.has(0) && !bound.value(0).is_none();
   const auto list = elements(context, value);
@@ -234,7 +234,7 @@ Value sum_filter(Interpreter& interpreter, const Value& value, const Arguments& 
 
 Value join_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "join", arguments, {"d", "attribute"});
+  const Bound bound(context, arguments, {"d", "attribute"});
   const Text separator = printed_text(context, bound.has(0) ? bound.value(0) : Value(Undefined{}));
   const bool has_path = bound.has(1) && !bound.value(1).is_none();
   // All are counted before any is copied.
@@ -262,10 +262,9 @@ Value join_filter(Interpreter& interpreter, const Value& value, const Arguments&
 }
 
 // Takes the first of the arguments by their order, which must be a text.
-std::string take_name(Context& context, Arguments& arguments, const std::string& filter,
-                      const char* kind) {
+std::string take_name(Context& context, Arguments& arguments, const char* kind) {
   if (arguments.positional.empty() || arguments.positional[0].text() == nullptr) {
-    context.fail(filter + ": a name is missing; expected that of a " + kind);
+    context.fail(arguments.function + ": a name is missing; expected that of a " + kind);
   }
   std::string name(arguments.positional[0].text()->view());
   arguments.positional.erase(arguments.positional.begin());
@@ -278,7 +277,7 @@ Value map_filter(Interpreter& interpreter, const Value& value, const Arguments& 
   const auto list = elements(context, is_true(value) ? value : Value(Undefined{}));
   Values out = reserved_values(context, list->items.size());
   if (arguments.positional.empty()) {
-    const Bound bound(context, "map", arguments, {"attribute", "default"}, 1);
+    const Bound bound(context, arguments, {"attribute", "default"}, 1);
     for (const Value& item : list->items) {
       context.charge_steps(1);
       Value member = member_of(interpreter, item, bound.value(0));
@@ -287,7 +286,7 @@ Value map_filter(Interpreter& interpreter, const Value& value, const Arguments& 
     }
   } else {
     Arguments rest = arguments;
-    const std::string name = take_name(context, rest, "map", "filter");
+    const std::string name = take_name(context, rest, "filter");
     for (const Value& item : list->items) {
       context.charge_steps(1);
       out.push_back(interpreter.apply_filter(name, item, rest));
@@ -304,13 +303,13 @@ Value select_filter(Interpreter& interpreter, const Value& value, const Argument
   Value path;
   if (of_attribute) {
     if (rest.positional.empty()) {
-      context.fail("selectattr: an attribute is missing; expected its name");
+      context.fail(arguments.function + ": an attribute is missing; expected its name");
     }
     path = rest.positional[0];
     rest.positional.erase(rest.positional.begin());
   }
   const bool has_test = !rest.positional.empty();
-  const std::string test = has_test ? take_name(context, rest, "select", "test") : "";
+  const std::string test = has_test ? take_name(context, rest, "test") : "";
   // What is false has no elements here, even none.
   const auto list = elements(context, is_true(value) ? value : Value(Undefined{}));
   Values out = reserved_values(context, list->items.size());
@@ -331,7 +330,7 @@ void charge_values(Context& context, std::size_t count) {
 // Lists of `size` items each, the last filled up where a filling is given.
 Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "batch", arguments, {"linecount", "fill_with"}, 1);
+  const Bound bound(context, arguments, {"linecount", "fill_with"}, 1);
   const std::int64_t size = bound.integer(0, 1);
   const auto list = elements(context, value);
   const std::size_t each = size < 1 ? list->items.size() : static_cast<std::size_t>(size);
@@ -358,7 +357,7 @@ Value batch_filter(Interpreter& interpreter, const Value& value, const Arguments
 // given.
 Value slice_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "slice", arguments, {"slices", "fill_with"}, 1);
+  const Bound bound(context, arguments, {"slices", "fill_with"}, 1);
   const std::int64_t slices = bound.integer(0, 1);
   if (slices == 0) context.fail("slice: no slices; got 0, expected at least one");
   const auto list = elements(context, value);
@@ -382,7 +381,7 @@ Value slice_filter(Interpreter& interpreter, const Value& value, const Arguments
 // Pairs of what items have in common and the list of those items, in order.
 Value groupby_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "groupby", arguments, {"attribute", "default", "case_sensitive"}, 1);
+  const Bound bound(context, arguments, {"attribute", "default", "case_sensitive"}, 1);
   const auto list = elements(context, value);
   Keyed keyed = reserved_keyed(context, list->items.size());
   for (const Value& item : list->items) {

@@ -17,7 +17,7 @@ namespace {
 
 Value safe_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "safe", arguments, {});
+  const Bound bound(context, arguments, {});
   MarkedText out = printed(context, value);
   out.is_markup = true;
   return make_text(context, std::move(out));
@@ -26,7 +26,7 @@ Value safe_filter(Interpreter& interpreter, const Value& value, const Arguments&
 template <bool is_forced>
 Value escape_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "escape", arguments, {});
+  const Bound bound(context, arguments, {});
   const Text text = printed_text(context, value);
   context.charge_bytes(text->size() * 6);
   MarkedText out = text->is_markup && !is_forced ? *text : html_escaped(*text);
@@ -61,7 +61,7 @@ MarkedText url_quoted(Context& context, const MarkedText& text, bool is_query) {
 // A text or a number as a part of a path; a dict or pairs as a query.
 Value urlencode_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "urlencode", arguments, {});
+  const Bound bound(context, arguments, {});
   if (value.dict() == nullptr && value.list() == nullptr) {
     return make_text(context, url_quoted(context, *printed_text(context, value), false));
   }
@@ -92,7 +92,7 @@ Value urlencode_filter(Interpreter& interpreter, const Value& value, const Argum
 // A dict as attributes of an element: those that are none or undefined are left out.
 Value xmlattr_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "xmlattr", arguments, {"autospace"});
+  const Bound bound(context, arguments, {"autospace"});
   const Dict* dict = value.dict();
   if (dict == nullptr) {
     context.fail(std::string("xmlattr: a value is no dict; got ") + type_name(value) +
@@ -130,7 +130,7 @@ Value xmlattr_filter(Interpreter& interpreter, const Value& value, const Argumen
 
 Value striptags_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "striptags", arguments, {});
+  const Bound bound(context, arguments, {});
   const MarkedText without = without_tags(context, *printed_text(context, value));
   MarkedText line;
   for (const Value& word : split(context, without, std::nullopt, -1, false)) {
@@ -156,7 +156,7 @@ std::string rel_words(Context& context, const Bound& bound) {
 
 Value urlize_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "urlize", arguments,
+  const Bound bound(context, arguments,
                     {"trim_url_limit", "nofollow", "target", "rel", "extra_schemes"});
   LinkOptions options;
   if (bound.has(0) && !bound.value(0).is_none()) options.shown = bound.integer(0, 0);

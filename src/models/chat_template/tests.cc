@@ -9,8 +9,8 @@
 namespace hearth::models::chat_template {
 namespace {
 
-Value only_argument(Interpreter& interpreter, const char* name, const Arguments& arguments) {
-  return Bound(interpreter.context(), name, arguments, {"other"}, 1).value(0);
+Value only_argument(Interpreter& interpreter, const Arguments& arguments) {
+  return Bound(interpreter.context(), arguments, {"other"}, 1).value(0);
 }
 
 // What is left of the value, of the sign of `by` as Python has it.
@@ -68,19 +68,19 @@ const MarkedText* name_of(Interpreter& interpreter, const Value& value) {
 
 #define HEARTH_KIND_TEST(condition) \
   [](Interpreter&, const Value& value, const Arguments&) -> bool { return condition; }
-#define HEARTH_ORDER_TEST(name, condition)                                               \
+#define HEARTH_ORDER_TEST(condition)                                                     \
   [](Interpreter& interpreter, const Value& value, const Arguments& arguments) -> bool { \
-    const Value other = only_argument(interpreter, name, arguments);                     \
+    const Value other = only_argument(interpreter, arguments);                           \
     Context& context = interpreter.context();                                            \
     return condition;                                                                    \
   }
 
-constexpr Test kEqual = HEARTH_ORDER_TEST("equalto", equals(context, value, other));
-constexpr Test kUnequal = HEARTH_ORDER_TEST("ne", !equals(context, value, other));
-constexpr Test kLess = HEARTH_ORDER_TEST("lt", compare(context, value, other) < 0);
-constexpr Test kLessOrEqual = HEARTH_ORDER_TEST("le", compare(context, value, other) <= 0);
-constexpr Test kGreater = HEARTH_ORDER_TEST("gt", compare(context, value, other) > 0);
-constexpr Test kGreaterOrEqual = HEARTH_ORDER_TEST("ge", compare(context, value, other) >= 0);
+constexpr Test kEqual = HEARTH_ORDER_TEST(equals(context, value, other));
+constexpr Test kUnequal = HEARTH_ORDER_TEST(!equals(context, value, other));
+constexpr Test kLess = HEARTH_ORDER_TEST(compare(context, value, other) < 0);
+constexpr Test kLessOrEqual = HEARTH_ORDER_TEST(compare(context, value, other) <= 0);
+constexpr Test kGreater = HEARTH_ORDER_TEST(compare(context, value, other) > 0);
+constexpr Test kGreaterOrEqual = HEARTH_ORDER_TEST(compare(context, value, other) >= 0);
 
 constexpr NamedTest kTests[] = {
     {"defined", HEARTH_KIND_TEST(!value.is_undefined())},
@@ -107,8 +107,8 @@ constexpr NamedTest kTests[] = {
      [](Interpreter& interpreter, const Value& value, const Arguments&) {
        return is_all_of_case(interpreter.context(), value, is_upper, is_lower);
      }},
-    {"sameas", HEARTH_ORDER_TEST("sameas", is_same(context, value, other))},
-    {"in", HEARTH_ORDER_TEST("in", contains(context, other, value))},
+    {"sameas", HEARTH_ORDER_TEST(is_same(context, value, other))},
+    {"in", HEARTH_ORDER_TEST(contains(context, other, value))},
     {"odd",
      [](Interpreter& interpreter, const Value& value, const Arguments&) {
        return remainder_of(interpreter, value, std::int64_t{2}, "odd") == 1;
@@ -119,7 +119,7 @@ constexpr NamedTest kTests[] = {
      }},
     {"divisibleby",
      [](Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-       const Value by = only_argument(interpreter, "divisibleby", arguments);
+       const Value by = only_argument(interpreter, arguments);
        return remainder_of(interpreter, value, by, "divisibleby") == 0;
      }},
     {"eq", kEqual},

@@ -18,7 +18,7 @@ namespace {
 
 Value trim_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "trim", arguments, {"chars"});
+  const Bound bound(context, arguments, {"chars"});
   const Text text = printed_text(context, value);
   if (bound.has(0)) context.charge_steps(text->size() / 16);
   return make_text(context, stripped(*text, bound.optional_text(0), Side::both));
@@ -26,7 +26,7 @@ Value trim_filter(Interpreter& interpreter, const Value& value, const Arguments&
 
 Value string_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "string", arguments, {});
+  const Bound bound(context, arguments, {});
   if (value.text() != nullptr) return value;
   return make_text(context, printed(context, value));
 }
@@ -34,7 +34,7 @@ Value string_filter(Interpreter& interpreter, const Value& value, const Argument
 template <Letters letters>
 Value letters_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "upper", arguments, {});
+  const Bound bound(context, arguments, {});
   const Text text = printed_text(context, value);
   context.charge_steps(text->size() / 8);
   return make_text(context, in_letters(*text, letters));
@@ -43,7 +43,7 @@ Value letters_filter(Interpreter& interpreter, const Value& value, const Argumen
 // Unlike the method: words begin behind white space, - ( { [ and <.
 Value title_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "title", arguments, {});
+  const Bound bound(context, arguments, {});
   const Text text = printed_text(context, value);
   const std::string_view view = text->view();
   const auto parts_words = [&](std::size_t at) {
@@ -65,7 +65,7 @@ Value title_filter(Interpreter& interpreter, const Value& value, const Arguments
 
 Value replace_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "replace", arguments, {"old", "new", "count"}, 2);
+  const Bound bound(context, arguments, {"old", "new", "count"}, 2);
   const Value count = bound.value(2);
   const Text from = printed_text(context, bound.value(0)),
              to = printed_text(context, bound.value(1));
@@ -75,7 +75,7 @@ Value replace_filter(Interpreter& interpreter, const Value& value, const Argumen
 
 Value indent_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "indent", arguments, {"width", "first", "blank"});
+  const Bound bound(context, arguments, {"width", "first", "blank"});
   if (value.text() == nullptr) {
     context.fail(std::string("indent: a value is no text; got ") + type_name(value) +
                  ", expected a text");
@@ -106,14 +106,14 @@ Value indent_filter(Interpreter& interpreter, const Value& value, const Argument
 
 Value center_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "center", arguments, {"width"});
+  const Bound bound(context, arguments, {"width"});
   return make_text(context, padded(context, *printed_text(context, value), bound.integer(0, 80),
                                    MarkedText(" ", false), Side::both));
 }
 
 Value truncate_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "truncate", arguments, {"length", "killwords", "end", "leeway"});
+  const Bound bound(context, arguments, {"length", "killwords", "end", "leeway"});
   const MarkedText end = bound.text(2, "...");
   const auto end_size = static_cast<std::int64_t>(count_characters(end.view()));
   const std::int64_t length = bound.integer(0, 255), leeway = bound.integer(3, 5);
@@ -162,7 +162,7 @@ Value format_filter(Interpreter& interpreter, const Value& value, const Argument
 
 Value wordwrap_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "wordwrap", arguments,
+  const Bound bound(context, arguments,
                     {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
   if (value.text() == nullptr) {
     context.fail(std::string("wordwrap: a value is no text; got ") + type_name(value) +
@@ -189,13 +189,13 @@ Value wordwrap_filter(Interpreter& interpreter, const Value& value, const Argume
 
 Value pprint_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "pprint", arguments, {});
+  const Bound bound(context, arguments, {});
   return make_text(context, pretty_text(context, value));
 }
 
 Value wordcount_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "wordcount", arguments, {});
+  const Bound bound(context, arguments, {});
   const Text text = printed_text(context, value);
   context.charge_steps(text->size() / 16);
   std::int64_t words = 0;
@@ -233,7 +233,7 @@ std::string fixed_digits(double value, int places) {
 Value filesizeformat_filter(Interpreter& interpreter, const Value& value,
                             const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "filesizeformat", arguments, {"binary"});
+  const Bound bound(context, arguments, {"binary"});
   const double bytes = size_of(interpreter, value);
   const bool is_binary = bound.truth(0, false);
   const double base = is_binary ? 1024 : 1000;

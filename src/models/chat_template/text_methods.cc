@@ -1,6 +1,8 @@
 // Methods of texts.
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/quoted.h"
 #include "models/chat_template/arguments.h"
@@ -17,7 +19,7 @@ namespace {
 template <Side side>
 Value strip_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "strip", arguments, {"chars"});
+  const Bound bound(context, arguments, {"chars"});
   if (bound.has(0)) context.charge_steps(value.text()->size() / 16);
   return make_text(context, stripped(*value.text(), bound.optional_text(0), side));
 }
@@ -25,24 +27,24 @@ Value strip_method(Interpreter& interpreter, const Value& value, const Arguments
 template <bool from_right>
 Value split_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "split", arguments, {"sep", "maxsplit"});
+  const Bound bound(context, arguments, {"sep", "maxsplit"});
   return make_counted_list(context, split(context, *value.text(), bound.optional_text(0),
                                           bound.integer(1, -1), from_right));
 }
 
 Value splitlines_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "splitlines", arguments, {"keepends"});
+  const Bound bound(context, arguments, {"keepends"});
   return make_counted_list(context, split_lines(context, *value.text(), bound.truth(0, false)));
 }
 
 template <bool from_right>
 Value partition_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "partition", arguments, {"sep"}, 1);
+  const Bound bound(context, arguments, {"sep"}, 1);
   const MarkedText separator = bound.text(0, "");
   if (separator.empty()) {
-    context.fail("partition: the separator is empty; expected at least one character");
+    bound.fail("the separator is empty; expected at least one character");
   }
   const MarkedText& text = *value.text();
   context.charge_search(text.size(), separator.size());
@@ -61,28 +63,33 @@ Value partition_method(Interpreter& interpreter, const Value& value, const Argum
   return make_list(context, std::move(values), ListKind::tuple);
 }
 
+// What is between the characters that the arguments 1 and 2 name, which count from the end where
+// they are negative; nothing where it would begin behind the text or its own end.
+std::optional<std::string_view> searched_part(std::string_view text, const Bound& bound) {
+  if (!bound.has(1) && !bound.has(2)) return text;
+  const auto size = static_cast<std::int64_t>(count_characters(text));
+  const auto placed = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
+  };
+  const std::int64_t begin = placed(bound.integer(1, 0)), end = placed(bound.integer(2, size));
+  if (begin > end || bound.integer(1, 0) > size) return std::nullopt;
+  const std::size_t first = byte_of_character(text, static_cast<std::size_t>(begin));
+  return text.substr(first, byte_of_character(text, static_cast<std::size_t>(end)) - first);
+}
+
 // startswith and endswith: of a text or of any of a tuple, in a part of the value.
 template <bool at_end>
 Value affix_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, at_end ? "endswith" : "startswith", arguments,
-                    {"affix", "start", "end"}, 1);
-  std::string_view view = value.text()->view();
-  const auto size = static_cast<std::int64_t>(count_characters(view));
-  const auto placed = [&](std::int64_t at) {
-    const std::int64_t index = std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
-    return byte_of_character(view, static_cast<std::size_t>(index));
-  };
-  if (bound.has(1) || bound.has(2)) {
-    const std::size_t begin = placed(bound.integer(1, 0)), end = placed(bound.integer(2, size));
-    if (begin > end) return false;
-    view = view.substr(begin, end - begin);
-  }
+  const Bound bound(context, arguments, {"affix", "start", "end"}, 1);
+  const std::optional<std::string_view> part = searched_part(value.text()->view(), bound);
+  if (!part) return false;
+  const std::string_view view = *part;
   const Value affix = bound.value(0);
   const auto fits = [&](const Value& each) {
     if (each.text() == nullptr) {
-      context.fail(std::string("startswith: an argument is no text; got ") + type_name(each) +
-                   ", expected a text or a tuple of texts");
+      bound.fail(std::string("an argument is no text; got ") + type_name(each) +
+                 ", expected a text or a tuple of texts");
     }
     return at_end ? view.ends_with(each.text()->view()) : view.starts_with(each.text()->view());
   };
@@ -94,7 +101,7 @@ template <bool at_end>
 Value remove_affix_method(Interpreter& interpreter, const Value& value,
                           const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, at_end ? "removesuffix" : "removeprefix", arguments, {"affix"}, 1);
+  const Bound bound(context, arguments, {"affix"}, 1);
   const MarkedText affix = bound.text(0, "");
   const MarkedText& text = *value.text();
   const bool fits =
@@ -105,7 +112,7 @@ Value remove_affix_method(Interpreter& interpreter, const Value& value,
 
 Value replace_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "replace", arguments, {"old", "new", "count"}, 2);
+  const Bound bound(context, arguments, {"old", "new", "count"}, 2);
   return make_text(context, replaced(context, *value.text(), bound.text(0, "").view(),
                                      bound.text(1, ""), bound.integer(2, -1)));
 }
@@ -113,35 +120,29 @@ Value replace_method(Interpreter& interpreter, const Value& value, const Argumen
 template <bool from_right, bool must_be_there>
 Value find_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "find", arguments, {"sub", "start", "end"}, 1);
+  const Bound bound(context, arguments, {"sub", "start", "end"}, 1);
   const std::string_view whole = value.text()->view();
-  const auto size = static_cast<std::int64_t>(count_characters(whole));
   context.charge_steps(whole.size() / 32);
-  const auto placed = [&](std::int64_t at) {
-    const std::int64_t index = std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
-    return byte_of_character(whole, static_cast<std::size_t>(index));
-  };
-  const std::size_t begin = placed(bound.integer(1, 0)), end = placed(bound.integer(2, size));
+  const std::optional<std::string_view> part = searched_part(whole, bound);
   const MarkedText wanted = bound.text(0, "");
-  std::size_t at = std::string_view::npos;
-  if (begin <= end && bound.integer(1, 0) <= size) {
-    const std::string_view view = whole.substr(begin, end - begin);
-    context.charge_search(view.size(), wanted.size());
-    at = from_right ? view.rfind(wanted.view()) : view.find(wanted.view());
-  }
-  if (at != std::string_view::npos) {
-    return static_cast<std::int64_t>(count_characters(whole.substr(0, begin + at)));
+  if (part) {
+    context.charge_search(part->size(), wanted.size());
+    const std::size_t at = from_right ? part->rfind(wanted.view()) : part->find(wanted.view());
+    if (at != std::string_view::npos) {
+      const auto begin = static_cast<std::size_t>(part->data() - whole.data());
+      return static_cast<std::int64_t>(count_characters(whole.substr(0, begin + at)));
+    }
   }
   if (must_be_there) {
-    context.fail("index: a text is not within the other; got " + hearth::quoted(wanted.view(), 40) +
-                 ", expected one that is, or find, which gives -1");
+    bound.fail("a text is not within the other; got " + hearth::quoted(wanted.view(), 40) +
+               ", expected one that is, or find, which gives -1");
   }
   return std::int64_t{-1};
 }
 
 Value count_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "count", arguments, {"sub"}, 1);
+  const Bound bound(context, arguments, {"sub"}, 1);
   const MarkedText wanted = bound.text(0, "");
   const std::string_view view = value.text()->view();
   context.charge_steps(view.size() / 32);
@@ -159,7 +160,7 @@ Value count_method(Interpreter& interpreter, const Value& value, const Arguments
 template <Letters letters>
 Value letters_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "upper", arguments, {});
+  const Bound bound(context, arguments, {});
   context.charge_steps(value.text()->size() / 8);
   return make_text(context, in_letters(*value.text(), letters));
 }
@@ -167,14 +168,14 @@ Value letters_method(Interpreter& interpreter, const Value& value, const Argumen
 template <Side side>
 Value pad_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "center", arguments, {"width", "fillchar"}, 1);
+  const Bound bound(context, arguments, {"width", "fillchar"}, 1);
   return make_text(context,
                    padded(context, *value.text(), bound.integer(0, 0), bound.text(1, " "), side));
 }
 
 Value zfill_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "zfill", arguments, {"width"}, 1);
+  const Bound bound(context, arguments, {"width"}, 1);
   const MarkedText& text = *value.text();
   const bool has_sign = text.view().starts_with("-") || text.view().starts_with("+");
   const std::size_t sign = has_sign ? 1 : 0;
@@ -187,7 +188,7 @@ Value zfill_method(Interpreter& interpreter, const Value& value, const Arguments
 
 Value join_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "join", arguments, {"iterable"}, 1);
+  const Bound bound(context, arguments, {"iterable"}, 1);
   const auto list = elements(context, bound.value(0));
   std::size_t size = 0;
   for (const Value& item : list->items) {
@@ -215,7 +216,7 @@ Value format_method(Interpreter& interpreter, const Value& value, const Argument
 // Whether all characters are so, and there is one.
 template <bool (*holds)(char32_t)>
 Value is_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  const Bound bound(interpreter.context(), "isdigit", arguments, {});
+  const Bound bound(interpreter.context(), arguments, {});
   const std::string_view view = value.text()->view();
   interpreter.context().charge_steps(view.size() / 16);
   for (std::size_t at = 0; at < view.size(); at += character_at(view, at).size) {
@@ -229,7 +230,7 @@ bool is_letter_or_number(char32_t code) { return is_letter(code) || is_numeric(c
 // Whether the letters, of which there must be one, are all of one case.
 template <bool (*holds)(char32_t), bool (*excludes)(char32_t)>
 Value is_case_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  const Bound bound(interpreter.context(), "isupper", arguments, {});
+  const Bound bound(interpreter.context(), arguments, {});
   const std::string_view view = value.text()->view();
   interpreter.context().charge_steps(view.size() / 16);
   bool is_any = false;
@@ -248,7 +249,7 @@ Value is_printable_method(Interpreter& interpreter, const Value& value,
 }
 
 Value isascii_method(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  const Bound bound(interpreter.context(), "isascii", arguments, {});
+  const Bound bound(interpreter.context(), arguments, {});
   const std::string_view view = value.text()->view();
   return std::all_of(view.begin(), view.end(),
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });

@@ -101,6 +101,7 @@ class Dict {
 };
 
 struct Arguments {
+  std::string function;  // the name that is called by, for messages
   Values positional;
   std::vector<std::pair<std::string, Value>> named;
 };

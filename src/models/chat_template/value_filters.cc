@@ -16,7 +16,7 @@ namespace {
 
 Value default_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "default", arguments, {"default_value", "boolean"});
+  const Bound bound(context, arguments, {"default_value", "boolean"});
   if (!value.is_undefined() && !(bound.truth(1, false) && !is_true(value))) return value;
   return bound.has(0) ? bound.value(0) : make_text(context, "");
 }
@@ -99,7 +99,7 @@ std::optional<std::int64_t> read_integer(Context& context, const MarkedText& giv
 
 Value int_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "int", arguments, {"default", "base"});
+  const Bound bound(context, arguments, {"default", "base"});
   const std::int64_t base = bound.integer(1, 10);
   if (base != 0 && (base < 2 || base > 36)) {
     context.fail("int: base out of range; got " + std::to_string(base) +
@@ -117,7 +117,7 @@ Value int_filter(Interpreter& interpreter, const Value& value, const Arguments& 
 
 Value float_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "float", arguments, {"default"});
+  const Bound bound(context, arguments, {"default"});
   if (value.is_undefined()) {
     context.fail("float: a value is undefined; expected a number or a text");
   }
@@ -131,9 +131,10 @@ Value float_filter(Interpreter& interpreter, const Value& value, const Arguments
 // To the nearest of `precision` decimals, as Python rounds the exact value.
 double rounded(double value, std::int64_t precision) {
   if (!std::isfinite(value) || precision > 320) return value;
+  if (precision < -308) return 0.0;
   if (precision < 0) {
     const double scale = std::pow(10.0, static_cast<double>(-precision));
-    return std::isinf(scale) ? 0.0 : std::nearbyint(value / scale) * scale;
+    return std::nearbyint(value / scale) * scale;
   }
   char buffer[1024];
   const auto end = std::to_chars(buffer, std::end(buffer), value, std::chars_format::fixed,
@@ -162,7 +163,7 @@ std::int64_t rounded_to_tens(Context& context, std::int64_t value, std::int64_t 
 
 Value round_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "round", arguments, {"precision", "method"});
+  const Bound bound(context, arguments, {"precision", "method"});
   if (!value.is_number()) {
     context.fail(std::string("round: a value is no number; got ") + type_name(value) +
                  ", expected a number");
@@ -186,7 +187,7 @@ Value round_filter(Interpreter& interpreter, const Value& value, const Arguments
 
 Value abs_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "abs", arguments, {});
+  const Bound bound(context, arguments, {});
   if (const double* number = value.floating()) return std::abs(*number);
   if (!value.is_integer()) {
     context.fail(std::string("abs: a value is no number; got ") + type_name(value) +
@@ -197,7 +198,7 @@ Value abs_filter(Interpreter& interpreter, const Value& value, const Arguments& 
 }
 
 Value attr_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  const Bound bound(interpreter.context(), "attr", arguments, {"name"}, 1);
+  const Bound bound(interpreter.context(), arguments, {"name"}, 1);
   if (value.dict() != nullptr && find_method(value, bound.text(0, "").view()) == nullptr) {
     return make_undefined("a dict has no such attribute");
   }
@@ -206,8 +207,7 @@ Value attr_filter(Interpreter& interpreter, const Value& value, const Arguments&
 
 Value tojson_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "tojson", arguments,
-                    {"ensure_ascii", "indent", "separators", "sort_keys"});
+  const Bound bound(context, arguments, {"ensure_ascii", "indent", "separators", "sort_keys"});
   JsonLayout layout;
   layout.ensure_ascii = bound.truth(0, false);
   layout.sort_keys = bound.truth(3, false);
@@ -237,7 +237,7 @@ Value tojson_filter(Interpreter& interpreter, const Value& value, const Argument
 
 Value from_json_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   Context& context = interpreter.context();
-  const Bound bound(context, "from_json", arguments, {});
+  const Bound bound(context, arguments, {});
   if (value.text() == nullptr) {
     context.fail(std::string("from_json: a value is no text; got ") + type_name(value) +
                  ", expected a text");
