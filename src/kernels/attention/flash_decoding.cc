@@ -75,13 +75,16 @@ void add_few(StepPlan& plan, const AttentionInputs& a, const Shares& shares,
                     .step(plan, {u32(a.heads * a.rows), u32(a.batch)}, threads, most_threads));
 }
 
+// Queries of a threadgroup, at most.
+constexpr std::int64_t queries_together(DType dtype) { return dtype == DType::f64 ? 2 : 8; }
+
 // flash_decoding.
 Plan few_steps(const AttentionInputs& a, bool vectors) {
   // Some threadgroups for each processor, none with less than a step of keys.
   constexpr std::int64_t kProcessorGroups = 3, kUnroll = 4;
   const std::int64_t enough = kProcessorGroups * processors(*a.signature.device);
   const std::int64_t lanes = a.lanes();
-  Shares shares(a, a.dtype() == DType::f64 ? 2 : 8);
+  Shares shares(a, queries_together(a.dtype()));
   const std::int64_t step = kFewSimdgroups * kUnroll * (kSimdWidth / lanes);
   while ((std::int64_t{1} << shares.shift) < step) ++shares.shift;
   shares.splits = std::clamp<std::int64_t>(
@@ -149,7 +152,13 @@ Prepared with_any(const AttentionInputs& a, Plan steps) {
 bool accepts_flash_decoding(const Signature& signature) {
   const Shape& q = signature.inputs[kQ].shape;
   const Shape& v = signature.inputs[kV].shape;
-  return q[2] <= kFewAttentionRows && q[3] <= kMaxDecodingColumns && v[3] <= kMaxDecodingColumns;
+  if (q[2] > kFewAttentionRows || q[3] > kMaxDecodingColumns || v[3] > kMaxDecodingColumns) {
+    return false;
+  }
+  if (element_count(signature.output.shape) == 0) return true;
+  const AttentionInputs a(signature, kQ);
+  const std::int64_t blocks = Shares(a, queries_together(a.dtype())).blocks;
+  return a.kv_heads <= kMaxLayers && a.batch <= kMaxLayers / blocks;
 }
 
 bool accepts_flash_decoding_mma(const Signature& signature) {

@@ -4,6 +4,7 @@
 #include "codegen/dialect_types.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/inputs.h"
+#include "kernels/launch/occupancy.h"
 
 namespace hearth::gpu {
 namespace {
@@ -25,7 +26,9 @@ constexpr std::int64_t rows_of_thread(std::int64_t columns) {
 
 // Tiles of f64 would be more threadgroup memory than every GPU has.
 bool accepts_attention_tiles(const Signature& signature) {
-  return signature.output.dtype != DType::f64 && signature.inputs[kV].shape[3] <= kMaxTileColumns;
+  const Shape& out = signature.output.shape;
+  return signature.output.dtype != DType::f64 && out[3] <= kMaxTileColumns &&
+         out[0] <= kMaxLayers && out[1] <= kMaxLayers;
 }
 
 bool accepts_composed(const Signature& signature) {

@@ -206,6 +206,10 @@ TEST_F(CudaDriverLogic, RefusesWhatTheApiRefuses) {
   const Command too_wide[] = {{&madd, {1, 1, 1}, {2048, 1, 1}, arguments, 0, {}}};
   EXPECT_TRUE(contains(error_of(ErrorCode::device, [&] { driver_->submit(too_wide); }),
                        "CUDA_ERROR_INVALID_VALUE (?) from cuLaunchKernel"));
+  const Command too_deep[] = {{&madd, {1, 2, 65536}, {32, 1, 1}, arguments, 0, {}}};
+  EXPECT_EQ(error_of(ErrorCode::unsupported, [&] { driver_->submit(too_deep); }),
+            "madd: too many threadgroups for CUDA; got 2 along y and 65536 along z, expected at "
+            "most 65535 along each");
   const Command too_few[] = {{&madd, {1, 1, 1}, {32, 1, 1}, std::span(arguments).first(2), 0, {}}};
   EXPECT_EQ(error_of(ErrorCode::internal, [&] { driver_->submit(too_few); }),
             "cuda: arguments of kernel madd do not fit; got 2, expected 3");

@@ -369,6 +369,23 @@ TEST_F(SimdgroupAttention, IsForManyRowsOfSmallHeads) {
   EXPECT_FALSE(accepts({.dtype = DType::f64, .rows = 5}));
 }
 
+// Items are threadgroups along z, of which a launch has 65,535 at most.
+TEST_F(SimdgroupAttention, OtherKernelsAreForAsManyItemsAsALaunchHasLayers) {
+  const auto signature = [&](std::int64_t batch, std::int64_t heads) {
+    draw({.batch = batch, .heads = heads, .rows = 1, .keys = 1, .d = 8, .dv = 8});
+    return signature_of({.batch = batch, .heads = heads, .rows = 1, .keys = 1, .d = 8, .dv = 8});
+  };
+  const Signature most = signature(65535, 1);
+  EXPECT_TRUE(accepts_attention_tiles(most));
+  EXPECT_TRUE(accepts_flash_decoding(most));
+  const Signature more = signature(65536, 1);
+  EXPECT_FALSE(accepts_attention_tiles(more));
+  EXPECT_FALSE(accepts_flash_decoding(more));
+  // Eight heads of one head of keys are a threadgroup.
+  EXPECT_TRUE(accepts_flash_decoding(signature(32767, 16)));
+  EXPECT_FALSE(accepts_flash_decoding(signature(32768, 16)));
+}
+
 // Lanes have other elements than on any GPU there is.
 class OtherLanes final : public sim::SimDriver {
  public:

@@ -86,7 +86,7 @@ struct LineShape {
 
 // A bundle is the lines of 8 or 12 rows, woven together. Of each group, class by class, it has
 // 4 codes of each row, the next 4 of each row and so on, then the scales, the shifts and the sums.
-constexpr std::int64_t bundle_words(int rows, int group) { return rows * (group / 4 + 3); }
+constexpr std::int64_t bundle_words(std::int64_t rows, int group) { return rows * (group / 4 + 3); }
 
 // ---- Kernels
 

@@ -191,7 +191,7 @@ void WeightProduct::multiply_bundles(std::int64_t begin, std::int64_t end,
     for (std::int64_t bundle = begin; bundle < end; ++bundle) {
       const std::int64_t together = of.rows_of(bundle);
       const auto* const from = reinterpret_cast<const std::uint32_t*>(bundle_at(bundle)) +
-                               first * bundle_words(static_cast<int>(together), plan.line.group);
+                               first * bundle_words(together, plan.line.group);
       for (std::int64_t panel = 0; panel < panel_count; ++panel, of_tile += kSumsOfTile) {
         products.multiply_class[together == 8 ? 0 : 1](
             {panels + (panel * plan.groups + first) * words, from, count, of_tile, merged_at(n)});

@@ -20,7 +20,7 @@ struct PackedWeight {
   // bundles, and weights are unpacked into panels.
   bool in_lines(std::int64_t rows) const;
   std::int64_t bundle_bytes(std::int64_t rows) const {
-    return 4 * groups * bundle_words(static_cast<int>(rows), line.group);
+    return 4 * groups * bundle_words(rows, line.group);
   }
   std::int64_t panels() const { return ceil_div(out, std::int64_t{kPanelWeights}); }
   // Weights of a task that multiplies lines, and panels of one that multiplies `bundles` bundles

@@ -8,6 +8,12 @@
 #include "runtime/commands/batched_kernel.h"
 
 namespace hearth::cuda {
+namespace {
+
+constexpr std::uint32_t kMostLayers = 65535;  // threadgroups along y or z, on every card
+
+}  // namespace
+
 CudaKernel::CudaKernel(Context& context, const runtime::KernelSource& source,
                        std::shared_ptr<const CudaModule> module,
                        std::int64_t most_threadgroup_bytes)
@@ -46,6 +52,13 @@ void CudaKernel::ask_for_threadgroup_memory(std::int64_t most) {
 
 void** CudaKernel::collect_arguments(const runtime::Command& command) const {
   check_arguments(command);
+  if (command.groups.y > kMostLayers || command.groups.z > kMostLayers) {
+    throw Error(ErrorCode::unsupported,
+                name() + ": too many threadgroups for CUDA; got " +
+                    std::to_string(command.groups.y) + " along y and " +
+                    std::to_string(command.groups.z) + " along z, expected at most " +
+                    std::to_string(kMostLayers) + " along each");
+  }
   values_.clear();
   if (source()->members > 0) {
     batch_ = runtime::pack_batch(*source(), command);
