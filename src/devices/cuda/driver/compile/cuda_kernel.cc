@@ -53,11 +53,11 @@ void CudaKernel::ask_for_threadgroup_memory(std::int64_t most) {
 void** CudaKernel::collect_arguments(const runtime::Command& command) const {
   check_arguments(command);
   if (command.groups.y > kMostLayers || command.groups.z > kMostLayers) {
-    throw Error(ErrorCode::unsupported,
-                name() + ": too many threadgroups for CUDA; got " +
-                    std::to_string(command.groups.y) + " along y and " +
-                    std::to_string(command.groups.z) + " along z, expected at most " +
-                    std::to_string(kMostLayers) + " along each");
+    throw Error(ErrorCode::unsupported, name() + ": too many threadgroups for CUDA; got " +
+                                            std::to_string(command.groups.y) + " along y and " +
+                                            std::to_string(command.groups.z) +
+                                            " along z, expected at most " +
+                                            std::to_string(kMostLayers) + " along each");
   }
   values_.clear();
   if (source()->members > 0) {
