@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/json_fields.h"
 #include "core/json_object.h"
 #include "core/python_json.h"
 #include "core/quoted.h"
 #include "models/tokenizer/json_decoder.h"
-#include "models/tokenizer/json_fields.h"
 #include "models/tokenizer/json_model.h"
 #include "models/tokenizer/json_parts.h"
 #include "models/tokenizer/json_post_processor.h"

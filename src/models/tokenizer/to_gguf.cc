@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/json_fields.h"
 #include "core/quoted.h"
 #include "models/tokenizer/config_templates.h"
 #include "models/tokenizer/from_gguf.h"
 #include "models/tokenizer/from_json.h"
 #include "models/tokenizer/gguf_roles.h"
-#include "models/tokenizer/json_fields.h"
 #include "models/tokenizer/json_parts.h"
 #include "models/tokenizer/named_pre_tokenizer.h"
 #include "models/tokenizer/tokenizer.h"
