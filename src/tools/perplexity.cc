@@ -104,21 +104,12 @@ void require_save(const PerplexityArguments& arguments) {
   });
 }
 
-// With a context of the usual length where none is asked for, or the model's own if that is less.
-models::LoadedModel load_scoring(const ModelArguments& arguments, Device device) {
-  models::LoadOptions options = load_options(arguments, device);
-  if (arguments.context > 0) return load_model(arguments.path, options);
-  options.context = kUsualContext;
-  models::LoadedModel loaded = load_model(arguments.path, options);
-  if (loaded.model.trained_context >= kUsualContext) return loaded;
-  options.context = loaded.model.trained_context;
-  return load_model(arguments.path, options);
-}
-
 void run_perplexity(const PerplexityArguments& arguments) {
   if (!arguments.save.empty()) require_save(arguments);
   const Device device = use_device(arguments.model);
-  const models::LoadedModel loaded = load_scoring(arguments.model, device);
+  models::LoadOptions options = load_options(arguments.model, device);
+  options.usual_context = kUsualContext;
+  const models::LoadedModel loaded = load_model(arguments.model.path, options);
   models::require_scores(loaded.model.config, "perplexity: scores", kEncodersEmbed);
   const std::vector<std::int32_t> tokens = loaded.tokenizer.encode(read_option_file(
       "--file", "a text", [&] { return io::read_text(arguments.file, kMaxText); }));

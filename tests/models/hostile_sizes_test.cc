@@ -93,16 +93,16 @@ TEST(HostileSizes, ThatDoNotFitTheNumbersOfFiles) {
                        "gpt2.feed_forward_length: out of range; got 4294967296"));
   EXPECT_TRUE(contains(
       refused_folder("gemma4_outer", R"("per_layer_config": null, "global_head_dim": 4294967552)"),
-      "global_head_dim is out of range; got 4294967552"));
+      "global_head_dim: out of range; got 4294967552"));
   EXPECT_TRUE(contains(refused_folder("gemma4_outer", R"("head_dim": 268435457)"),
-                       "head_dim is out of range; got 268435457"));
+                       "head_dim: out of range; got 268435457"));
   const auto sections = [](const std::string& numbers) {
     return refused_folder("qwen3_5", R"("rope_parameters": {"rope_type": "default",
         "rope_theta": 10000.0, "mrope_section": )" +
                                          numbers + "}");
   };
-  EXPECT_TRUE(contains(sections("[1, -2, 1]"), "mrope_section of positions; got -2"));
-  EXPECT_TRUE(contains(sections("[1, 4294967297, 1]"), "got 4294967297, expected 0 to 2^20"));
+  EXPECT_TRUE(contains(sections("[1, -2, 1]"), "mrope_section: out of range; got -2"));
+  EXPECT_TRUE(contains(sections("[1, 4294967297, 1]"), "got 4294967297, expected 0 to 1048576"));
   EXPECT_TRUE(contains(sections("[1, 1, 1, 1, 1]"), "got 5, expected at most 4 numbers"));
 }
 

@@ -1,4 +1,4 @@
-// What errors of files say.
+// What is loaded with which context, and what errors of files say.
 #include "models/loading/load_model.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include "error_text.h"
 #include "hearth/io.h"
 #include "models/golden_model.h"
+#include "models/language/folder/folder_model.h"
 
 namespace hearth::models {
 namespace {
@@ -46,6 +47,19 @@ TEST(LoadModel, ErrorsNameTheFile) {
   const std::size_t at = none.find(absolute);
   ASSERT_NE(at, std::string::npos) << none;
   EXPECT_EQ(none.find(absolute, at + 1), std::string::npos) << none;
+}
+
+TEST(LoadModel, ModelsMadeForLessThanTheUsualContextHaveTheirOwn) {
+  const testing::GoldenModel golden = testing::read_golden_model("llama");
+  const ModelContents files{gguf_of_folder(golden.config, testing::golden_weights(golden)),
+                            FileKind::folder, ""};
+  const auto context_with = [&](const LoadOptions& options) {
+    return make_language_model(files, options).config.context;
+  };
+  const std::int64_t own = context_with({});
+  EXPECT_EQ(context_with({.usual_context = own + 1}), own);
+  EXPECT_EQ(context_with({.usual_context = own - 1}), own - 1);
+  EXPECT_EQ(context_with({.context = own + 2, .usual_context = own - 1}), own + 2);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "source_dir.h"
 #include "tools/bindings/function_calls.h"
 #include "tools/bindings/op_document.h"
+#include "tools/bindings/type_words.h"
 #include "tools/json_check.h"
 
 namespace hearth::tools {

@@ -6,11 +6,11 @@
 #include <iterator>
 #include <limits>
 
+#include "core/json_fields.h"
 #include "core/packed/given_codes.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/files/fp4_blocks.h"
-#include "models/tokenizer/json_fields.h"
 
 namespace hearth::models::folders {
 namespace {
@@ -24,7 +24,7 @@ bool is_one_of(const std::int64_t (&all)[N], std::int64_t value) {
   return std::find(std::begin(all), std::end(all), value) != std::end(all);
 }
 
-MlxScheme parse_scheme(const tokens::JsonFields& fields) {
+MlxScheme parse_scheme(const JsonFields& fields) {
   MlxScheme scheme;
   const std::string mode = fields.text("mode", "affine");
   if (mode == "mxfp4") {
@@ -167,7 +167,7 @@ std::optional<MlxQuantization> parse_mlx_quantization(const JsonObject& config,
   const auto at = std::find_if(config.begin(), config.end(),
                                [](const auto& member) { return member.first == "quantization"; });
   if (at == config.end() || !std::holds_alternative<JsonObject>(at->second)) return std::nullopt;
-  const tokens::JsonFields fields(at->second, source + ": quantization");
+  const JsonFields fields(at->second, source + ": quantization");
   if (fields.find("bits") == nullptr && fields.find("group_size") == nullptr &&
       fields.find("mode") == nullptr) {
     return std::nullopt;
@@ -179,7 +179,7 @@ std::optional<MlxQuantization> parse_mlx_quantization(const JsonObject& config,
       out.modules[module] = *flag ? std::optional(out.all) : std::nullopt;
     } else if (std::holds_alternative<JsonObject>(value)) {
       out.modules[module] =
-          parse_scheme(tokens::JsonFields(value, fields.name() + "." + hearth::quoted(module)));
+          parse_scheme(JsonFields(value, fields.name() + "." + hearth::quoted(module)));
     }
   }
   return out;

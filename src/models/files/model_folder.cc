@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/bools.h"
+#include "core/json_fields.h"
 #include "core/json_object.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
@@ -15,7 +16,6 @@
 #include "models/files/folder_tensors.h"
 #include "models/files/fp4_blocks.h"
 #include "models/files/mlx_weights.h"
-#include "models/tokenizer/json_fields.h"
 
 namespace hearth::models {
 namespace {
@@ -38,9 +38,9 @@ std::string without_ending(std::string_view text, std::string_view ending) {
 
 // Reads "quantization_config", and refuses what is not known: weights of another kind would be
 // taken for what they are not.
-void read_quantization_config(const tokens::JsonFields& config, WeightScheme& scheme) {
+void read_quantization_config(const JsonFields& config, WeightScheme& scheme) {
   if (config.find("quantization_config") == nullptr) return;
-  const tokens::JsonFields fields = config.object("quantization_config");
+  const JsonFields fields = config.object("quantization_config");
   const std::string method = fields.text("quant_method", "");
   const bool is_known =
       method == "fp8" || method == "fbgemm_fp8" || method == "mxfp4" ||
@@ -69,7 +69,7 @@ WeightScheme read_weight_scheme(const JsonObject& config, const std::string& sou
   // MLX repeats what it says there under the other name.
   if (scheme.mlx) return scheme;
   const JsonValue document(config);
-  const tokens::JsonFields root(document, source);
+  const JsonFields root(document, source);
   read_quantization_config(root, scheme);
   if (root.find("text_config") != nullptr) {
     read_quantization_config(root.object("text_config"), scheme);

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "core/json_fields.h"
 #include "core/json_object.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
-#include "models/tokenizer/json_fields.h"
 
 namespace hearth::models::folders {
 namespace {
@@ -27,7 +27,7 @@ bool is_plain_file_name(std::string_view name) {
 
 SafetensorsIndex parse_safetensors_index(const std::string& text, const std::string& source) {
   const JsonValue document = parse_json_object(text, source, "an index");
-  const tokens::JsonFields fields(document, source);
+  const JsonFields fields(document, source);
   const JsonValue* map = fields.find("weight_map");
   if (map == nullptr || !std::holds_alternative<JsonObject>(*map)) {
     fields.fail("no weight_map; expected an object of tensors and files");

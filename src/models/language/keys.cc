@@ -25,14 +25,6 @@ std::int64_t checked_size(const std::string& key, std::int64_t value) {
   return value;
 }
 
-std::int64_t checked_count(const std::string& key, std::int64_t value) {
-  if (value < 0 || value > kMostCount) {
-    fail_key(key, "out of range; got " + std::to_string(value) + ", expected 0 to " +
-                      std::to_string(kMostCount));
-  }
-  return value;
-}
-
 // The place of a layer's value in an array of `count`.
 std::int64_t place_of(const std::string& key, std::int64_t layer, std::int64_t count) {
   if (layer >= count) {
@@ -136,6 +128,14 @@ bool Keys::flag(std::string_view key, bool fallback) const {
 
 std::string Keys::text(std::string_view key, std::string_view fallback) const {
   return metadata_.as_text(full(key), fallback);
+}
+
+std::int64_t checked_count(const std::string& key, std::int64_t value) {
+  if (value < 0 || value > kMostCount) {
+    fail_key(key, "out of range; got " + std::to_string(value) + ", expected 0 to " +
+                      std::to_string(kMostCount));
+  }
+  return value;
 }
 
 std::uint32_t number_of_file(const std::string& key, std::int64_t value) {

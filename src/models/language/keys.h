@@ -44,6 +44,10 @@ class Keys {
   std::string prefix_;
 };
 
+// `value`, a width or a count of parts, 0 to kMostCount. Throws Error{invalid_argument} with `key`
+// for others.
+std::int64_t checked_count(const std::string& key, std::int64_t value);
+
 // A number of 32 bits, as files hold it. Throws Error{invalid_argument} with `key` for others.
 std::uint32_t number_of_file(const std::string& key, std::int64_t value);
 void set_count(GgufMetadata& metadata, const std::string& key, std::int64_t value);

@@ -9,16 +9,14 @@
 #include <variant>
 
 #include "core/json.h"
+#include "core/json_fields.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/files/folder_tensors.h"
 #include "models/language/read_text_vectors.h"
-#include "models/tokenizer/json_fields.h"
 
 namespace hearth::models {
 namespace {
-
-using tokens::JsonFields;
 
 struct PoolingMode {
   std::string_view flag;

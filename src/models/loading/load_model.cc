@@ -95,10 +95,11 @@ LanguageModel make_language_model(const ModelContents& files, const LoadOptions&
     }
     return pairs;
   };
+  const bool is_usual = options.context == 0 && options.usual_context > 0;
   LanguageModel model(
       config,
       Weights(files.contents.arrays, options.compute, options.device, find, options.progress),
-      options.device, options.context);
+      options.device, is_usual ? std::min(options.usual_context, config.context) : options.context);
   adapters.require_used();
   return model;
 }

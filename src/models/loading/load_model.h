@@ -20,6 +20,8 @@ struct LoadOptions {
   Device device = {};
   DType compute = DType::f32;  // of activations: f32, bf16, f16 or f64
   std::int64_t context = 0;    // positions of sequences at most; 0: what the model was made for
+  // Where `context` is 0: so many, unless the model was made for less; 0: what it was made for.
+  std::int64_t usual_context = 0;
   std::vector<AdapterFile> adapters = {};  // added to the model's products
   FindLowRank low_rank = {};               // and these
   // Called with the share of the weights' bytes that are where they belong, from 0 to 1.

@@ -3,8 +3,8 @@
 #include <optional>
 #include <variant>
 
+#include "core/json_fields.h"
 #include "core/python_json.h"
-#include "models/tokenizer/json_fields.h"
 
 namespace hearth::models::tokens {
 

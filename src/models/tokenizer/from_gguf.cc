@@ -97,17 +97,17 @@ class GgufTokenizer {
     StringTable pieces;
     pieces.reserve(vocabulary.size(), 0);
     if (by_bytes) {
+      vocabulary.fill_bytes([&](std::int32_t id) {
+        const std::string_view text = vocabulary.texts[id];
+        const TokenType type = vocabulary.types[static_cast<std::size_t>(id)];
+        const bool is_plain = type == TokenType::control || type == TokenType::user_defined;
+        return is_plain ? std::string(text) : bytes_of_text(text).value_or(std::string(text));
+      });
       for (std::size_t id = 0; id < vocabulary.size(); ++id) {
         const auto index = static_cast<std::int32_t>(id);
         const std::string_view text = vocabulary.texts[index];
-        const TokenType type = vocabulary.types[id];
-        const bool is_plain = type == TokenType::control || type == TokenType::user_defined;
-        const auto bytes = is_plain ? std::nullopt : bytes_of_text(text);
-        vocabulary.bytes.append(type == TokenType::unused ? ""
-                                : bytes                   ? std::string_view(*bytes)
-                                                          : text);
         pieces.append(bytes_of_text(text).value_or(std::string(text)));
-        if (type != TokenType::control) pieces.index(index);
+        if (vocabulary.types[id] != TokenType::control) pieces.index(index);
       }
     } else {
       if (named.spaces == SpacesOfPieces::marked) {

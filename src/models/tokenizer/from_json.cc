@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/json_fields.h"
 #include "core/json_object.h"
 #include "core/python_json.h"
 #include "core/quoted.h"
 #include "models/tokenizer/json_decoder.h"
-#include "models/tokenizer/json_fields.h"
 #include "models/tokenizer/json_model.h"
 #include "models/tokenizer/json_parts.h"
 #include "models/tokenizer/json_post_processor.h"
@@ -164,18 +164,12 @@ class JsonTokenizer {
     const JsonDecoder decoder(file_.find("decoder"), file_.name() + ".decoder");
     parts_.drops_first_space = decoder.drops_first_space();
     Vocabulary& vocabulary = parts_.vocabulary;
-    vocabulary.bytes.reserve(vocabulary.size(), 0);
     std::size_t left =
         (std::size_t{1} << 20) + kMostGrowth * (tokens_.text_bytes + vocabulary.size());
-    for (std::size_t id = 0; id < vocabulary.size(); ++id) {
-      const auto index = static_cast<std::int32_t>(id);
-      if (vocabulary.types[id] == TokenType::unused) {
-        vocabulary.bytes.append("");
-        continue;
-      }
-      const auto normal = normal_added_.find(index);
+    vocabulary.fill_bytes([&](std::int32_t id) {
+      const auto normal = normal_added_.find(id);
       const std::string_view text =
-          normal == normal_added_.end() ? vocabulary.texts[index] : normal->second;
+          normal == normal_added_.end() ? vocabulary.texts[id] : normal->second;
       const auto made = [&](bool is_first) {
         std::string bytes = decoder.bytes(text, is_first, left);
         if (bytes.size() > left) {
@@ -186,16 +180,17 @@ class JsonTokenizer {
         left -= bytes.size();
         return bytes;
       };
-      const std::string bytes = made(false);
-      vocabulary.bytes.append(bytes);
+      std::string bytes = made(false);
       std::string first = made(true);
       const bool drops = parts_.drops_first_space && bytes.starts_with(' ');
       if (std::string_view(bytes).substr(drops ? 1 : 0) != first) {
-        vocabulary.first_bytes.emplace(index, std::move(first));
+        vocabulary.first_bytes.emplace(id, std::move(first));
       }
       const bool is_byte = decoder.knows_bytes() && byte_of_text(text) >= 0;
-      if (is_byte && !is_added_[id]) vocabulary.types[id] = TokenType::byte;
-    }
+      const auto place = static_cast<std::size_t>(id);
+      if (is_byte && !is_added_[place]) vocabulary.types[place] = TokenType::byte;
+      return bytes;
+    });
   }
 
   void read_config() {

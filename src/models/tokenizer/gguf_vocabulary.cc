@@ -131,21 +131,20 @@ void GgufVocabulary::read_added() {
 
 void GgufVocabulary::read_bytes() {
   Vocabulary& vocabulary = parts.vocabulary;
-  vocabulary.bytes.reserve(vocabulary.size(), 0);
-  for (std::size_t id = 0; id < vocabulary.size(); ++id) {
-    const std::string_view text = vocabulary.texts[static_cast<std::int32_t>(id)];
-    const TokenType type = vocabulary.types[id];
-    const int byte = type == TokenType::byte ? byte_of_text(text) : -1;
-    if (type == TokenType::byte && byte < 0) {
-      fail("token " + std::to_string(id) + " is no byte; got " + hearth::quoted(text) +
-           ", expected <0x00> to <0xFF>");
+  vocabulary.fill_bytes([&](std::int32_t id) {
+    const std::string_view text = vocabulary.texts[id];
+    const TokenType type = vocabulary.types[static_cast<std::size_t>(id)];
+    if (type == TokenType::byte) {
+      const int byte = byte_of_text(text);
+      if (byte < 0) {
+        fail("token " + std::to_string(id) + " is no byte; got " + hearth::quoted(text) +
+             ", expected <0x00> to <0xFF>");
+      }
+      return std::string(1, static_cast<char>(byte));
     }
     const bool is_plain = type == TokenType::control || type == TokenType::user_defined;
-    vocabulary.bytes.append(type == TokenType::unused ? ""
-                            : byte >= 0               ? std::string(1, static_cast<char>(byte))
-                            : is_plain                ? std::string(text)
-                                                      : with_spaces(text));
-  }
+    return is_plain ? std::string(text) : with_spaces(text);
+  });
 }
 
 std::vector<double> GgufVocabulary::read_scores() const {

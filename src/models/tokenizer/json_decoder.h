@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "models/tokenizer/json_fields.h"
+#include "core/json_fields.h"
 #include "models/tokenizer/pattern.h"
 
 namespace hearth::models::tokens {

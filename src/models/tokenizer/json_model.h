@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json_fields.h"
 #include "models/tokenizer/bpe.h"
-#include "models/tokenizer/json_fields.h"
 #include "models/tokenizer/parts.h"
 
 namespace hearth::models::tokens {

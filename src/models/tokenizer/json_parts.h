@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/tokenizer/json_fields.h"
+#include "core/json_fields.h"
 #include "models/tokenizer/normalizer.h"
 #include "models/tokenizer/pre_tokenizer.h"
 

@@ -2,9 +2,9 @@
 
 #include <string_view>
 
+#include "core/json_fields.h"
 #include "core/python_json.h"
 #include "core/quoted.h"
-#include "models/tokenizer/json_fields.h"
 
 namespace hearth::models::tokens {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/tokenizer/json_fields.h"
+#include "core/json_fields.h"
 #include "models/tokenizer/vocabulary.h"
 
 namespace hearth::models::tokens {

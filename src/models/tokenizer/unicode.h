@@ -34,6 +34,7 @@ struct Decoded {
 Decoded decode_one(std::string_view text, std::size_t at) noexcept;
 void append_utf8(std::string& text, std::uint32_t code);
 
+bool is_ascii(std::string_view text) noexcept;
 // How many bytes at the end of the text begin a code point that more bytes would complete: 0 to 3.
 std::size_t incomplete_suffix(std::string_view text) noexcept;
 // With U+FFFD for each byte that is no part of a code point.

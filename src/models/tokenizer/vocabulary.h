@@ -62,7 +62,20 @@ struct Vocabulary {
   void add(std::string_view text, TokenType type);
   // Finds the tokens <0xXX>.
   void find_byte_tokens();
+  // Fills `bytes` with what `bytes_of` has of each id, in order; unused tokens add nothing to a
+  // text.
+  template <class BytesOf>
+  void fill_bytes(BytesOf bytes_of);
 };
+
+template <class BytesOf>
+void Vocabulary::fill_bytes(BytesOf bytes_of) {
+  bytes.reserve(size(), 0);
+  for (std::size_t id = 0; id < size(); ++id) {
+    const bool is_unused = types[id] == TokenType::unused;
+    bytes.append(is_unused ? std::string() : bytes_of(static_cast<std::int32_t>(id)));
+  }
+}
 
 // Whether Vocabulary::of_bytes has a token of each byte.
 bool has_all_bytes(const std::vector<std::int32_t>& of_bytes) noexcept;

@@ -1,7 +1,6 @@
 #include "tools/bindings/function_document.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "hearth/error.h"
@@ -10,6 +9,7 @@
 #include "tools/bindings/function_calls.h"
 #include "tools/bindings/op_document.h"
 #include "tools/bindings/recorded_ops.h"
+#include "tools/bindings/type_words.h"
 
 namespace hearth::tools {
 namespace {
@@ -17,17 +17,6 @@ namespace {
 [[noreturn]] void fail(const std::string& text) {
   throw Error(ErrorCode::invalid_argument, "ops: " + text);
 }
-
-// The word for a type of C++; another type's own name, without its namespace.
-std::string neutral(std::string type) {
-  if (type.starts_with("const ")) type = type.substr(6);
-  while (type.ends_with("&") || type.ends_with("*")) type.pop_back();
-  if (type.starts_with("std::optional<")) type = type.substr(14, type.size() - 15);
-  const auto known = type_words().find(type);
-  return known == type_words().end() ? type : known->second;
-}
-
-bool is_array(const std::string& word) { return word == "array" || word == "array_list"; }
 
 // Whether what is passed as `own` can be passed as `other`: a number is a list of one.
 bool stands_for(const std::string& own, const std::string& other) {
@@ -52,7 +41,7 @@ struct Overloads {
       for (std::size_t i = 0; i < one->parameters.size(); ++i) {
         const Parameter& own = one->parameters[i];
         const Parameter& other = whole().parameters[i];
-        if (own.name != other.name || !stands_for(neutral(own.type), neutral(other.type))) {
+        if (own.name != other.name || !stands_for(type_word(own.type), type_word(other.type))) {
           fail("an overload that is no case of the other; got " + one->text + ", expected " +
                whole().text + " without its last parameters, or with a list");
         }
@@ -78,8 +67,9 @@ std::vector<Overloads> by_name(const std::vector<Function>& functions) {
 }
 
 bool has_dtype(const Function& function) {
-  return std::any_of(function.parameters.begin(), function.parameters.end(),
-                     [](const Parameter& parameter) { return neutral(parameter.type) == "dtype"; });
+  return std::any_of(
+      function.parameters.begin(), function.parameters.end(),
+      [](const Parameter& parameter) { return type_word(parameter.type) == "dtype"; });
 }
 
 DTypeRules rules_of(const Function& function) {
@@ -132,7 +122,7 @@ JsonValue made_of(const FunctionCall& call, const DTypeRules& rules) {
 
 // `is_left_out`: by an overload.
 JsonObject described(const Parameter& parameter, bool is_left_out = false) {
-  const std::string type = neutral(parameter.type);
+  const std::string type = type_word(parameter.type);
   JsonObject entry = {{"name", parameter.name},
                       {"type", type},
                       {"cpp", parameter.type},
@@ -156,8 +146,8 @@ JsonArray parameters_of(const Overloads& overloads, const DTypeRules& rules) {
     JsonObject entry = described(declared[i], is_left_out);
     if (is_left_out) entry.emplace_back("default", nullptr);
     if (i > common) entry.emplace_back("needs", declared[common].name);
-    const std::string type = neutral(declared[i].type);
-    if (is_array(type)) {
+    const std::string type = type_word(declared[i].type);
+    if (is_array_word(type)) {
       append_rule(entry, arrays < rules.inputs.size() ? rules.inputs[arrays] : std::nullopt);
       ++arrays;
     }
@@ -177,11 +167,11 @@ JsonArray results_of(const std::string& type, const DTypeRules& rules) {
       is_counted   ? std::stoul(type.substr(type.find(',') + 1))
       : is_several ? static_cast<std::size_t>(std::count(type.begin(), type.end(), ',')) + 1
                    : 1;
-  const std::string word = is_several ? "array" : neutral(type);
+  const std::string word = is_several ? "array" : type_word(type);
   JsonArray results;
   for (std::size_t i = 0; i < count; ++i) {
     JsonObject result = {{"type", word}};
-    if (is_array(word)) result.emplace_back("dtype", rules.results.at(i));
+    if (is_array_word(word)) result.emplace_back("dtype", rules.results.at(i));
     results.emplace_back(std::move(result));
   }
   return results;
@@ -230,7 +220,7 @@ JsonObject described(const Overloads& overloads) {
 const Function* function_with(const Declarations& declared, const std::string& type) {
   for (const Function& function : declared.functions) {
     for (const Parameter& parameter : function.parameters) {
-      if (neutral(parameter.type) == type) return &function;
+      if (type_word(parameter.type) == type) return &function;
     }
   }
   return nullptr;
@@ -253,7 +243,7 @@ JsonObject described(const Type& type, const Function* function) {
       continue;
     }
     JsonObject entry = described(field);
-    if (is_array(neutral(field.type))) {
+    if (is_array_word(type_word(field.type))) {
       const auto at = static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), field.name) -
                                                inputs.begin());
       append_rule(entry, at < inputs.size() ? rules_of(*function).inputs.at(at) : std::nullopt);
@@ -266,60 +256,7 @@ JsonObject described(const Type& type, const Function* function) {
           {"doc", type.doc}};
 }
 
-template <class T>
-std::optional<T> number(const std::string& text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 }  // namespace
-
-const std::map<std::string, std::string>& type_words() {
-  static const std::map<std::string, std::string> words = {
-      {"Array", "array"},
-      {"std::span<const Array>", "array_list"},
-      {"std::vector<Array>", "array_list"},
-      {"bool", "bool"},
-      {"std::string_view", "string"},
-      {"double", "f64"},
-      {"std::int64_t", "i64"},
-      {"DType", "dtype"},
-      {"Device", "device"},
-      {"Dims", "i64_list"},
-      {"Shape", "i64_list"},
-      {"AllAxes", "i64_list"},
-      {"std::vector<std::int64_t>", "i64_list"},
-      {"std::vector<double>", "f64_list"},
-      {"std::vector<Slice>", "Slice_list"},
-      {"std::uint64_t", "u64"}};
-  return words;
-}
-
-JsonValue default_value(const std::string& text, const std::string& type) {
-  for (const char* const none :
-       {"std::nullopt", "nullptr", "Array()", "Device()", "AllAxes::everything()"}) {
-    if (text == none) return nullptr;
-  }
-  if (text == "{}" && type == "array") return nullptr;
-  if (text == "{}") return type.ends_with("_list") ? JsonValue(JsonArray()) : JsonObject();
-  if (type == "bool" && (text == "true" || text == "false")) return text == "true";
-  JsonValue value = nullptr;
-  if (type == "f64") value = number<double>(text);
-  if (type == "i64") value = number<std::int64_t>(text);
-  if (type == "u64") value = number<std::uint64_t>(text);
-  if (value != JsonValue(nullptr)) return value;
-  // A value of an enum: "DType::bool_", "Reduction::mean".
-  const std::size_t colons = text.find("::");
-  std::string word = colons == std::string::npos ? "" : text.substr(colons + 2);
-  if (type == "dtype" && text.starts_with("DType::")) {
-    if (word.ends_with('_')) word.pop_back();
-    return word;
-  }
-  if (colons != std::string::npos && text.substr(0, colons) == type) return word;
-  fail("a default that has no value; got " + text + ", expected one of " + type);
-}
 
 JsonArray dtype_names(const std::vector<DType>& dtypes) {
   JsonArray names;

@@ -1,5 +1,5 @@
-// Lines edited by libedit. It reads characters of the thread's locale, which is one of UTF-8
-// meanwhile, through a reader of ours: keys that it does not know would leave the ends of their
+// Lines edited by libedit. Its texts are of the thread's locale, which is one of UTF-8 meanwhile.
+// It reads through TypedCharacters: keys that it does not know would leave the ends of their
 // sequences in the line, and it knows no marks of pasted text.
 #include "tools/lm/line_editor.h"
 
@@ -9,13 +9,11 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cwchar>
-#include <deque>
 #include <optional>
 #include <streambuf>
 #include <string>
@@ -26,14 +24,14 @@
 #include <xlocale.h>
 #endif
 
+#include "models/tokenizer/unicode.h"
 #include "tools/lm/paste_marks.h"
 #include "tools/lm/prompt_terminal.h"
+#include "tools/lm/typed_characters.h"
 
 namespace hearth::tools {
 namespace {
 
-constexpr char kEscapeKey = '\033';
-constexpr wchar_t kNoCharacter = 0xFFFD;  // in place of bytes that are none
 constexpr int kHistoryLines = 1000;
 constexpr const char* kInsertPaste = "insert-paste";
 
@@ -110,125 +108,23 @@ class ThreadLocale {
 
 std::string to_utf8(const std::wstring& text) {
   std::string bytes;
-  std::mbstate_t state{};
-  char buffer[MB_LEN_MAX];
-  for (const wchar_t c : text) {
-    const std::size_t size = std::wcrtomb(buffer, c, &state);
-    if (size != static_cast<std::size_t>(-1)) bytes.append(buffer, size);
-  }
+  for (const wchar_t c : text) models::tokens::append_utf8(bytes, static_cast<std::uint32_t>(c));
   return bytes;
 }
 
-// Characters of the terminal. In a locale of UTF-8.
-class TypedCharacters {
- public:
-  // Of a key that sends more than a character, all or none. Nothing at the end of the input.
-  std::optional<wchar_t> next(EditLine* editor) {
-    while (queue_.empty()) {
-      const std::optional<char> byte = read_byte(editor);
-      if (!byte) return std::nullopt;
-      if (*byte != kEscapeKey) return decode(*byte, editor);
-      const std::string key = read_key(editor);
-      if (key.size() == 1 && held_ == kEscapeKey) continue;  // a key of its own follows
-      if (key == kPasteBegins) pasted_ = read_paste(editor);
-      const auto is_this = [&](const Key& known) { return known.bytes == key; };
-      if (key.size() == 1 || std::any_of(std::begin(kKeys), std::end(kKeys), is_this)) {
-        queue_.assign(key.begin(), key.end());
-      }
-    }
-    const wchar_t c = queue_.front();
-    queue_.pop_front();
-    return c;
-  }
-
-  // Taken once.
-  std::wstring pasted() { return std::exchange(pasted_, {}); }
-
- private:
-  std::optional<char> read_byte(EditLine* editor) {
-    if (held_) return std::exchange(held_, std::nullopt);
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    char byte = 0;
-    for (;;) {
-      if (PromptTerminal::was_stopped()) el_set(editor, EL_REFRESH);
-      if (::poll(&input, 1, -1) < 0) {
-        if (errno != EINTR) return std::nullopt;
-        continue;
-      }
-      const ssize_t size = ::read(STDIN_FILENO, &byte, 1);
-      if (size == 1) break;
-      if (size == 0 || (errno != EINTR && errno != EAGAIN)) return std::nullopt;
-    }
-    el_resize(editor);
-    return byte;
-  }
-
-  wchar_t decode(char byte, EditLine* editor) {
-    std::mbstate_t state{};
-    wchar_t c = 0;
-    for (;;) {
-      const bool is_first = std::mbsinit(&state) != 0;
-      const std::size_t used = std::mbrtowc(&c, &byte, 1, &state);
-      if (used == static_cast<std::size_t>(-1)) {
-        if (!is_first) held_ = byte;
-        return kNoCharacter;
-      }
-      if (used != static_cast<std::size_t>(-2)) return c;
-      const std::optional<char> next = read_byte(editor);
-      if (!next) return kNoCharacter;
-      byte = *next;
-    }
-  }
-
-  // Behind an ESC: ESC [ parameters and a letter, ESC O and a letter, or ESC alone.
-  std::string read_key(EditLine* editor) {
-    std::string key(1, kEscapeKey);
-    std::optional<char> byte = read_byte(editor);
-    if (byte != '[' && byte != 'O') {
-      held_ = byte;
-      return key;
-    }
-    const bool has_parameters = byte == '[';
-    do {
-      key += *byte;
-      byte = read_byte(editor);
-    } while (byte && has_parameters && *byte >= ' ' && *byte <= '?');
-    if (byte) key += *byte;
-    return key;
-  }
-
-  // To the mark that ends it, without control sequences. Line breaks are \n.
-  std::wstring read_paste(EditLine* editor) {
-    std::wstring text;
-    wchar_t broken_by = 0;
-    while (const std::optional<char> byte = read_byte(editor)) {
-      if (*byte == kEscapeKey) {
-        if (read_key(editor) == kPasteEnds) break;
-        continue;
-      }
-      const wchar_t c = decode(*byte, editor);
-      if (c == L'\r' || c == L'\n') {
-        // Of a pair, whose order the terminal's modes may have turned, the second adds none.
-        const bool is_second = broken_by != 0 && broken_by != c;
-        broken_by = is_second ? 0 : c;
-        if (!is_second) text += L'\n';
-        continue;
-      }
-      broken_by = 0;
-      if (c != 0) text += c;
-    }
-    return text;
-  }
-
-  std::deque<wchar_t> queue_;
-  std::optional<char> held_;  // read, and to be read again
-  std::wstring pasted_;
-};
+std::vector<std::string_view> sequences_of_keys() {
+  std::vector<std::string_view> all;
+  for (const Key& key : kKeys) all.push_back(key.bytes);
+  return all;
+}
 
 class EditedTerminal final : public LineEditor, private std::streambuf {
  public:
   explicit EditedTerminal(Locale locale)
-      : locale_(std::move(locale)), history_(history_init(), history_end), lines_(this) {
+      : locale_(std::move(locale)),
+        history_(history_init(), history_end),
+        typed_([this] { return read_byte(); }, sequences_of_keys()),
+        lines_(this) {
     const ThreadLocale utf8(locale_);
     editor_.reset(el_init("hearth", stdin, stdout, stderr));
     if (!editor_ || !history_) return;
@@ -260,10 +156,28 @@ class EditedTerminal final : public LineEditor, private std::streambuf {
     return *static_cast<EditedTerminal*>(self);
   }
 
+  // Of the terminal.
+  std::optional<char> read_byte() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    char byte = 0;
+    for (;;) {
+      if (PromptTerminal::was_stopped()) el_set(editor_.get(), EL_REFRESH);
+      if (::poll(&input, 1, -1) < 0) {
+        if (errno != EINTR) return std::nullopt;
+        continue;
+      }
+      const ssize_t size = ::read(STDIN_FILENO, &byte, 1);
+      if (size == 1) break;
+      if (size == 0 || (errno != EINTR && errno != EAGAIN)) return std::nullopt;
+    }
+    el_resize(editor_.get());
+    return byte;
+  }
+
   static char* prompt(EditLine* editor) { return of(editor).prompt_.data(); }
 
   static int read_character(EditLine* editor, wchar_t* c) {
-    const std::optional<wchar_t> next = of(editor).typed_.next(editor);
+    const std::optional<wchar_t> next = of(editor).typed_.next();
     if (next) *c = *next;
     return next ? 1 : 0;
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "models/files/layer_limit.h"
+#include "models/language/keys.h"
 
 namespace hearth::models {
 
@@ -35,12 +36,8 @@ std::optional<std::string> find_text(const JsonObject& config, std::string_view 
 
 std::optional<std::int64_t> find_count(const JsonObject& config, std::string_view path) {
   const std::optional<std::int64_t> count = find_integer(config, path);
-  if (count && (*count < 0 || *count > kMostCount)) {
-    throw Error(ErrorCode::invalid_argument, "config.json: " + std::string(path) +
-                                                 " is out of range; got " + std::to_string(*count) +
-                                                 ", expected 0 to " + std::to_string(kMostCount));
-  }
-  return count;
+  if (!count) return std::nullopt;
+  return checked_count(config_source().name + ": " + std::string(path), *count);
 }
 
 std::int64_t layers_of(const JsonObject& config) {

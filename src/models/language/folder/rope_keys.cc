@@ -11,8 +11,8 @@
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "hearth/ops/attention.h"
-#include "models/files/layer_limit.h"
 #include "models/language/folder/config_values.h"
+#include "models/language/keys.h"
 
 namespace hearth::models {
 namespace {
@@ -194,10 +194,8 @@ class RopeKeys {
     std::vector<std::int32_t> sizes;
     for (const JsonValue& each : *sections) {
       const std::int64_t size = as_integer(each, "mrope_section", config_source()).value_or(0);
-      if (size < 0 || size > kMostCount) {
-        fail("mrope_section", static_cast<double>(size), "0 to 2^20 pairs");
-      }
-      sizes.push_back(static_cast<std::int32_t>(size));
+      sizes.push_back(
+          static_cast<std::int32_t>(checked_count(config_source().name + ": mrope_section", size)));
     }
     sizes.resize(kAxes);
     set("dimension_sections", sizes);

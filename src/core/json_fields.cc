@@ -1,11 +1,11 @@
-#include "models/tokenizer/json_fields.h"
+#include "core/json_fields.h"
 
 #include <utility>
 
 #include "core/quoted.h"
 #include "hearth/error.h"
 
-namespace hearth::models::tokens {
+namespace hearth {
 
 JsonFields::JsonFields(const JsonValue& value, std::string name)
     : object_(std::get_if<JsonObject>(&value)), name_(std::move(name)) {
@@ -23,10 +23,8 @@ void JsonFields::unsupported(const std::string& what) const {
 }
 
 const JsonValue* JsonFields::find(std::string_view key) const noexcept {
-  for (const auto& [name, value] : *object_) {
-    if (name == key) return std::holds_alternative<std::nullptr_t>(value) ? nullptr : &value;
-  }
-  return nullptr;
+  const JsonValue* value = find_key(*object_, key);
+  return value == nullptr || std::holds_alternative<std::nullptr_t>(*value) ? nullptr : value;
 }
 
 const JsonValue& JsonFields::at(std::string_view key) const {
@@ -76,4 +74,4 @@ std::int64_t JsonFields::integer(std::string_view key, std::int64_t fallback) co
   return find(key) == nullptr ? fallback : required<std::int64_t>(key, "a whole number");
 }
 
-}  // namespace hearth::models::tokens
+}  // namespace hearth

@@ -1,12 +1,14 @@
-// Typed fields of the JSON objects in the files beside a model.
+// Typed fields of JSON objects that files have.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "core/json.h"
 
-namespace hearth::models::tokens {
+namespace hearth {
 
 // An object with the name that messages give it. The readers throw Error{corrupt_file} with both
 // names for fields of another type.
@@ -40,14 +42,14 @@ class JsonFields {
   std::string name_;
 };
 
-// Calls `on_part` for each part of a list that a Sequence holds.
+// Calls `on_part` for each element of an array, with the name that messages give it.
 template <class OnPart>
-void each_part(const JsonFields& sequence, std::string_view key, OnPart on_part) {
-  const JsonArray& list = sequence.array(key);
+void each_part(const JsonFields& fields, std::string_view key, OnPart on_part) {
+  const JsonArray& list = fields.array(key);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string name = std::string(key) + "[" + std::to_string(i) + "]";
-    on_part(list[i], sequence.name() + "." + name);
+    on_part(list[i], fields.name() + "." + name);
   }
 }
 
-}  // namespace hearth::models::tokens
+}  // namespace hearth
