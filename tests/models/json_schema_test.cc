@@ -181,6 +181,58 @@ TEST(JsonSchema, Strings) {
   });
 }
 
+// Whatever tells the schemas of a oneOf apart is there, or is not; where nothing does it is an
+// anyOf.
+TEST(JsonSchema, OneOfSeveral) {
+  expect_cases({
+      {R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},)"
+       R"("c":{"type":"integer"}},"oneOf":[{"required":["a"]},{"required":["b","c"]}]})",
+       {R"({"a":1})", R"({"a":1,"b":2})", R"({"a":1,"c":3})", R"({"b":2,"c":3})"},
+       {R"({})", R"({"b":1})", R"({"a":1,"b":2,"c":3})"}},
+      {R"({"oneOf":[{"properties":{"a":{"type":"integer"}},"required":["a"]},)"
+       R"({"properties":{"a":{"type":"integer"},"b":{"type":"null"}},"required":["b"]}]})",
+       {R"({"a":1})", R"({"b":null})"},
+       {R"({"a":1,"b":null})", R"({})"}},
+      // What tells them apart need not be required.
+      {R"({"oneOf":[{"properties":{"kind":{"const":"a"},"x":{"type":"integer"}}},)"
+       R"({"properties":{"kind":{"enum":["b","c"]},"x":{"type":"integer"}}}]})",
+       {R"({"kind":"a","x":1})", R"({"kind":"b"})", R"({"kind":"c"})"},
+       {R"({"x":1})", R"({})"}},
+      {R"({"oneOf":[{"properties":{"b":{"type":"integer"}},"required":["b"]},)"
+       R"({"properties":{"b":{"const":"q"},"k":{"type":"null"}}}]})",
+       {R"({"b":1})", R"({"b":"q"})", R"({"b":"q","k":null})", R"({"k":null})", R"({})"},
+       {R"({"b":"p"})", R"({"b":1,"k":null})"}},
+      {R"({"oneOf":[{"properties":{"v":{"type":"string"}}},{"properties":{"v":{"type":"number"}}}]})",
+       {R"({"v":""})", R"({"v":1})"},
+       {R"({})"}},
+      {R"({"$defs":{"a":{"properties":{"k":{"const":1},"n":{"$ref":"#/$defs/any"}},"required":["k"]},)"
+       R"("b":{"properties":{"k":{"const":2}}},"any":{"oneOf":[{"$ref":"#/$defs/a"},)"
+       R"({"$ref":"#/$defs/b"}]}},"$ref":"#/$defs/any"})",
+       {R"({"k":1,"n":{"k":1,"n":{"k":2}}})", R"({"k":1,"n":{}})", R"({"k":2})"},
+       {R"({"k":3})", R"({"k":1,"n":{"k":3}})"}},
+      {R"({"oneOf":[{"type":"integer"},{"type":"string"},{"type":["null","boolean"]}]})",
+       {"1", "\"\"", "null", "true"},
+       {"{}", "1.5"}},
+      {R"({"oneOf":[{"type":"object","properties":{"a":{"const":1}}},)"
+       R"({"type":"array","items":{"const":1}}]})",
+       {R"({"a":1})", "{}", "[1]", "[]"},
+       {"1"}},
+      // As anyOf has them: nothing tells one that is also the other.
+      {R"({"oneOf":[{"type":"integer"},{"type":"number"}]})", {"1", "1.5"}, {"null"}},
+      {R"({"oneOf":[{"enum":["a","b"]},{"enum":["b","c"]}]})", {"\"a\"", "\"b\"", "\"c\""}, {}},
+      {R"({"oneOf":[{"properties":{"a":{"const":1}}},{"properties":{"b":{"const":1}}}]})",
+       {R"({"a":1})", R"({"b":1})", "{}"},
+       {R"({"a":1,"b":1})"}},
+  });
+  // A few ways each to be none of the others are many together.
+  std::string many = R"({"type":"object","oneOf":[)";
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = std::to_string(i);
+    many += (i == 0 ? "" : ",") + (R"({"required":["a)" + name + R"(","b)" + name + R"("]})");
+  }
+  EXPECT_NO_THROW(Grammar::from_schema(parsed(many + "]}")));
+}
+
 TEST(JsonSchema, AlternativesAndReferences) {
   expect_cases({
       {R"({"anyOf":[{"type":"integer"},{"type":"string","maxLength":1}]})",

@@ -9,14 +9,16 @@
 
 namespace hearth::models::grammar {
 
-// The grammar, in GBNF, with the first rule `root`. All texts of it are valid, but for what oneOf
-// says (below); where the schema leaves a choice that texts rarely need, the grammar is narrower:
+// The grammar, in GBNF, with the first rule `root`. All texts of it are valid, but that oneOf means
+// anyOf where its schemas are not told apart by their types and listed values, or those of
+// properties, or by properties that they require (schema_exclusive.h); where the schema leaves a
+// choice that texts rarely need, the grammar is narrower:
 // - properties come in the order of the schema, and where some are declared, by name or by pattern,
 //   there are no others unless additionalProperties says so; names of others may be equal, so
 //   that only one of these counts for minProperties;
 // - prefixItems are all there, and followed by more only where items says so; distinct items of
 //   more than six values come in the order of the schema;
-// - without `type` it follows from the keywords; oneOf means anyOf;
+// - without `type` it follows from the keywords;
 // - numbers with multipleOf or not with values have no exponents;
 // - texts of a pattern or format are as long as automata of kMaxTextStates states count where a
 //   maxLength stands beside it;

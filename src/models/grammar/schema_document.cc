@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/grammar/schema_exclusive.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/schema_negation.h"
 
@@ -180,8 +181,10 @@ JsonObject SchemaDocument::expanded(const JsonValue& schema, int depth) {
   }
   JsonObject out = plain_keywords(*object);
   for (const char* key : {"anyOf", "oneOf"}) {
-    if (list_at(*object, key) == nullptr) continue;
-    out = merged_schemas(out, {{"anyOf", *find_key(*object, key)}});
+    const JsonArray* list = list_at(*object, key);
+    if (list == nullptr) continue;
+    const bool is_exclusive = key == std::string_view("oneOf");
+    out = merged_schemas(out, {{"anyOf", is_exclusive ? exclusive_schemas(*list, *this) : *list}});
   }
   const auto add = [&](const JsonValue& part) {
     out = merged_schemas(out, expanded(part, depth + 1));
