@@ -76,9 +76,9 @@ class SafetensorsFile {
 
 // Puts the tensors into the order in which their bytes follow the header (widest elements first,
 // then by name, so that every tensor is aligned to its elements) and returns the header that
-// describes them: length, JSON, and spaces up to a multiple of 8 bytes. Throws
-// Error{invalid_argument} when a name is used twice, reserved or not UTF-8, or when bytes and shape
-// do not fit.
+// describes them: length, JSON, and spaces up to a multiple of 8 bytes. A view may leave its bytes
+// out, which whoever writes the file then has elsewhere. Throws Error{invalid_argument} when a name
+// is used twice, reserved or not UTF-8, or when bytes and shape do not fit.
 std::string safetensors_header(std::vector<SafetensorsView>& tensors,
                                const SafetensorsMetadata& metadata);
 

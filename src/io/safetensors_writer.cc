@@ -75,7 +75,7 @@ std::string safetensors_header(std::vector<SafetensorsView>& tensors,
       if (extent < 0) invalid("a negative extent; got " + to_string(tensor.shape));
     }
     const std::optional<std::uint64_t> bytes = checked_bytes(tensor.shape, tensor.dtype);
-    if (!bytes || *bytes != tensor.bytes.size()) {
+    if (!bytes || (!tensor.bytes.empty() && *bytes != tensor.bytes.size())) {
       invalid("tensor " + printable(tensor.name) + " whose bytes do not fit its shape; got " +
               std::to_string(tensor.bytes.size()) + " bytes for " +
               std::string(hearth::name(tensor.dtype)) + " " + to_string(tensor.shape));
@@ -110,6 +110,13 @@ std::string safetensors_header(std::vector<SafetensorsView>& tensors,
 void write_safetensors(const std::string& path, std::vector<SafetensorsView> tensors,
                        const SafetensorsMetadata& metadata) {
   const std::string header = safetensors_header(tensors, metadata);
+  for (const SafetensorsView& tensor : tensors) {
+    if (tensor.bytes.empty() && element_count(tensor.shape) > 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  "write_safetensors: tensor " + printable(tensor.name) +
+                      " whose bytes do not fit its shape; got none for " + to_string(tensor.shape));
+    }
+  }
   AtomicFileWriter writer(path);
   writer.write(header);
   for (const SafetensorsView& tensor : tensors) writer.write(tensor.bytes);

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "core/counted.h"
-#include "core/quoted.h"
 #include "hearth/error.h"
-#include "hearth/io.h"
 #include "hearth/ops.h"
 #include "io/file.h"
 #include "io/text_file.h"
@@ -19,6 +17,7 @@
 #include "models/loading/load_model.h"
 #include "models/quantize/read_files.h"
 #include "tools/commands.h"
+#include "tools/lm/base_scores.h"
 #include "tools/lm/context_note.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/option_file.h"
@@ -35,50 +34,6 @@ struct PerplexityArguments {
   std::string file, save, base;
   std::int64_t chunks = 0;
 };
-
-// Log-probabilities of a model, as --save-base writes them: `tokens` i32 [chunks, context] and
-// `scores` f32 [chunks * scored, vocabulary].
-struct BaseScores {
-  Array tokens, scores;
-};
-
-BaseScores read_base(const std::string& path, const models::TokenChunks& chunks,
-                     std::int64_t vocabulary) {
-  const auto fail = [&](const std::string& what) {
-    throw Error(ErrorCode::invalid_argument, "perplexity: " + hearth::quoted(path) + " " + what);
-  };
-  BaseScores base;
-  for (const NamedArray& each : map_safetensors(path, Device::cpu()).arrays) {
-    if (each.name == "tokens" && each.array.dtype() == DType::i32) base.tokens = each.array;
-    if (each.name == "scores" && each.array.dtype() == DType::f32) base.scores = each.array;
-  }
-  if (!base.tokens.defined() || !base.scores.defined()) {
-    fail("holds no scores; got other tensors, expected tokens of i32 and scores of f32");
-  }
-  std::vector<std::int32_t> tokens;
-  for (const auto& chunk : chunks) tokens.insert(tokens.end(), chunk.begin(), chunk.end());
-  if (base.tokens.to_vector<std::int32_t>() != tokens) {
-    fail("is of other chunks; got other tokens, expected those of this text");
-  }
-  const auto context = static_cast<std::int64_t>(chunks.front().size());
-  const Shape expected = {static_cast<std::int64_t>(chunks.size()) * models::scored_tokens(context),
-                          vocabulary};
-  if (base.scores.shape() != expected) {
-    fail("does not fit; got scores " + to_string(base.scores.shape()) + ", expected " +
-         to_string(expected));
-  }
-  return base;
-}
-
-void save_scores(const std::string& path, const models::TokenChunks& chunks,
-                 const std::vector<Array>& scores) {
-  std::vector<std::int32_t> tokens;
-  for (const auto& chunk : chunks) tokens.insert(tokens.end(), chunk.begin(), chunk.end());
-  const Shape shape = {static_cast<std::int64_t>(chunks.size()),
-                       static_cast<std::int64_t>(chunks.front().size())};
-  save_safetensors(path, {{"tokens", Array::from_data(tokens, shape, Device::cpu())},
-                          {"scores", cat(scores, 0)}});
-}
 
 void write_divergence(const models::Divergence& divergence) {
   write_out("KL divergence from base: mean " + decimal(divergence.mean(), 6) + ", median " +
@@ -118,15 +73,16 @@ void run_perplexity(const PerplexityArguments& arguments) {
       arguments.model.context > 0 ? arguments.model.context : loaded.model.config.context;
   warn_of_context("perplexity", context, loaded.model.trained_context);
   const models::TokenChunks chunks = models::chunks_of(tokens, context, arguments.chunks, bos);
-  std::optional<BaseScores> base;
+  Array base;
   if (!arguments.base.empty()) {
     base = read_option_file("--kl-base", "what --save-base wrote of the same text", [&] {
-      return read_base(arguments.base, chunks, loaded.model.vocabulary());
+      return read_base_scores(arguments.base, chunks, loaded.model.vocabulary());
     });
   }
+  std::optional<BaseScoresWriter> saved;
+  if (!arguments.save.empty()) saved.emplace(arguments.save, chunks, loaded.model.vocabulary());
   models::Perplexity perplexity;
   models::Divergence divergence;
-  std::vector<Array> saved;
   std::int64_t done = 0;
   const models::CacheTypes caches = cache_types(arguments.model.caches);
   const models::CacheType own = dtype_from_name(arguments.model.dtype);
@@ -135,21 +91,17 @@ void run_perplexity(const PerplexityArguments& arguments) {
                          perplexity.add(scores, next);
                          if (std::isnan(perplexity.value())) refuse_scores(arguments.model.dtype);
                          const auto count = static_cast<std::int64_t>(next.size());
-                         if (base) {
-                           divergence.add(to_device(narrow(base->scores, 0, done, count), device),
-                                          scores);
+                         if (base.defined()) {
+                           divergence.add(to_device(narrow(base, 0, done, count), device), scores);
                          }
-                         if (!arguments.save.empty()) {
-                           saved.push_back(to_device(scores, Device::cpu()));
-                           saved.back().eval();
-                         }
+                         if (saved) saved->add(scores);
                          done += count;
                        });
   write_out("perplexity: " + decimal(perplexity.value(), 4) + " +- " +
             decimal(perplexity.error(), 4) + " of " + counted(perplexity.tokens(), "token") +
             " in " + counted(chunks.size(), "chunk") + " of " + std::to_string(context) + "\n");
-  if (base) write_divergence(divergence);
-  if (!arguments.save.empty()) save_scores(arguments.save, chunks, saved);
+  if (base.defined()) write_divergence(divergence);
+  if (saved) saved->commit();
 }
 
 }  // namespace
