@@ -89,6 +89,11 @@ def old_spelling(config):
     rope = config.get("rope_parameters")
     if rope is None:
         return None
+    if config["model_type"] == "modernbert":
+        old.pop("layer_types")
+        old.update(global_attn_every_n_layers=3, global_rope_theta=rope["full_attention"]["rope_theta"],
+                   local_rope_theta=rope["sliding_attention"]["rope_theta"])
+        return old
     if "full_attention" in rope:
         old["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
         if config["model_type"] != "gemma3_text":

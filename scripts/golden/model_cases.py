@@ -279,6 +279,22 @@ ENCODER = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=2, num_a
 CASES.append(Case("bert", "BertModel", "BertConfig", dict(ENCODER), "hidden"))
 CASES.append(Case("nomic_bert", "NomicBertModel", "NomicBertConfig",
                   dict(ENCODER, rope_parameters=rope(theta=1000.0)), "hidden"))
+# Positions count from behind the token of padding, which prompts do not hold.
+ROBERTA = {**ENCODER, "max_position_embeddings": 70, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
+for name, family, padding in [
+        ("roberta", "Roberta", 7), ("xlm_roberta", "XLMRoberta", 2), ("camembert", "Camembert", 5)]:
+    CASES.append(Case(name, family + "Model", family + "Config",
+                      dict(ROBERTA, pad_token_id=padding), "hidden"))
+MODERN = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=5, num_attention_heads=4,
+              intermediate_size=80, max_position_embeddings=64, local_attention=WINDOW,
+              bos_token_id=1, cls_token_id=1, eos_token_id=2, sep_token_id=2, pad_token_id=0)
+CASES.append(Case("modern_bert", "ModernBertModel", "ModernBertConfig", dict(MODERN), "hidden"))
+CASES.append(Case("modern_bert_layers", "ModernBertModel", "ModernBertConfig", dict(
+    MODERN, num_hidden_layers=3, local_attention=6, norm_bias=True, attention_bias=True,
+    mlp_bias=True, hidden_activation="silu",
+    layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+    rope_parameters={"sliding_attention": rope(theta=500.0), "full_attention": rope(theta=8e4)}),
+    "hidden"))
 for name, layers, period, has_bias in [
         ("nomic_bert_moe", 5, 3, True), ("nomic_bert_moe_plain", 4, 2, False)]:
     config = nomic_experts.config(layers, period, vocabulary=VOCABULARY)

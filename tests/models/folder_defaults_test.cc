@@ -235,6 +235,14 @@ TEST(FolderDefaults, AreThoseOfTransformers) {
       {"olmo3", {"rope_parameters"}, base_of, 5e5},
       {"nomic_bert", {"rope_parameters"}, base_of, 1000},
       {"bert", {"layer_norm_eps"}, epsilon_of, 1e-12},
+      {"xlm_roberta", {"layer_norm_eps"}, epsilon_of, 1e-12},
+      {"modern_bert", {"norm_eps"}, epsilon_of, 1e-5},
+      {"modern_bert", {"rope_parameters"}, base_of, 1e4},
+      {"modern_bert_layers",
+       {"rope_parameters"},
+       [](const LanguageConfig& config) { return config.layers[1].attention.rope.base; },
+       160000},
+      {"modern_bert_layers", {"local_attention"}, window_at_first, 128},
   };
   for (const LeftOut& each : all) {
     const LanguageConfig config = read_without(each.golden, each.keys);

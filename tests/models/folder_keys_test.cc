@@ -114,6 +114,9 @@ TEST(FolderKeys, ValuesThatAreTakenForGrantedAreTheOnlyOnes) {
   EXPECT_TRUE(contains(error("bert", R"("position_embedding_type": "relative_key")"),
                        "expected \"absolute\""));
   EXPECT_TRUE(contains(error("bert", R"("is_decoder": true)"), "expected false"));
+  EXPECT_TRUE(contains(error("roberta", R"("is_decoder": true)"), "expected false"));
+  EXPECT_TRUE(contains(error("modern_bert", R"("rope_scaling": {"rope_type": "yarn"})"),
+                       "expected \"default\""));
   EXPECT_TRUE(contains(error("gemma3", R"("use_bidirectional_attention": true)"), "got use_bid"));
   EXPECT_NO_THROW(read_with("gpt_oss", std::string(kTied) + R"("swiglu_limit": 7)"));
 }
@@ -218,6 +221,89 @@ TEST(FolderKeys, PatternsSayNothingBesideLists) {
   EXPECT_EQ(windows(R"("sliding_window_pattern": 2, "layer_types": null)"), (Flags{1, 0, 1, 0, 1}));
   EXPECT_EQ(windows(R"("sliding_window_pattern": null, "layer_types": null)"),
             (Flags{1, 1, 1, 0, 1}));
+}
+
+// The first of each period sees all, in files as in folders, which may list the layers.
+TEST(FolderKeys, WindowsOfModernBertBeginWithALayerThatSeesAll) {
+  const auto windows = [](const LanguageConfig& config) {
+    std::vector<std::int64_t> all;
+    for (const LayerConfig& layer : config.layers) all.push_back(layer.attention.window);
+    return all;
+  };
+  const auto of_folder = [&](const std::string& members) {
+    return windows(read_with("modern_bert", R"("local_attention": 6, )" + members));
+  };
+  using Windows = std::vector<std::int64_t>;
+  EXPECT_EQ(of_folder(R"("x": 0)"), (Windows{0, 6, 6, 0, 6}));
+  EXPECT_EQ(of_folder(R"("layer_types": null)"), (Windows{0, 6, 6, 0, 6}));
+  EXPECT_EQ(of_folder(R"("layer_types": null, "global_attn_every_n_layers": 2)"),
+            (Windows{0, 6, 0, 6, 0}));
+  EXPECT_EQ(of_folder(R"("layer_types": null, "global_attn_every_n_layers": 1)"),
+            (Windows{0, 0, 0, 0, 0}));
+  const GgufMetadata file = {{"general.architecture", "modern-bert"},
+                             {"modern-bert.embedding_length", std::uint32_t{64}},
+                             {"modern-bert.block_count", std::uint32_t{5}},
+                             {"modern-bert.feed_forward_length", std::uint32_t{96}},
+                             {"modern-bert.attention.head_count", std::uint32_t{4}},
+                             {"modern-bert.attention.layer_norm_epsilon", 1e-5F},
+                             {"modern-bert.attention.sliding_window", std::uint32_t{128}},
+                             {"modern-bert.rope.freq_base", 160000.0F}};
+  const auto of_file = [&](const char* key, std::uint32_t value) {
+    GgufMetadata metadata = file;
+    metadata.set(key, value);
+    return read_config(metadata, FileKind::gguf);
+  };
+  const LanguageConfig usual = of_file("modern-bert.context_length", 8192);
+  EXPECT_EQ(windows(usual), (Windows{0, 128, 128, 0, 128}));
+  EXPECT_EQ(usual.layers[0].attention.rope.base, 160000);
+  EXPECT_EQ(usual.layers[1].attention.rope.base, 10000);
+  EXPECT_EQ(windows(of_file("modern-bert.attention.sliding_window_pattern", 2)),
+            (Windows{0, 128, 0, 128, 0}));
+}
+
+TEST(FolderKeys, PositionsOfRobertaCountFromBehindPadding) {
+  EXPECT_EQ(read_with("roberta", R"("x": 0)").context, 62);
+  EXPECT_EQ(read_with("roberta", R"("pad_token_id": 0)").context, 69);
+  EXPECT_EQ(read_with("bert", R"("pad_token_id": 5)").context, 64);
+  JsonObject config = config_with("xlm_roberta", R"("x": 0)");
+  std::erase_if(config, [](const auto& member) { return member.first == "pad_token_id"; });
+  EXPECT_EQ(read_config(gguf_of_folder(config, {}).metadata, FileKind::folder).context, 68);
+  const auto error = [](const std::string& members) {
+    return refused(ErrorCode::invalid_argument, "roberta", members);
+  };
+  EXPECT_TRUE(contains(error(R"("pad_token_id": null)"), "pad_token_id is missing"));
+  EXPECT_TRUE(contains(error(R"("pad_token_id": -1)"), "pad_token_id"));
+  EXPECT_TRUE(contains(error(R"("max_position_embeddings": 8)"), "got 8, expected more than 8"));
+  EXPECT_TRUE(contains(error(R"("max_position_embeddings": null)"), "got 0, expected more than 8"));
+  const std::string other = error_of(ErrorCode::shape, [] {
+    static_cast<void>(
+        gguf_of_folder(config_with("roberta", R"("max_position_embeddings": 69)"),
+                       testing::golden_weights(testing::read_golden_model("roberta"))));
+  });
+  EXPECT_TRUE(contains(other, "got [70, 48], expected 69 rows")) << other;
+}
+
+// As transformers saves an encoder within a model that guesses tokens.
+TEST(FolderKeys, EncodersMayLieInModelsThatGuessTokens) {
+  for (const auto& [name, prefix] : {std::pair("bert", "bert."), {"roberta", "roberta."}}) {
+    const GoldenModel golden = testing::read_golden_model(name);
+    NamedArrays arrays = testing::golden_weights(golden);
+    const NamedArrays bare = gguf_of_folder(golden.config, arrays).arrays;
+    for (NamedArray& each : arrays) each.name = prefix + each.name;
+    for (const char* head : {"lm_head.dense.weight", "lm_head.layer_norm.bias", "lm_head.bias",
+                             "cls.predictions.decoder.weight"}) {
+      arrays.push_back({head, zeros({3, 3})});
+    }
+    const NamedArrays within = gguf_of_folder(golden.config, arrays).arrays;
+    ASSERT_EQ(within.size(), bare.size());
+    for (std::size_t i = 0; i < bare.size(); ++i) EXPECT_EQ(within[i].name, bare[i].name);
+    // What ranks or sorts texts is no encoder.
+    arrays.push_back({"classifier.dense.weight", zeros({3, 3})});
+    EXPECT_TRUE(
+        contains(error_of(ErrorCode::unsupported,
+                          [&] { static_cast<void>(gguf_of_folder(golden.config, arrays)); }),
+                 "classifier.dense.weight"));
+  }
 }
 
 // What files hold of norms that count from 1 has more digits than halves have.

@@ -76,6 +76,34 @@ TEST_P(Encoders, ActivationsAreThoseOfTransformers) {
   }
 }
 
+void expect_activations(const GoldenModel& golden, DType compute, double most) {
+  const LanguageModel model = testing::golden_language_model(golden, compute, 0);
+  for (const GoldenPrompt& prompt : golden.prompts) {
+    const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+    const Array all = squeeze(encode_tokens(model, {tokens_of(prompt)}), {0});
+    const Array own = narrow(all, 0, prompt.first, length - prompt.first);
+    EXPECT_LE(testing::normalized_error(values_of(own), prompt), most) << length;
+  }
+}
+
+// What is left is what is rounded to f32 before it.
+TEST_P(Encoders, ActivationsInF64AreThoseOfTransformers) {
+  expect_activations(testing::read_golden_model(GetParam()), DType::f64, 1e-13);
+}
+
+TEST(EncodersOfOldFolders, SayTheSame) {
+  int models = 0;
+  for (const std::string& name : testing::golden_language_models(true)) {
+    GoldenModel golden = testing::read_golden_model(name);
+    if (!golden.old_config) continue;
+    SCOPED_TRACE(name);
+    golden.config = *golden.old_config;
+    expect_activations(golden, DType::f64, 1e-13);
+    ++models;
+  }
+  EXPECT_GE(models, 1);
+}
+
 TEST_P(Encoders, FilesOfFoldersGiveTheSame) {
   const GoldenModel golden = testing::read_golden_model(GetParam());
   GgufContents contents = gguf_of_folder(golden.config, testing::golden_weights(golden));

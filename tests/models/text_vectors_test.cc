@@ -109,7 +109,7 @@ void expect_poolings(LanguageModel model) {
 }
 
 TEST(TextVectors, ArePooledAsSentenceTransformersDoes) {
-  for (const char* name : {"bert", "nomic_bert"}) {
+  for (const char* name : {"bert", "nomic_bert", "xlm_roberta", "modern_bert"}) {
     expect_poolings(
         testing::golden_language_model(testing::read_golden_model(name), DType::f32, 0));
   }

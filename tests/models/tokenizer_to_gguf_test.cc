@@ -137,11 +137,59 @@ TEST(TokenizerToGguf, RefusesWhatHasNoName) {
   };
   EXPECT_TRUE(contains(refused(byte_level(split_by("a|[^a]+"), false)), "pre-tokenizer"));
   const std::string unigram = R"({"model": {"type": "Unigram", "vocab": [["a", 0.5]]}, )";
-  EXPECT_TRUE(contains(refused(unigram + kSpecial + "}"), "Unigram"));
+  EXPECT_TRUE(contains(refused(unigram + kSpecial + "}"), "marks no spaces"));
   // Lower case is nothing that byte pairs of GGUF have.
   std::string lower = byte_level(kGpt2Split, false);
   lower.insert(1, R"("normalizer": {"type": "Lowercase"}, )");
   EXPECT_TRUE(contains(refused(lower), "normalizer"));
+}
+
+// A table by which tabs, line feeds and carriage returns become spaces: a trie of 64 nodes, whose
+// root has its children at 16, and the text " ".
+const std::string kBlanksCharsmap =
+    "AAEAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAJgQAACoEAAAAAAAAAAAAADYEAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAgAA==";
+
+std::string scored_pieces(const std::string& fields) {
+  return R"({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["\u2581", -2.5],
+      ["a", -3], ["b", -3.25], ["ab", -4.5], ["\u2581ab", -5]]}, )" +
+         fields + R"("decoder": {"type": "Metaspace"}, )" + kSpecial + ", " + kBegins + "}";
+}
+
+TEST(TokenizerToGguf, PiecesWithScores) {
+  const std::string words = R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+      {"type": "WhitespaceSplit"}, {"type": "Metaspace"}]}, )";
+  const std::string charsmap = R"("normalizer": {"type": "Sequence", "normalizers": [
+      {"type": "Precompiled", "precompiled_charsmap": ")" +
+                               kBlanksCharsmap + R"("}]}, )";
+  const std::vector<std::string> samples = {"ab a", "<s>ab</s>", "  ab   b\tab\n", "a<tool> ab"};
+  const std::string config =
+      R"({"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "a"})";
+  const GgufMetadata metadata = written({scored_pieces(charsmap + words), config, ""}, samples);
+  EXPECT_EQ(metadata.as_text("tokenizer.ggml.model"), "t5");
+  EXPECT_TRUE(metadata.as_bool("tokenizer.ggml.add_space_prefix"));
+  EXPECT_TRUE(metadata.as_bool("tokenizer.ggml.remove_extra_whitespaces"));
+  EXPECT_TRUE(metadata.as_bool("tokenizer.ggml.add_bos_token"));
+  EXPECT_FALSE(metadata.as_bool("tokenizer.ggml.add_eos_token"));
+  const std::vector<double> scores = metadata.as_floats("tokenizer.ggml.scores");
+  ASSERT_EQ(scores.size(), 12u);
+  EXPECT_EQ(scores[3], -3.25);
+  // Every space counts where nothing drops some.
+  const std::string spaces = charsmap + R"("pre_tokenizer": {"type": "Metaspace", )";
+  const GgufMetadata all =
+      written({scored_pieces(spaces + R"("prepend_scheme": "never"}, )"), config, ""},
+              {"ab a", "<s>ab</s>", "ab   b\tab\n"});
+  EXPECT_FALSE(all.as_bool("tokenizer.ggml.remove_extra_whitespaces"));
+  EXPECT_FALSE(all.as_bool("tokenizer.ggml.add_space_prefix"));
+  // Readers put a space before one that is there already.
+  for (const std::string& other : {spaces + R"("prepend_scheme": "always"}, )",
+                                   R"("normalizer": {"type": "Lowercase"}, )" + words}) {
+    const std::string refusal =
+        error_of(ErrorCode::unsupported, [&] { written({scored_pieces(other), config, ""}); });
+    EXPECT_TRUE(contains(refusal, "GGUF cannot say how this tokenizer works")) << refusal;
+  }
 }
 
 std::string code_points(const std::string& fields) {

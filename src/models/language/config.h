@@ -69,7 +69,9 @@ struct AttentionConfig {
   std::int64_t kv_heads = 0;
   std::int64_t key_dim = 0;    // of a head
   std::int64_t value_dim = 0;  // of a head
-  std::int64_t window = 0;     // > 0: a row sees this many keys at most, its own among them
+  // > 0: a row sees this many keys at most, its own among them; where rows see both ways, those
+  // that are window / 2 away at most.
+  std::int64_t window = 0;
   RopeConfig rope;
   QueryTemperature temperature;
   double scale = 0;    // of scores
@@ -161,6 +163,7 @@ struct LanguageConfig {
   double norm_epsilon = 1e-5;
   NormPlaces places = NormPlaces::before;
   bool has_norm_weights = true;                // of norms of rows
+  bool norms_first_mixer = true;               // else embeddings have been normed, and that is all
   std::string feed_forward_norm = "ffn_norm";  // the tensor of the norm before the feed-forward
   bool is_parallel = false;  // both blocks read the layer's input, and are added to it
   // Blocks are parallel where a model has no norm before the feed-forward, which then has that

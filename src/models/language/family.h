@@ -52,6 +52,8 @@ struct FolderType {
 struct FolderContext {
   const GgufMetadata& metadata;
   std::string_view architecture;
+  // What the folder says, with what it leaves out; null: a tensor of an adapter.
+  const JsonObject* config = nullptr;
 
   // 1 to kMostCount. Throws Error{invalid_argument} with the key for other numbers, and where there
   // is none: nothing else has looked at what a folder says.
@@ -96,6 +98,7 @@ struct Family {
   // ---- What no file says
   NormPlaces places = NormPlaces::before;
   std::string_view feed_forward_norm = "ffn_norm";  // before the feed-forward
+  bool norms_first_mixer = true;                    // LanguageConfig::norms_first_mixer
   bool has_norm_weights = true;                     // LanguageConfig::has_norm_weights
   Activation activation = Activation::silu;         // where files do not say
   bool scales_embedding = false;                    // by the square root of `dim`
@@ -117,6 +120,7 @@ struct Family {
   // Every n-th layer sees all keys, the others a window; 1: all of them, 0: none. Files may say
   // else.
   std::int64_t window_period = 1;
+  bool sees_all_first = false;  // the first of n layers sees all keys, not the n-th
   // In layers with a window: whether positions are scaled and divided as in others, and what turns
   // them where files do not say; 0: what turns the others.
   bool scales_windows = true;

@@ -156,7 +156,8 @@ std::int64_t window_of(const Keys& keys, const Family& family, std::int64_t laye
     return keys.flag_of("attention.sliding_window_pattern", layer, false) ? window : 0;
   }
   const std::int64_t period = keys.size("attention.sliding_window_pattern", family.window_period);
-  return period == 0 || layer % period < period - 1 ? window : 0;
+  const std::int64_t full = family.sees_all_first ? 0 : period - 1;
+  return period == 0 || layer % period != full ? window : 0;
 }
 
 AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind kind,
@@ -185,7 +186,7 @@ AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind 
   return attention;
 }
 
-void share_layers(const Keys& keys, LanguageConfig& config) {
+void share_layers(const Keys& keys, const Family& family, LanguageConfig& config) {
   const auto layers = static_cast<std::int64_t>(config.layers.size());
   const std::int64_t own = layers - std::min(keys.size("attention.shared_kv_layers", 0), layers);
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
@@ -193,7 +194,8 @@ void share_layers(const Keys& keys, LanguageConfig& config) {
     if (static_cast<std::int64_t>(i) >= own) {
       attention.shared_layer = layer_to_share(keys, config, i, own);
     }
-    if (!config.is_causal && (attention.window > 0 || attention.shared_layer >= 0)) {
+    const bool has_window = attention.window > 0 && !family.is_encoder;
+    if (!config.is_causal && (has_window || attention.shared_layer >= 0)) {
       throw Error(ErrorCode::unsupported,
                   keys.full("attention.causal") +
                       ": got false with windows or layers that share keys, expected true");

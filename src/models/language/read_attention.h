@@ -13,7 +13,8 @@ AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind 
                                const LanguageConfig& config, std::int64_t layer);
 
 // Lets the last layers read keys and values of earlier ones, as many as the file says. Throws
-// Error{unsupported} where rows see those behind them and layers share or have windows.
-void share_layers(const Keys& keys, LanguageConfig& config);
+// Error{unsupported} where rows see those behind them and layers share, or have windows in a family
+// that is no encoder: which keys those would see is not known.
+void share_layers(const Keys& keys, const Family& family, LanguageConfig& config);
 
 }  // namespace hearth::models

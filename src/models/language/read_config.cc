@@ -94,6 +94,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
   config.places = family.places;
   config.has_norm_weights = family.has_norm_weights;
   config.feed_forward_norm = family.feed_forward_norm;
+  config.norms_first_mixer = family.norms_first_mixer;
   config.may_share_norm = family.may_share_norm;
   config.is_parallel = keys.flag("use_parallel_residual", false);
   config.activation = read_activation(keys, family);
@@ -130,7 +131,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
     layer.experts = read_experts(keys, family, i);
     if (layer.experts.count > 0 && !family.has_both) layer.hidden = 0;
   }
-  share_layers(keys, config);
+  share_layers(keys, family, config);
   const MixerDef& mixer = definition_of(family.mixer);
   if (mixer.read != nullptr) mixer.read(keys, family, kind, config);
   if (family.adjust != nullptr) family.adjust(config, keys, kind);

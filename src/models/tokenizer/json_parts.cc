@@ -27,6 +27,13 @@ Behavior read_behavior(const JsonFields& fields, std::string_view fallback) {
                      "Contiguous");
 }
 
+// What \w is for the pre-tokenizer Whitespace, whose regular expressions are Rust's: alphabetic
+// symbols and joiners belong to words, numbers that are no digits do not.
+const std::string kRustWord = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u200c\u200d\u24b6-\u24e9)"
+                              R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
+
+}  // namespace
+
 std::string base64_bytes(const JsonFields& fields, std::string_view key) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -54,13 +61,6 @@ std::string base64_bytes(const JsonFields& fields, std::string_view key) {
   }
   return out;
 }
-
-// What \w is for the pre-tokenizer Whitespace, whose regular expressions are Rust's: alphabetic
-// symbols and joiners belong to words, numbers that are no digits do not.
-const std::string kRustWord = R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u200c\u200d\u24b6-\u24e9)"
-                              R"(\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189})";
-
-}  // namespace
 
 std::shared_ptr<const Pattern> read_pattern(const JsonFields& fields) {
   const JsonFields pattern = fields.object("pattern");

@@ -24,6 +24,9 @@ void add_pre_tokenizer(const JsonValue* value, const std::string& name,
 // Of an object with the field "pattern", {"String": x} or {"Regex": x}.
 std::shared_ptr<const Pattern> read_pattern(const JsonFields& fields);
 
+// The bytes that a field says in base64.
+std::string base64_bytes(const JsonFields& fields, std::string_view key);
+
 // Of a text among the merges: whether it is the first line of a merges.txt, which is none.
 inline bool is_merges_version(std::string_view text) { return text.starts_with("#version"); }
 

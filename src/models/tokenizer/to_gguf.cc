@@ -46,9 +46,11 @@ class GgufTokenizerWriter {
       add_word_pieces();
     } else if (type == "BPE") {
       add_pairs();
+    } else if (type == "Unigram") {
+      add_scored_pieces();
     } else {
       file_.unsupported("GGUF files of this model are not written; got " + hearth::quoted(type) +
-                        ", expected BPE or WordPiece");
+                        ", expected BPE, Unigram or WordPiece");
     }
     add_vocabulary();
     add_roles();
@@ -116,6 +118,48 @@ class GgufTokenizerWriter {
     }
     set("normalizer.lowercase", bert->lower);
     set("normalizer.strip_accents", bert->strip_accents);
+  }
+
+  void add_scored_pieces() {
+    set("model", "t5");
+    set("pre", "default");
+    std::vector<NormalizerStep> steps;
+    add_normalizer(file_.find("normalizer"), file_.name(), steps);
+    std::vector<PreTokenizerStep> cuts;
+    bool by_bytes = false;
+    add_pre_tokenizer(file_.find("pre_tokenizer"), file_.name(), cuts, by_bytes);
+    const auto* marks = cuts.empty() ? nullptr : std::get_if<MetaspaceStep>(&cuts.back());
+    if (marks == nullptr) {
+      file_.unsupported("a pre-tokenizer of Unigram that marks no spaces; got " +
+                        std::to_string(cuts.size()) + " steps, expected Metaspace as the last");
+    }
+    set("add_space_prefix", marks->prepend != MetaspaceStep::Prepend::never);
+    // What else there is before the model drops spaces: there is nothing more that readers do.
+    std::erase_if(steps, [](const auto& step) { return std::holds_alternative<Charsmap>(step); });
+    set("remove_extra_whitespaces", !steps.empty() || cuts.size() > 1);
+    if (const JsonValue* normalizer = file_.find("normalizer")) {
+      add_charsmap(JsonFields(*normalizer, file_.name()));
+    }
+    scores_.assign(tokenizer_.size(), 0);
+    std::size_t id = 0;
+    for (const JsonValue& each : model_.array("vocab")) {
+      const JsonValue& score = std::get<JsonArray>(each)[1];
+      const auto* whole = std::get_if<std::int64_t>(&score);
+      scores_[id++] = static_cast<float>(whole == nullptr ? std::get<double>(score)
+                                                          : static_cast<double>(*whole));
+    }
+  }
+
+  void add_charsmap(const JsonFields& normalizer) {
+    const std::string& type = normalizer.text("type");
+    if (type == "Sequence") {
+      each_part(normalizer, "normalizers", [&](const JsonValue& part, const std::string& name) {
+        add_charsmap(JsonFields(part, name));
+      });
+    } else if (type == "Precompiled") {
+      const std::string bytes = base64_bytes(normalizer, "precompiled_charsmap");
+      set("precompiled_charsmap", std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+    }
   }
 
   void add_pairs() {

@@ -87,6 +87,16 @@ Attention::Attention(const LanguageConfig& model, const AttentionConfig& its_con
   sinks = weights.optional_vector(prefix + "attn_sinks.weight", config.heads);
 }
 
+namespace {
+
+// bool [width, width]: keys that are further than `reach` rows from each.
+Array keys_beyond(std::int64_t reach, std::int64_t width, Device device) {
+  const Array places = arange(0, width, 1, DType::i32, device);
+  return greater(abs(reshape(places, {width, 1}) - reshape(places, {1, width})), reach);
+}
+
+}  // namespace
+
 Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const Batch& batch,
                          const PagedAttentionOptions& options) {
   const std::int64_t rows = q.shape(0), texts = rows / batch.width;
@@ -99,7 +109,12 @@ Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const B
   all.sinks = options.sinks;
   all.lengths = batch.lengths;
   all.causal = !batch.lengths.defined();
-  if (all.causal) all.window = options.window;
+  const std::int64_t reach = options.window / 2;  // to both sides
+  if (all.causal) {
+    all.window = options.window;
+  } else if (options.window > 0 && reach < batch.width - 1) {
+    all.mask = keys_beyond(reach, batch.width, q.device());
+  }
   const Array mixed = attention(by_text(q), by_text(k), by_text(v), all);
   return reshape(permute(mixed, {0, 2, 1, 3}), {rows, q.shape(1), v.shape(2)});
 }

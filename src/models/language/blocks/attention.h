@@ -25,8 +25,9 @@ struct Rotation {
 Array with_temperature(const Array& q, const Array& positions, const QueryTemperature& temperature);
 
 // attention() within whole texts (Batch::width): q [rows, heads, d], k [rows, kv_heads, d], v
-// [rows, kv_heads, dv] -> [rows, heads, dv]. Rows see all of their text where it has a length, else
-// what comes before them and themselves; `options` has the rest.
+// [rows, kv_heads, dv] -> [rows, heads, dv]. Rows see all of their text where it has a length, or
+// of a window its half to each side, else what comes before them and themselves; `options` has the
+// rest.
 Array attend_whole_texts(const Array& q, const Array& k, const Array& v, const Batch& batch,
                          const PagedAttentionOptions& options);
 

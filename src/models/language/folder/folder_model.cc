@@ -211,7 +211,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
   add_rope(config, family, head_dim_of(contents.metadata, family), contents);
   std::optional<bool> tied = find_flag(whole, "tie_word_embeddings");
   if (!tied) tied = find_flag(config, "tie_word_embeddings");
-  const FolderContext context{contents.metadata, family.architecture};
+  const FolderContext context{contents.metadata, family.architecture, &config};
   ExpertParts experts;
   bool has_output = false;
   for (const NamedArray& each : arrays) {

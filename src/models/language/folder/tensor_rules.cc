@@ -51,7 +51,10 @@ std::string text_name(const std::string& name) {
   for (const auto& [prefix, with] :
        {std::pair<std::string_view, std::string_view>{"model.language_model.", "model."},
         {"language_model.model.", "model."},
-        {"language_model.lm_head.", "lm_head."}}) {
+        {"language_model.lm_head.", "lm_head."},
+        // Of an encoder, saved with what guesses its tokens.
+        {"bert.", ""},
+        {"roberta.", ""}}) {
     if (name.starts_with(prefix)) return std::string(with) + name.substr(prefix.size());
   }
   // Of a model without its output, saved alone, as those are that make vectors.

@@ -28,7 +28,7 @@ LanguageLayer read_layer(const LanguageConfig& config, std::int64_t i, Weights& 
   const bool has_before = config.places == NormPlaces::before || config.places == NormPlaces::both;
   const bool has_after = config.places == NormPlaces::after || config.places == NormPlaces::both;
   LanguageLayer made;
-  if (has_before) made.mixer_norm = norm("attn_norm");
+  if (has_before && (i > 0 || config.norms_first_mixer)) made.mixer_norm = norm("attn_norm");
   if (has_after) made.mixer_post_norm = norm("post_attention_norm");
   if (config.places == NormPlaces::around_sum) made.mixer_post_norm = norm("attn_output_norm");
   made.mixer = definition_of(layer.mixer).make({config, layer, weights, prefix, divisors, device});
