@@ -185,8 +185,15 @@ def golden(case):
             except Exception as error:  # a family that never had it
                 print(f"{case.name}: no older spelling: {type(error).__name__}: {error}")
                 old = None
+    written = as_said(written, case)
+    old = None if old is None else as_said(old, case)
     return document(case, {"transformers": transformers.__version__}, written, old, tensors, prompts,
                     exact, rounded)
+
+
+def as_said(config, case):
+    said = {**config, **case.said}
+    return {key: value for key, value in said.items() if value is not None or key not in case.said}
 
 
 def document(case, origin, config, old_config, tensors, prompts, exact, rounded):

@@ -28,6 +28,9 @@ class Case:
     output: str = "logits"
     norms_add_one: bool = False  # norms of rows and heads multiply by 1 and their weight
     inputs_first: str | None = None  # what names of matrices have that are [in, out]
+    # Of a type that transformers does not have, but the mathematics of: what its config.json says
+    # in place of that class's; None: nothing.
+    said: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass
@@ -54,9 +57,10 @@ CASES = []
 
 
 def case(name, family, arguments=None, output="logits", model=None, config=None,
-         norms_add_one=False, inputs_first=None, **others):
+         norms_add_one=False, inputs_first=None, said=None, **others):
     CASES.append(Case(name, model or family + "ForCausalLM", config or family + "Config",
-                      {**SMALL, **(arguments or {}), **others}, output, norms_add_one, inputs_first))
+                      {**SMALL, **(arguments or {}), **others}, output, norms_add_one, inputs_first,
+                      said or {}))
 
 
 MSCALE = dict(mscale=0.7, mscale_all_dim=0.9)
@@ -198,6 +202,19 @@ case("olmo3_llama3", "Olmo3", sliding_window=WINDOW,
 GRANITE = dict(embedding_multiplier=6.0, residual_multiplier=0.4, attention_multiplier=0.2,
                logits_scaling=4.0)
 case("granite", "Granite", GRANITE, tie_word_embeddings=True, rope_parameters=rope())
+# MiniCPM is Granite by other numbers: of the depth of the model and the width of a smaller one.
+MINICPM = dict(embedding_multiplier=6.0, residual_multiplier=0.4, attention_multiplier=0.25,
+               logits_scaling=4.0, num_hidden_layers=4, num_attention_heads=3,
+               num_key_value_heads=1, intermediate_size=56)
+MINICPM_SAYS = dict(
+    model_type="minicpm", architectures=["MiniCPMForCausalLM"], scale_emb=6, scale_depth=0.8,
+    dim_model_base=12, embedding_multiplier=None, residual_multiplier=None,
+    attention_multiplier=None, logits_scaling=None)
+case("minicpm", "Granite", MINICPM, tie_word_embeddings=True, rope_parameters=rope(),
+     said=MINICPM_SAYS)
+case("minicpm_longrope", "Granite", MINICPM, said=MINICPM_SAYS, rope_parameters=rope(
+    "longrope", original_max_position_embeddings=ORIGINAL,
+    short_factor=[1 + i / 8 for i in range(8)], long_factor=[1.5 + i / 2 for i in range(8)]))
 case("granitemoe", "GraniteMoe", GRANITE, num_local_experts=5, num_experts_per_tok=2,
      intermediate_size=32, rope_parameters=rope())
 case("smollm3", "SmolLM3", num_hidden_layers=5, rope_parameters=rope(theta=2e6),
@@ -226,6 +243,19 @@ CASES.append(Case("gpt_neox", "GPTNeoXForCausalLM", "GPTNeoXConfig",
 CASES.append(Case("gpt_neox_sequential", "GPTNeoXForCausalLM", "GPTNeoXConfig", dict(
     NEOX, rope_parameters=rope(partial_rotary_factor=0.5), use_parallel_residual=False,
     tie_word_embeddings=True)))
+FALCON = dict(vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
+              max_position_embeddings=128, bos_token_id=1, eos_token_id=2)
+for name, others in [
+        ("falcon", dict()),
+        ("falcon_groups", dict(new_decoder_architecture=True, num_kv_heads=2, bias=True,
+                               ffn_hidden_size=80, activation="gelu_pytorch_tanh",
+                               rope_parameters=rope(theta=500.0), tie_word_embeddings=False)),
+        ("falcon_groups_shared_norm", dict(
+            new_decoder_architecture=True, num_kv_heads=2, num_ln_in_parallel_attn=1,
+            rope_parameters=rope("linear", factor=3.0))),
+        ("falcon_sequential", dict(parallel_attn=False, multi_query=False, bias=True))]:
+    CASES.append(Case(name, "FalconForCausalLM", "FalconConfig", {
+        **FALCON, "rope_parameters": rope(), **others}))
 case("starcoder2", "Starcoder2", rope_parameters=rope(theta=1e5), sliding_window=WINDOW,
      use_bias=True, hidden_act="gelu_pytorch_tanh", tie_word_embeddings=True)
 case("glm4", "Glm4", head_dim=16, attention_bias=True,
@@ -236,6 +266,9 @@ HALF = rope(partial_rotary_factor=0.5)
 case("stablelm_heads", "StableLm", qk_layernorm=True, rope_parameters=HALF)
 case("stablelm_shared_norm", "StableLm", qk_layernorm=True, use_parallel_residual=True,
      use_qkv_bias=True, rope_parameters=HALF)
+case("phi", "Phi", rope_parameters=HALF)
+case("phi_tied", "Phi", rope_parameters=rope(theta=500.0, partial_rotary_factor=0.75),
+     num_attention_heads=3, num_key_value_heads=3, hidden_act="gelu", tie_word_embeddings=True)
 GLM_EXPERTS = dict(n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=20,
                    n_shared_experts=2, first_k_dense_replace=1, num_hidden_layers=3)
 case("glm4_moe", "Glm4Moe", GLM_EXPERTS, head_dim=16, attention_bias=True, use_qk_norm=True,

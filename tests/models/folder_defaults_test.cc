@@ -141,6 +141,12 @@ double turning_part(const LanguageConfig& config) {
   const AttentionConfig& attention = config.layers[0].attention;
   return static_cast<double>(attention.rope.dims) / static_cast<double>(attention.key_dim);
 }
+double hidden_of(const LanguageConfig& config) {
+  return static_cast<double>(config.layers.back().hidden);
+}
+double heads_of_keys(const LanguageConfig& config) {
+  return static_cast<double>(config.layers.back().attention.kv_heads);
+}
 double normalises(const LanguageConfig& config) {
   return config.layers.back().experts.is_normalised ? 1 : 0;
 }
@@ -231,6 +237,18 @@ TEST(FolderDefaults, AreThoseOfTransformers) {
       {"glm4_moe", {"rope_parameters"}, turning_part, 0.5},
       {"nemotron", {"rope_parameters"}, turning_part, 0.5},
       {"nemotron", {"norm_eps"}, epsilon_of, 1e-5},
+      {"phi", {"rope_parameters"}, turning_part, 0.5},
+      {"falcon", {"ffn_hidden_size"}, hidden_of, 4 * 48},
+      {"falcon_groups", {"num_kv_heads"}, heads_of_keys, 4},
+      {"falcon", {"multi_query"}, heads_of_keys, 1},
+      {"minicpm",
+       {"scale_emb"},
+       [](const LanguageConfig& config) { return config.embedding_scale; },
+       1},
+      {"minicpm",
+       {"dim_model_base"},
+       [](const LanguageConfig& config) { return config.logit_scale; },
+       1.0 / 48},
       {"olmoe", {"norm_topk_prob"}, normalises, 0},
       {"olmo3", {"rope_parameters"}, base_of, 5e5},
       {"nomic_bert", {"rope_parameters"}, base_of, 1000},

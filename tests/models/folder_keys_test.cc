@@ -77,7 +77,8 @@ TEST(FolderKeys, OtherActivationsAreRefusedByAllFamilies) {
       }
       int changed = 0;
       for (auto& [key, value] : *text) {
-        if (key != "hidden_act" && key != "hidden_activation" && key != "activation_function") {
+        if (key != "hidden_act" && key != "hidden_activation" && key != "activation_function" &&
+            key != "activation") {
           continue;
         }
         value = std::string("mish");
@@ -118,6 +119,10 @@ TEST(FolderKeys, ValuesThatAreTakenForGrantedAreTheOnlyOnes) {
   EXPECT_TRUE(contains(error("modern_bert", R"("rope_scaling": {"rope_type": "yarn"})"),
                        "expected \"default\""));
   EXPECT_TRUE(contains(error("gemma3", R"("use_bidirectional_attention": true)"), "got use_bid"));
+  EXPECT_TRUE(contains(error("falcon", R"("alibi": true)"), "another alibi than models of falcon"));
+  EXPECT_TRUE(contains(error("phi", R"("qk_layernorm": true)"), "expected false"));
+  EXPECT_TRUE(contains(error("minicpm", R"("sparse_config": {"topk": 64})"), "expected false"));
+  EXPECT_NO_THROW(read_with("minicpm", std::string(kTied) + R"("sparse_config": null)"));
   EXPECT_NO_THROW(read_with("gpt_oss", std::string(kTied) + R"("swiglu_limit": 7)"));
 }
 

@@ -57,6 +57,9 @@ TEST(HostileSizes, OfTensorsThatAreTakenApart) {
   EXPECT_TRUE(contains(refused_folder("gpt_neox", R"("num_attention_heads": 0)",
                                       "gpt_neox.layers.0.attention.query_key_value.weight"),
                        "gptneox.attention.head_count: no size; got 0"));
+  const std::string groups = "transformer.h.0.self_attention.query_key_value.weight";
+  EXPECT_TRUE(contains(refused_folder("falcon_groups", R"("num_kv_heads": 0)", groups),
+                       "falcon.attention.head_count_kv: no size; got 0"));
   EXPECT_TRUE(contains(refused_folder("nomic_bert_moe", R"("num_experts": 0)",
                                       "encoder.layers.1.mlp.experts.mlp.w1"),
                        "expert_count: no size; got 0"));

@@ -27,15 +27,20 @@ LanguageLayer read_layer(const LanguageConfig& config, std::int64_t i, Weights& 
   };
   const bool has_before = config.places == NormPlaces::before || config.places == NormPlaces::both;
   const bool has_after = config.places == NormPlaces::after || config.places == NormPlaces::both;
+  // Falcon's feed-forward has the norm that attention has elsewhere, where attention has another.
+  const bool has_second = config.may_share_norm && weights.has(prefix + "attn_norm_2.weight");
   LanguageLayer made;
-  if (has_before && (i > 0 || config.norms_first_mixer)) made.mixer_norm = norm("attn_norm");
+  if (has_before && (i > 0 || config.norms_first_mixer)) {
+    made.mixer_norm = norm(has_second ? "attn_norm_2" : "attn_norm");
+  }
   if (has_after) made.mixer_post_norm = norm("post_attention_norm");
   if (config.places == NormPlaces::around_sum) made.mixer_post_norm = norm("attn_output_norm");
   made.mixer = definition_of(layer.mixer).make({config, layer, weights, prefix, divisors, device});
   if (layer.hidden > 0 || layer.experts.count > 0) {
     if (has_before) {
-      const bool is_shared = config.may_share_norm && config.is_parallel;
-      made.feed_forward_norm = is_shared ? made.mixer_norm : norm(config.feed_forward_norm);
+      const bool is_shared = config.may_share_norm && config.is_parallel && !has_second;
+      const std::string own = has_second ? "attn_norm" : config.feed_forward_norm;
+      made.feed_forward_norm = is_shared ? made.mixer_norm : norm(own);
     }
     if (has_after) made.feed_forward_post_norm = norm("post_ffw_norm");
     if (config.places == NormPlaces::around_sum) {
