@@ -256,6 +256,9 @@ for name, others in [
         ("falcon_sequential", dict(parallel_attn=False, multi_query=False, bias=True))]:
     CASES.append(Case(name, "FalconForCausalLM", "FalconConfig", {
         **FALCON, "rope_parameters": rope(), **others}))
+case("apertus", "Apertus", rope_parameters=scaled("llama3", **LLAMA3))
+case("apertus_biases", "Apertus", rope_parameters=rope(theta=500.0), attention_bias=True,
+     tie_word_embeddings=True, num_key_value_heads=1)
 case("starcoder2", "Starcoder2", rope_parameters=rope(theta=1e5), sliding_window=WINDOW,
      use_bias=True, hidden_act="gelu_pytorch_tanh", tie_word_embeddings=True)
 case("glm4", "Glm4", head_dim=16, attention_bias=True,

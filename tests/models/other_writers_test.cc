@@ -2,8 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "error_text.h"
+#include "hearth/array.h"
 #include "models/golden_model.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
@@ -12,6 +17,8 @@
 namespace hearth::models {
 namespace {
 
+using check::contains;
+using check::error_of;
 using testing::GoldenModel;
 
 GgufContents file_of(const std::string& golden) {
@@ -34,6 +41,38 @@ TEST(OtherWriters, MiniCpmWithoutScales) {
   EXPECT_EQ(config.embedding_scale, 12);
   EXPECT_DOUBLE_EQ(config.residual_scale, 1.4 / std::sqrt(4.0));
   EXPECT_DOUBLE_EQ(config.logit_scale, 256.0 / 48);
+}
+
+TEST(OtherWriters, XieluOfAllLayersIsOneNumber) {
+  GgufContents contents = file_of("apertus");
+  const std::vector<double> alphas = contents.metadata.as_floats("xielu.alpha_p");
+  ASSERT_EQ(alphas.size(), 2u);
+  const XieluConfig second = read_file(contents).layers[1].xielu;
+  EXPECT_DOUBLE_EQ(second.positive, std::log1p(std::exp(alphas[1])));
+  contents.metadata.set("xielu.alpha_p", static_cast<float>(alphas[1]));
+  for (const LayerConfig& layer : read_file(contents).layers) {
+    EXPECT_EQ(layer.xielu.positive, second.positive);
+  }
+  contents.metadata.set("xielu.beta", std::vector<float>{0.5F});
+  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] { read_file(contents); }),
+                       "xielu.beta: too few values; got 1, expected one for layer 1"));
+  contents.metadata.set("xielu.beta", std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] { read_file(contents); }),
+                       "xielu.beta: not finite; got inf, expected a number"));
+  contents.metadata.set("xielu.beta", 0.5F);
+  contents.metadata.erase("xielu.alpha_p");
+  EXPECT_TRUE(contains(error_of([&] { read_file(contents); }), "xielu.alpha_p"));
+}
+
+TEST(OtherWriters, XieluOfALayerMayNotBeMissing) {
+  const GoldenModel model = testing::read_golden_model("apertus");
+  NamedArrays arrays = testing::golden_weights(model);
+  std::erase_if(arrays, [](const NamedArray& each) {
+    return each.name == "model.layers.0.mlp.act_fn.alpha_n";
+  });
+  EXPECT_TRUE(
+      contains(error_of(ErrorCode::invalid_argument, [&] { gguf_of_folder(model.config, arrays); }),
+               "numbers of an activation; got [1] of \"xielu.alpha_n\" in layer 1"));
 }
 
 }  // namespace

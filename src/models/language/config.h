@@ -28,6 +28,7 @@ enum class Activation : std::uint8_t {
   quick_gelu,  // by a sigmoid
   relu,
   squared_relu,
+  xielu,  // XieluConfig
   // Of gate g and up u: min(g, 7) sigmoid(1.702 min(g, 7)) (clamp(u, -7, 7) + 1).
   clamped_swiglu,
 };
@@ -125,10 +126,18 @@ enum class Mixer : std::uint8_t {
 #include "models/language/mixers.def"
 };
 
+// Of x above 0: positive x^2 + linear x; of others: negative (e^min(x, limit) - 1 - x) + linear x.
+struct XieluConfig {
+  double positive = 0.8, negative = 0.8;
+  double linear = 0.5;
+  double limit = -1e-6;
+};
+
 struct LayerConfig {
   Mixer mixer = Mixer::attention;
   AttentionConfig attention;  // of mixers with heads that attend
   std::int64_t hidden = 0;    // of the feed-forward; 0: none
+  XieluConfig xielu;          // of models with that activation
   ExpertsConfig experts;      // beside the feed-forward where the layer has both
 };
 

@@ -47,7 +47,10 @@ LanguageLayer read_layer(const LanguageConfig& config, std::int64_t i, Weights& 
     if (layer.experts.count > 0) {
       made.experts = Experts(config, layer.experts, weights, prefix);
     }
-    if (layer.hidden > 0) made.feed_forward = FeedForward(config, layer.hidden, weights, prefix);
+    if (layer.hidden > 0) {
+      made.feed_forward = FeedForward(config, layer.hidden, weights, prefix);
+      made.feed_forward.xielu = layer.xielu;
+    }
     if (made.experts.defined() && made.feed_forward.defined()) {
       made.dense_post_norm = norm("post_ffw_norm_1");
       made.experts_norm = norm("pre_ffw_norm_2");
