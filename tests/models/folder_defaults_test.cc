@@ -239,6 +239,8 @@ TEST(FolderDefaults, AreThoseOfTransformers) {
       {"nemotron", {"norm_eps"}, epsilon_of, 1e-5},
       {"phi", {"rope_parameters"}, turning_part, 0.5},
       {"apertus", {"rope_parameters"}, base_of, 12e6},
+      {"lfm2", {"rope_parameters"}, base_of, 1e6},
+      {"lfm2", {"block_multiple_of"}, hidden_of, 256},
       {"falcon", {"ffn_hidden_size"}, hidden_of, 4 * 48},
       {"falcon_groups", {"num_kv_heads"}, heads_of_keys, 4},
       {"falcon", {"multi_query"}, heads_of_keys, 1},

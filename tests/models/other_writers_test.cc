@@ -1,6 +1,7 @@
 // Keys and names that not every writer of a family's files has.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -12,6 +13,8 @@
 #include "models/golden_model.h"
 #include "models/language/folder/file_layout.h"
 #include "models/language/folder/folder_model.h"
+#include "models/language/mixer.h"
+#include "models/language/model/language_model.h"
 #include "models/language/read_config.h"
 
 namespace hearth::models {
@@ -73,6 +76,40 @@ TEST(OtherWriters, XieluOfALayerMayNotBeMissing) {
   EXPECT_TRUE(
       contains(error_of(ErrorCode::invalid_argument, [&] { gguf_of_folder(model.config, arrays); }),
                "numbers of an activation; got [1] of \"xielu.alpha_n\" in layer 1"));
+}
+
+TEST(OtherWriters, Lfm2ListsItsLayersWithAttention) {
+  JsonObject config = testing::read_golden_model("lfm2").config;
+  std::erase_if(config, [](const auto& member) {
+    return member.first == "layer_types" || member.first == "full_attn_idxs" ||
+           member.first == "block_multiple_of";
+  });
+  config.emplace_back("full_attn_idxs", JsonArray{std::int64_t{1}, std::int64_t{2}});
+  config.emplace_back("block_ff_dim", std::int64_t{768});
+  config.emplace_back("block_multiple_of", std::int64_t{1});
+  const LanguageConfig read = read_config(gguf_of_folder(config, {}).metadata, FileKind::folder);
+  ASSERT_EQ(read.layers.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const bool attends = i == 1 || i == 2;
+    EXPECT_EQ(read.layers[i].mixer, attends ? Mixer::attention : Mixer::convolution) << i;
+    EXPECT_EQ(read.layers[i].hidden, 563);  // 1.1 of 512
+  }
+  EXPECT_EQ(read.layers[1].attention.kv_heads, 1);
+}
+
+// Ollama's files of LFM2 call the norm before the output as other families do.
+TEST(OtherWriters, Lfm2NamesItsOutputNormAsOthersDo) {
+  GgufContents contents = file_of("lfm2");
+  const auto made = [&] {
+    return LanguageModel(read_file(contents), Weights(contents.arrays, DType::f32, Device()),
+                         Device());
+  };
+  const LanguageModel usual = made();
+  EXPECT_FALSE(usual.embedding_norm.defined());
+  const auto norm = std::ranges::find(contents.arrays, "token_embd_norm.weight", &NamedArray::name);
+  ASSERT_NE(norm, contents.arrays.end());
+  norm->name = "output_norm.weight";
+  EXPECT_EQ(made().output_norm.weight.to_doubles(), usual.output_norm.weight.to_doubles());
 }
 
 }  // namespace

@@ -106,6 +106,11 @@ struct ScanConfig {
   double largest_step = 3e38;  // and at most
 };
 
+// A short causal convolution between gates, as wide as the model.
+struct ConvolutionConfig {
+  std::int64_t kernel = 0;  // rows
+};
+
 enum class RouterGate : std::uint8_t { softmax = 1, sigmoid = 2, softmax_of_chosen = 3 };
 
 struct ExpertsConfig {
@@ -186,9 +191,10 @@ struct LanguageConfig {
   // vectors only.
   bool has_output = true;
   TextVectorConfig vectors;
-  DeltaConfig delta;    // of the layers that have that mixer
-  LatentConfig latent;  // likewise
-  ScanConfig scan;      // likewise
+  DeltaConfig delta;  // of the layers that have that mixer, and so on
+  LatentConfig latent;
+  ScanConfig scan;
+  ConvolutionConfig convolution;
   std::vector<LayerConfig> layers;
   std::int64_t drafting_layers = 0;  // that files have behind these, which nothing reads
 
