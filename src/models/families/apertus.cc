@@ -60,7 +60,8 @@ Family apertus_family() {
           .model_types = kApertusTypes,
           .activation = Activation::xielu,
           .tensors = kApertusTensors,
-          .adjust_contents = move_to_keys};
+          .adjust_contents = move_to_keys,
+          .repeats_output = true};
 }
 
 }  // namespace hearth::models
