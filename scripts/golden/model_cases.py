@@ -256,6 +256,15 @@ for name, others in [
         ("falcon_sequential", dict(parallel_attn=False, multi_query=False, bias=True))]:
     CASES.append(Case(name, "FalconForCausalLM", "FalconConfig", {
         **FALCON, "rope_parameters": rope(), **others}))
+case("apertus", "Apertus", rope_parameters=scaled("llama3", **LLAMA3))
+case("apertus_biases", "Apertus", rope_parameters=rope(theta=500.0), attention_bias=True,
+     tie_word_embeddings=True, num_key_value_heads=1)
+LFM2 = dict(num_hidden_layers=4, num_attention_heads=3, num_key_value_heads=1,
+            rope_parameters=rope(theta=500.0))
+case("lfm2", "Lfm2", LFM2, layer_types=["conv", "full_attention", "conv", "conv"],
+     block_multiple_of=8, block_ffn_dim_multiplier=1.1)
+case("lfm2_biases", "Lfm2", LFM2, layer_types=["full_attention", "conv", "conv", "full_attention"],
+     conv_bias=True, conv_L_cache=4, block_auto_adjust_ff_dim=False, tie_word_embeddings=False)
 case("starcoder2", "Starcoder2", rope_parameters=rope(theta=1e5), sliding_window=WINDOW,
      use_bias=True, hidden_act="gelu_pytorch_tanh", tie_word_embeddings=True)
 case("glm4", "Glm4", head_dim=16, attention_bias=True,

@@ -56,6 +56,10 @@ def base_and_scale(name, shape, norms_add_one=False, inputs_first=None):
         if norms_add_one and last == "weight" and "linear_attn" not in name:
             return 0.0, short(0.3)
         return 1.0, short(0.3)
+    if last in ("alpha_p", "alpha_n"):  # what an activation has for itself, as the next two
+        return 0.0, 1.0
+    if last in ("beta", "eps"):
+        return 0.5 if last == "beta" else -0.5, short(0.3)
     if last == "sinks":
         return 0.0, 1.0
     if last.endswith("bias"):

@@ -102,6 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Families, BatchInvariant,
                                            InvariantCase{"ministral3", DType::bf16},
                                            InvariantCase{"qwen3_moe", DType::f32},
                                            InvariantCase{"deepseek_v2", DType::f32},
+                                           InvariantCase{"lfm2", DType::f32},
                                            InvariantCase{"mamba2", DType::f32}),
                          [](const auto& each) { return std::string(each.param.model); });
 

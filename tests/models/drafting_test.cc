@@ -120,7 +120,7 @@ TEST_P(Drafting, GuessesGiveWayWherePagesEnd) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Drafting,
-                         ::testing::Values("llama", "mamba2", "qwen3_next", "gpt_oss"));
+                         ::testing::Values("llama", "mamba2", "lfm2", "qwen3_next", "gpt_oss"));
 
 // What the device failed takes the caches, not the guesses behind it.
 TEST(ModelDrafter, GuessesAgainAfterAFault) {

@@ -84,7 +84,9 @@ TEST(FolderKeys, OtherActivationsAreRefusedByAllFamilies) {
         value = std::string("mish");
         ++changed;
       }
-      EXPECT_GE(changed, 1);
+      // LFM2's code has one activation, whatever files say.
+      EXPECT_GE(changed, golden.starts_with("lfm2") ? 0 : 1);
+      if (changed == 0) continue;
       const std::string error = error_of(ErrorCode::unsupported, [&] {
         const GoldenModel whole = testing::read_golden_model(golden);
         static_cast<void>(read_config(
@@ -99,7 +101,7 @@ TEST(FolderKeys, ActivationsOfFusedBlocksHaveNoChoice) {
   const auto error = [](const char* golden) {
     return refused(ErrorCode::unsupported, golden, std::string(kTied) + R"("hidden_act": "gelu")");
   };
-  for (const char* golden : {"mamba2", "qwen3_next", "gpt_oss"}) {
+  for (const char* golden : {"mamba2", "qwen3_next", "lfm2", "gpt_oss"}) {
     EXPECT_TRUE(contains(error(golden), "got \"gelu\", expected one of silu, swish")) << golden;
   }
 }
@@ -122,6 +124,7 @@ TEST(FolderKeys, ValuesThatAreTakenForGrantedAreTheOnlyOnes) {
   EXPECT_TRUE(contains(error("falcon", R"("alibi": true)"), "another alibi than models of falcon"));
   EXPECT_TRUE(contains(error("phi", R"("qk_layernorm": true)"), "expected false"));
   EXPECT_TRUE(contains(error("minicpm", R"("sparse_config": {"topk": 64})"), "expected false"));
+  EXPECT_TRUE(contains(error("lfm2", R"("tie_embedding": false)"), "expected true"));
   EXPECT_NO_THROW(read_with("minicpm", std::string(kTied) + R"("sparse_config": null)"));
   EXPECT_NO_THROW(read_with("gpt_oss", std::string(kTied) + R"("swiglu_limit": 7)"));
 }
@@ -529,6 +532,7 @@ TEST(FolderKeys, SizesOfMixersThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(contains(error("mamba2", R"("expand": 1048576, "hidden_size": 1048576)"),
                        "ssm.inner_size: out of range; got 1099511627776"));
   EXPECT_TRUE(contains(error("qwen3_next", R"("linear_conv_kernel_dim": 0)"), "no size; got 0"));
+  EXPECT_TRUE(contains(error("lfm2", R"("conv_L_cache": 0)"), "shortconv.l_cache: no size; got 0"));
   EXPECT_TRUE(contains(error("deepseek_v3", R"("kv_lora_rank": 2147483648)"),
                        "attention.kv_lora_rank: out of range"));
   EXPECT_TRUE(contains(error("deepseek_v3", R"("qk_nope_head_dim": -1)"), "qk_nope_head_dim: out"));

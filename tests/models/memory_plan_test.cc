@@ -66,7 +66,8 @@ TEST_P(MemoryPlans, IsWhatASchedulerAllocates) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Some, MemoryPlans,
-                         ::testing::Values("llama", "qwen3_5", "qwen3_next", "mamba2", "gemma3"),
+                         ::testing::Values("llama", "qwen3_5", "qwen3_next", "mamba2", "lfm2",
+                                           "gemma3"),
                          [](const auto& each) { return each.param; });
 
 TEST(MemoryPlan, GrowsWithWhatIsAskedFor) {

@@ -33,10 +33,11 @@ TEST(TensorRoles, NotOfNamesThatOnlyLookAlike) {
 
 TEST(TensorRoles, OfMixers) {
   for (const char* name : {"blk.0.attn_q", "blk.0.attn_qkv", "blk.1.attn_output", "blk.2.ssm_in",
-                           "blk.2.attn_kv_a_mqa"}) {
+                           "blk.2.attn_kv_a_mqa", "blk.0.shortconv.in_proj"}) {
     EXPECT_TRUE(is_of_mixer(role_of(name))) << name;
   }
-  for (const char* name : {"blk.0.ffn_down", "blk.0.ssm_conv1d", "blk.0.attn_norm", "output"}) {
+  for (const char* name : {"blk.0.ffn_down", "blk.0.ssm_conv1d", "blk.0.shortconv.conv",
+                           "blk.0.attn_norm", "output"}) {
     EXPECT_FALSE(is_of_mixer(role_of(name))) << name;
   }
 }

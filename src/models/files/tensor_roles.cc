@@ -32,6 +32,8 @@ constexpr NamedRole kOfLayers[] = {
     {"attn_gate", TensorRole::mixer},
     {"ssm_in", TensorRole::mixer},
     {"ssm_out", TensorRole::mixer},
+    {"in_proj", TensorRole::mixer},
+    {"out_proj", TensorRole::mixer},
     {"ssm_conv1d", TensorRole::convolution},
     {"conv", TensorRole::convolution},
     {"attn_kv_b", TensorRole::key_value},

@@ -28,6 +28,7 @@ enum class Activation : std::uint8_t {
   quick_gelu,  // by a sigmoid
   relu,
   squared_relu,
+  xielu,  // XieluConfig
   // Of gate g and up u: min(g, 7) sigmoid(1.702 min(g, 7)) (clamp(u, -7, 7) + 1).
   clamped_swiglu,
 };
@@ -107,6 +108,11 @@ struct ScanConfig {
   double largest_step = 3e38;  // and at most
 };
 
+// A short causal convolution between gates, as wide as the model.
+struct ConvolutionConfig {
+  std::int64_t kernel = 0;  // rows
+};
+
 enum class RouterGate : std::uint8_t { softmax = 1, sigmoid = 2, softmax_of_chosen = 3 };
 
 struct ExpertsConfig {
@@ -127,10 +133,18 @@ enum class Mixer : std::uint8_t {
 #include "models/language/mixers.def"
 };
 
+// Of x above 0: positive x^2 + linear x; of others: negative (e^min(x, limit) - 1 - x) + linear x.
+struct XieluConfig {
+  double positive = 0.8, negative = 0.8;
+  double linear = 0.5;
+  double limit = -1e-6;
+};
+
 struct LayerConfig {
   Mixer mixer = Mixer::attention;
   AttentionConfig attention;  // of mixers with heads that attend
   std::int64_t hidden = 0;    // of the feed-forward; 0: none
+  XieluConfig xielu;          // of models with that activation
   ExpertsConfig experts;      // beside the feed-forward where the layer has both
 };
 
@@ -180,9 +194,10 @@ struct LanguageConfig {
   // vectors only.
   bool has_output = true;
   TextVectorConfig vectors;
-  DeltaConfig delta;    // of the layers that have that mixer
-  LatentConfig latent;  // likewise
-  ScanConfig scan;      // likewise
+  DeltaConfig delta;  // of the layers that have that mixer, and so on
+  LatentConfig latent;
+  ScanConfig scan;
+  ConvolutionConfig convolution;
   std::vector<LayerConfig> layers;
   std::int64_t drafting_layers = 0;  // that files have behind these, which nothing reads
 

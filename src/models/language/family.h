@@ -140,6 +140,8 @@ struct Family {
   // The rest of the keys: of config.json, or of the text_config in it.
   void (*adjust_folder)(const JsonObject& config, bool is_text_config,
                         GgufMetadata& metadata) = nullptr;
+  // Tensors that files have as keys: of all that rules made of the folder's.
+  void (*adjust_contents)(GgufContents& contents) = nullptr;
   // Files hold the weights of the output even where they are those of the embedding.
   bool repeats_output = false;
 

@@ -1,8 +1,14 @@
 #include "models/language/read_activation.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/language/mixer.h"
@@ -29,6 +35,7 @@ constexpr ActivationName kActivationNames[] = {
     {"quick_gelu", Activation::quick_gelu},
     {"relu", Activation::relu},
     {"relu2", Activation::squared_relu},
+    {"xielu", Activation::xielu},
 };
 
 // What files call the family's own: its clamped gates are named as those that are not clamped.
@@ -41,7 +48,34 @@ bool has_one_activation(const Family& family) {
   return family.activation == Activation::clamped_swiglu || definition_of(family.mixer).has_states;
 }
 
+double number_of_layer(const GgufMetadata& metadata, const std::string& key, std::int64_t layer) {
+  const GgufValue& value = metadata.at(key);
+  const std::vector<double> all = value.is_array() ? value.as_floats(key) : std::vector<double>();
+  if (value.is_array() && layer >= std::ssize(all)) {
+    throw Error(ErrorCode::invalid_argument,
+                key + ": too few values; got " + std::to_string(all.size()) +
+                    ", expected one for layer " + std::to_string(layer));
+  }
+  const double number =
+      value.is_array() ? all[static_cast<std::size_t>(layer)] : value.as_float(key);
+  if (std::isfinite(number)) return number;
+  throw Error(ErrorCode::invalid_argument,
+              key + ": not finite; got " + number_text(number) + ", expected a number");
+}
+
+double softplus_of(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
 }  // namespace
+
+XieluConfig read_xielu(const GgufMetadata& metadata, FileKind kind, std::int64_t layer) {
+  XieluConfig xielu;
+  if (kind == FileKind::folder && metadata.find("xielu.alpha_p") == nullptr) return xielu;
+  xielu.linear = number_of_layer(metadata, "xielu.beta", layer);
+  xielu.limit = number_of_layer(metadata, "xielu.eps", layer);
+  xielu.positive = softplus_of(number_of_layer(metadata, "xielu.alpha_p", layer));
+  xielu.negative = xielu.linear + softplus_of(number_of_layer(metadata, "xielu.alpha_n", layer));
+  return xielu;
+}
 
 Activation read_activation(const Keys& keys, const Family& family) {
   constexpr std::string_view kKey = "hidden_activation";

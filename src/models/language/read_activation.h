@@ -12,4 +12,9 @@ namespace hearth::models {
 // where what is fused with it or what mixes rows stands for that one.
 Activation read_activation(const Keys& keys, const Family& family);
 
+// Numbers of the activation xielu, which files have under keys without the family's name: one for
+// all layers, or one for each. Those of folders without the tensors are what training begins with.
+// Throws Error{invalid_argument} where a file has none, too few, or one that is not finite.
+XieluConfig read_xielu(const GgufMetadata& metadata, FileKind kind, std::int64_t layer);
+
 }  // namespace hearth::models

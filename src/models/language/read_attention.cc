@@ -8,6 +8,7 @@
 #include "core/number_text.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
+#include "models/language/mixer.h"
 
 namespace hearth::models {
 namespace {
@@ -104,11 +105,13 @@ RopeConfig window_rope(const Keys& keys, const Family& family, RopeConfig rope,
   return rope;
 }
 
-void read_heads(const Keys& keys, std::int64_t dim, std::int64_t layer,
+// Layers that have states in place of keys may say that they have no heads of these.
+void read_heads(const Keys& keys, std::int64_t dim, std::int64_t layer, bool has_states,
                 AttentionConfig& attention) {
   attention.heads = keys.count_of("attention.head_count", layer, 0);
   keys.require_some("attention.head_count", attention.heads);
   attention.kv_heads = keys.count_of("attention.head_count_kv", layer, attention.heads);
+  if (attention.kv_heads == 0 && has_states) attention.kv_heads = attention.heads;
   keys.require_some("attention.head_count_kv", attention.kv_heads);
   if (attention.heads % attention.kv_heads != 0) {
     throw Error(ErrorCode::invalid_argument,
@@ -164,7 +167,8 @@ AttentionConfig read_attention(const Keys& keys, const Family& family, FileKind 
                                const LanguageConfig& config, std::int64_t layer) {
   AttentionConfig attention;
   attention.window = window_of(keys, family, layer);
-  read_heads(keys, config.dim, layer, attention);
+  const Mixer mixer = config.layers[static_cast<std::size_t>(layer)].mixer;
+  read_heads(keys, config.dim, layer, definition_of(mixer).has_states, attention);
   attention.is_gated = family.gates_heads;
   attention.norms_values = family.norms_values;
   attention.norms_turned = family.norms_turned;

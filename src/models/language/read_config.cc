@@ -128,6 +128,7 @@ LanguageConfig read_config(const GgufMetadata& metadata, FileKind kind) {
       layer.attention = read_attention(keys, family, kind, config, i);
     }
     layer.hidden = keys.count_of("feed_forward_length", i, 0);
+    if (config.activation == Activation::xielu) layer.xielu = read_xielu(metadata, kind, i);
     layer.experts = read_experts(keys, family, i);
     if (layer.experts.count > 0 && !family.has_both) layer.hidden = 0;
   }

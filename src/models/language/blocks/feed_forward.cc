@@ -8,7 +8,13 @@ namespace {
 
 constexpr double kSlope = 1.702;  // of sigmoids in place of gelu's normal distribution
 
-Array activation_of(Activation activation, const Array& x) {
+Array xielu_of(const XieluConfig& config, const Array& x) {
+  const Array above = x * x * config.positive;
+  const Array below = (expm1(minimum(x, config.limit)) - x) * config.negative;
+  return where(greater(x, 0), above, below) + x * config.linear;
+}
+
+Array activation_of(Activation activation, const Array& x, const XieluConfig& xielu) {
   switch (activation) {
     case Activation::gelu:
       return gelu(x);
@@ -22,6 +28,8 @@ Array activation_of(Activation activation, const Array& x) {
       return square(relu(x));
     case Activation::silu:
       return silu(x);
+    case Activation::xielu:
+      return xielu_of(xielu, x);
     case Activation::clamped_swiglu:
       break;
   }
@@ -31,14 +39,15 @@ Array activation_of(Activation activation, const Array& x) {
 
 }  // namespace
 
-Array activate(Activation activation, const Array& gate, const Array& up) {
-  if (!gate.defined()) return activation_of(activation, up);
+Array activate(Activation activation, const Array& gate, const Array& up,
+               const XieluConfig& xielu) {
+  if (!gate.defined()) return activation_of(activation, up, xielu);
   if (activation == Activation::clamped_swiglu) {
     constexpr double kLimit = 7;
     const Array g = minimum(gate, kLimit);
     return (clamp(up, -kLimit, kLimit) + 1) * (g * sigmoid(g * kSlope));
   }
-  return activation_of(activation, gate) * up;
+  return activation_of(activation, gate, xielu) * up;
 }
 
 FeedForward::FeedForward(const LanguageConfig& model, std::int64_t hidden, Weights& weights,
@@ -60,7 +69,7 @@ FeedForward::FeedForward(const LanguageConfig& model, std::int64_t hidden, Weigh
 
 Array FeedForward::forward(const Array& x) const {
   const Array gates = gate.defined() ? gate.forward(x) : Array();
-  return down.forward(activate(activation, gates, up.forward(x)));
+  return down.forward(activate(activation, gates, up.forward(x), xielu));
 }
 
 }  // namespace hearth::models

@@ -10,7 +10,8 @@
 namespace hearth::models {
 
 // Of `up`, and of `gate` where there is one.
-Array activate(Activation activation, const Array& gate, const Array& up);
+Array activate(Activation activation, const Array& gate, const Array& up,
+               const XieluConfig& xielu = {});
 
 struct FeedForward {
   FeedForward() = default;
@@ -23,6 +24,7 @@ struct FeedForward {
   bool defined() const { return up.defined(); }
 
   Activation activation = Activation::silu;
+  XieluConfig xielu;
   Projection gate, up, down;  // no gate: the activation is of `up`
 };
 

@@ -11,17 +11,16 @@ void write_states(Array& states, const Array& which, const Array& values) {
       select_assign(std::exchange(states, Array()), which, values, 0, IndexingUpdateOp::assign);
 }
 
-RowConvolution::RowConvolution(Weights& weights, const std::string& prefix, std::int64_t channels,
+RowConvolution::RowConvolution(Weights& weights, const std::string& name, std::int64_t channels,
                                std::int64_t kernel)
-    : weight(cast(weights.matrix(prefix + "ssm_conv1d.weight", {channels, kernel}),
-                  weights.compute())),
-      bias(weights.optional_vector(prefix + "ssm_conv1d.bias", channels)) {}
+    : weight(cast(weights.matrix(name + ".weight", {channels, kernel}), weights.compute())),
+      bias(weights.optional_vector(name + ".bias", channels)) {}
 
 Array RowConvolution::forward(const Array& x, const Batch& batch, LayerCache& cache) const {
   const auto [y, state] =
       causal_conv(x, weight, select(cache.convolution, batch.states, 0), batch.starts, bias);
   write_states(cache.convolution, batch.states, state);
-  return silu(y);
+  return y;
 }
 
 }  // namespace hearth::models

@@ -1,4 +1,4 @@
-// The short causal convolution through which recurrent mixers see the rows of a sequence.
+// The short causal convolution through which mixers see the rows of a sequence.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace hearth::models {
 
-// Its result goes through silu.
 struct RowConvolution {
   RowConvolution() = default;
-  RowConvolution(Weights& weights, const std::string& prefix, std::int64_t channels,
+  // The tensors name + ".weight", and name + ".bias" where there is one.
+  RowConvolution(Weights& weights, const std::string& name, std::int64_t channels,
                  std::int64_t kernel);
 
   // x [rows, channels] to the same shape.

@@ -240,6 +240,7 @@ GgufContents gguf_of_folder(const JsonObject& whole, const NamedArrays& arrays) 
     }
   }
   add_stacked(experts, contents.arrays);
+  if (family.adjust_contents != nullptr) family.adjust_contents(contents);
   require_vocabulary(said, contents.arrays);
   const bool is_decoder =
       !family.is_encoder &&

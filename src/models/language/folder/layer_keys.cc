@@ -35,17 +35,18 @@ std::vector<bool> listed_expert_layers(const JsonObject& config) {
 void add_layer_types(const JsonObject& config, const Family& family, GgufMetadata& metadata) {
   const std::string prefix = std::string(family.architecture) + ".attention.";
   const JsonArray* types = find_array(config, "layer_types");
+  const bool has_convolutions = family.mixer == Mixer::convolution;
+  const std::string own = has_convolutions ? "conv" : "linear_attention";
   std::vector<bool> windows, recurrent;
   if (types != nullptr) {
     for (const JsonValue& each : *types) {
       const auto* type = std::get_if<std::string>(&each);
       windows.push_back(type != nullptr && *type == "sliding_attention");
-      recurrent.push_back(type != nullptr && *type == "linear_attention");
+      recurrent.push_back(type != nullptr && *type == own);
       if (type == nullptr || (!windows.back() && !recurrent.back() && *type != "full_attention")) {
-        throw Error(ErrorCode::unsupported, "config.json: unknown type of layer; got " +
-                                                hearth::quoted(json_text(each)) +
-                                                ", expected full_attention, sliding_attention or "
-                                                "linear_attention");
+        throw Error(ErrorCode::unsupported,
+                    "config.json: unknown type of layer; got " + hearth::quoted(json_text(each)) +
+                        ", expected full_attention, sliding_attention or " + own);
       }
     }
   } else if (find_flag(config, "use_sliding_window").value_or(true) && family.window_period < 2) {

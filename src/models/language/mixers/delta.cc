@@ -38,7 +38,7 @@ DeltaNet::DeltaNet(const LanguageConfig& model, Weights& weights, const std::str
     beta = weights.projection(prefix + "ssm_beta", config.value_heads, model.dim);
     alpha = weights.projection(prefix + "ssm_alpha", config.value_heads, model.dim);
   }
-  convolution = RowConvolution(weights, prefix, 2 * keys + values, config.kernel);
+  convolution = RowConvolution(weights, prefix + "ssm_conv1d", 2 * keys + values, config.kernel);
   decay = weights.vector(prefix + "ssm_a", config.value_heads);
   dt_bias = weights.vector(prefix + "ssm_dt.bias", config.value_heads);
   norm = weights.norm(prefix + "ssm_norm", config.value_dim, model.norm_epsilon);
@@ -50,7 +50,7 @@ Array DeltaNet::forward(const Array& x, const Batch& batch, LayerCache& cache, s
   const std::int64_t keys = config.key_heads * config.key_dim;
   const std::int64_t values = config.value_heads * config.value_dim;
   const std::vector<Array> parts =
-      split(convolution.forward(mixed.forward(x), batch, cache), {keys, keys, values}, 1);
+      split(silu(convolution.forward(mixed.forward(x), batch, cache)), {keys, keys, values}, 1);
   const Shape of_keys = {rows, config.key_heads, config.key_dim};
   const Shape of_values = {rows, config.value_heads, config.value_dim};
   const Array q =

@@ -33,7 +33,7 @@ StateScan::StateScan(const LanguageConfig& model, Weights& weights, const std::s
   const std::int64_t inner = config.heads * config.head_dim;
   const std::int64_t convolved = inner + 2 * config.groups * config.state;
   input = weights.projection(prefix + "ssm_in", inner + convolved + config.heads, model.dim);
-  convolution = RowConvolution(weights, prefix, convolved, config.kernel);
+  convolution = RowConvolution(weights, prefix + "ssm_conv1d", convolved, config.kernel);
   dt_bias = weights.vector(prefix + "ssm_dt.bias", config.heads);
   // Files hold one column of each, or a vector.
   const auto per_head = [&](const std::string& name) {
@@ -60,7 +60,7 @@ Array StateScan::forward(const Array& x, const Batch& batch, LayerCache& cache,
   const std::vector<Array> parts =
       split(input.forward(x), {inner, inner + 2 * states, config.heads}, 1);
   const std::vector<Array> mixed =
-      split(convolution.forward(parts[1], batch, cache), {inner, states, states}, 1);
+      split(silu(convolution.forward(parts[1], batch, cache)), {inner, states, states}, 1);
   const Shape of_groups = {rows, config.groups, config.state};
   const Array steps = clamp(softplus(parts[2] + dt_bias), config.least_step, config.largest_step);
   const auto [y, state] =

@@ -49,7 +49,10 @@ LanguageLayer read_layer(const LanguageConfig& config, std::int64_t i, Weights& 
     if (layer.experts.count > 0) {
       made.experts = Experts(config, layer.experts, weights, prefix);
     }
-    if (layer.hidden > 0) made.feed_forward = FeedForward(config, layer.hidden, weights, prefix);
+    if (layer.hidden > 0) {
+      made.feed_forward = FeedForward(config, layer.hidden, weights, prefix);
+      made.feed_forward.xielu = layer.xielu;
+    }
     if (made.experts.defined() && made.feed_forward.defined()) {
       made.dense_post_norm = norm("post_ffw_norm_1");
       made.experts_norm = norm("pre_ffw_norm_2");
@@ -145,7 +148,10 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
   if (weights.has("token_types.weight")) {
     type_embedding = narrow(weights.matrix("token_types.weight", {-1, config.dim}), 0, 0, 1);
   }
-  if (weights.has("token_embd_norm.weight")) {
+  // Of LFM2 the norm before the output is called so.
+  const bool is_of_output = config.is_causal && !weights.has("output_norm.weight") &&
+                            weights.has("token_embd_norm.weight");
+  if (weights.has("token_embd_norm.weight") && !is_of_output) {
     embedding_norm = read_norm(config, weights, "token_embd_norm");
   }
   if (config.layer_input_dim > 0) {
@@ -163,7 +169,7 @@ LanguageModel::LanguageModel(const LanguageConfig& its_config, Weights weights, 
     weights.ignore_layer(static_cast<std::int64_t>(layers.size()) + i);
   }
   if (config.is_causal || weights.has("output_norm.weight")) {
-    output_norm = read_norm(config, weights, "output_norm");
+    output_norm = read_norm(config, weights, is_of_output ? "token_embd_norm" : "output_norm");
   }
   output = weights.optional_projection("output", token_embedding.shape(0), config.dim);
   if (!output.defined() && config.has_output) {
