@@ -15,6 +15,7 @@
 
 #include "hearth/error.h"
 #include "models/grammar/token_constraints.h"
+#include "models/serving/full_queue.h"
 #include "models/tokenizer/from_gguf.h"
 #include "tools/serve/served_model.h"
 
@@ -82,7 +83,8 @@ class ScriptedModel final : public tools::serve::ServedModel {
       write(*done->channel(), request);
       return done;
     }
-    if (has_full_queue) throw Error(ErrorCode::out_of_memory, "scheduler: the queue is full");
+    if (has_full_queue) throw models::FullQueue(9, 8);
+    if (has_no_memory) throw Error(ErrorCode::out_of_memory, "no memory for the text");
     requests_.push_back(request);
     auto stream = std::make_shared<models::GenerationStream>();
     writers_.emplace_back(
@@ -125,7 +127,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
   std::string failure;                 // ends answers, where it is not empty
   ErrorCode failure_code = ErrorCode::internal;
   std::string stop;  // the same, as one of the request's stops
-  std::atomic<bool> has_full_queue = false, is_failing = false;
+  std::atomic<bool> has_full_queue = false, has_no_memory = false, is_failing = false;
   std::atomic<std::int64_t> tokens_out = 0, cancelled = 0, constraints_made = 0;
 
  private:

@@ -147,6 +147,7 @@ TEST_F(ServeApi, LoadingStoppingAndFullQueues) {
   const ApiResponse full = ask("POST", "/v1/completions", R"({"prompt": "a", "stream": true})");
   EXPECT_EQ(full.status, 429);
   EXPECT_EQ(full.headers.at(0).first, "Retry-After");
+  EXPECT_NE(full.body.find(R"("code":"queue_full")"), std::string::npos) << full.body;
   model_->has_full_queue = false;
   model_->is_failing = true;
   EXPECT_EQ(ask("GET", "/health").status, 503);
@@ -202,6 +203,19 @@ TEST_F(ServeApi, FailuresOfAnAnswer) {
   response.stream(sink);
   EXPECT_NE(sink.all.find("data: {\"error\":"), std::string::npos) << sink.all;
   EXPECT_EQ(sink.all.find("[DONE]"), std::string::npos);
+}
+
+// Before an answer and within it: nobody's queue is full then.
+TEST_F(ServeApi, WhatThereIsNoMemoryForIsNoFullQueue) {
+  for (const bool is_refused : {true, false}) {
+    model_->has_no_memory = is_refused;
+    model_->failure = "no memory for the text";
+    model_->failure_code = ErrorCode::out_of_memory;
+    const JsonValue error = refusal("/v1/completions", R"({"prompt": "a"})", 503);
+    EXPECT_EQ(text(error, "message"), "no memory for the text");
+    EXPECT_EQ(text(error, "type"), "server_error");
+    EXPECT_EQ(*check::member(error, "code"), JsonValue(nullptr));
+  }
 }
 
 TEST_F(ServeApi, WhoGoesAwayIsAnsweredNoMore) {
