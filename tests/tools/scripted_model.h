@@ -51,7 +51,12 @@ class ScriptedModel final : public tools::serve::ServedModel {
       "{% endif %}";
 
   ScriptedModel() : chat_(tokenizer_, kTemplate) {
-    card_ = {.id = "scripted", .created = 7, .context = 1000, .writes = true, .embeds = true};
+    card_ = {.id = "scripted",
+             .created = 7,
+             .context = 1000,
+             .writes = true,
+             .embeds = true,
+             .width = 5};
   }
   ~ScriptedModel() override {
     std::vector<std::thread> writers;
@@ -66,12 +71,15 @@ class ScriptedModel final : public tools::serve::ServedModel {
   const tools::serve::ModelCard& card() const override { return card_; }
   const models::Tokenizer& tokenizer() const override { return tokenizer_; }
   const models::ChatFormat& chat() const override { return chat_; }
-  std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(const std::string& text) override {
+  std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
+      const std::string& text, const std::function<void()>& watch) override {
+    watch();
     ++constraints_made;
     return constraints_.from_gbnf(text);
   }
   std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
-      const JsonValue& schema) override {
+      const JsonValue& schema, const std::function<void()>& watch) override {
+    watch();
     ++constraints_made;
     return constraints_.from_schema(schema);
   }
@@ -92,9 +100,12 @@ class ScriptedModel final : public tools::serve::ServedModel {
     return stream;
   }
 
-  std::vector<std::vector<float>> embed(const models::TokenLists& texts) override {
+  std::vector<std::vector<float>> embed(const models::TokenLists& texts,
+                                        const std::function<void()>& watch) override {
     std::vector<std::vector<float>> all;
     for (const auto& text : texts) {
+      watch();
+      ++embedded;
       all.push_back({0.6f, text.size() % 2 == 0 ? 0.8f : -0.8f, 0.0f, 0.0f, 0.0f});
     }
     return all;
@@ -128,7 +139,7 @@ class ScriptedModel final : public tools::serve::ServedModel {
   ErrorCode failure_code = ErrorCode::internal;
   std::string stop;  // the same, as one of the request's stops
   std::atomic<bool> has_full_queue = false, has_no_memory = false, is_failing = false;
-  std::atomic<std::int64_t> tokens_out = 0, cancelled = 0, constraints_made = 0;
+  std::atomic<std::int64_t> tokens_out = 0, cancelled = 0, constraints_made = 0, embedded = 0;
 
  private:
   void write(models::GenerationStream::Channel& channel, const models::GenerationRequest& request) {

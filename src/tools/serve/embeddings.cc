@@ -109,12 +109,7 @@ JsonArray numbers_of(const std::vector<float>& vector) {
 
 // The first numbers of a vector, made long 1 again: what models trained for it mean by fewer.
 void shorten(std::vector<float>& vector, std::int64_t dimensions) {
-  const auto size = static_cast<std::int64_t>(vector.size());
-  if (dimensions > size) {
-    throw bad_field("dimensions", "more than the model has; got " + std::to_string(dimensions) +
-                                      ", expected 1 to " + std::to_string(size));
-  }
-  if (dimensions == size) return;
+  if (dimensions == static_cast<std::int64_t>(vector.size())) return;
   vector.resize(static_cast<std::size_t>(dimensions));
   double squares = 0;
   for (const float number : vector) squares += double{number} * double{number};
@@ -137,12 +132,12 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
     throw bad_field("encoding_format",
                     "is not known; got " + json_text(format) + ", expected float or base64");
   }
+  const auto dimensions = fields.integer("dimensions", 1, model.card().width);
   const models::TokenLists texts = read_inputs(fields, "input", request, service);
   std::int64_t tokens = 0;
   for (const auto& text : texts) tokens += static_cast<std::int64_t>(text.size());
-  const auto dimensions = fields.integer("dimensions", 1, std::int64_t{1} << 20);
   JsonArray data;
-  for (std::vector<float>& vector : model.embed(texts)) {
+  for (std::vector<float>& vector : model.embed(texts, watch_of(request, service))) {
     if (dimensions) shorten(vector, *dimensions);
     JsonValue embedding;
     if (format == "base64") {
@@ -167,8 +162,8 @@ ApiResponse answer_llama_embedding(const ApiRequest& request, const Service& ser
   const Fields fields(body);
   const std::string name = fields.find("input") == nullptr ? "content" : "input";
   JsonArray all;
-  for (const std::vector<float>& vector :
-       service.model->embed(read_inputs(fields, name, request, service))) {
+  for (const std::vector<float>& vector : service.model->embed(
+           read_inputs(fields, name, request, service), watch_of(request, service))) {
     // A list of one: llama.cpp has a vector for each token there where texts have none.
     all.push_back(JsonObject{{"index", static_cast<std::int64_t>(all.size())},
                              {"embedding", JsonArray{numbers_of(vector)}}});
