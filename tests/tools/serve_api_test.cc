@@ -222,6 +222,19 @@ TEST_F(ServeApi, WhoGoesAwayIsAnsweredNoMore) {
   model_->says = [](const auto&) { return std::string(100'000, 'x'); };
   model_->pause = std::chrono::milliseconds(1);
   begin();
+// What no refusal can be made of is the transport's, which ends the connection.
+TEST_F(ServeApi, WhatCannotBeToldIsThrown) {
+  begin();
+  EXPECT_THROW(api_->answer({.method = "POST",
+                             .path = "/embedding",
+                             .body = R"({"content": "a"})",
+                             .authorization = {},
+                             .origin = {},
+                             .is_open = []() -> bool { throw 1; }}),
+               int);
+  EXPECT_EQ(ask("GET", "/health").status, 200);
+}
+
   const ApiResponse response = ask("POST", "/v1/chat/completions", chat(R"("stream": true)"));
   TextSink sink;
   sink.most = 1000;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -428,7 +429,6 @@ TEST_F(ServeHttpRefusals, HeadsOfSeveralMeanings) {
                        "other bytes before its colon; got \\\"Content-Length : 5"));
 }
 
-TEST_F(ServeHttpRefusals, QueriesArePassedOver) {
 // Whom a request asks is said once, and since HTTP/1.1 always.
 TEST_F(ServeHttpRefusals, HostsAreThereOnce) {
   const auto ask = [](const std::string& version, const std::string& lines) {
@@ -446,6 +446,7 @@ TEST_F(ServeHttpRefusals, HostsAreThereOnce) {
   EXPECT_TRUE(answer_of(ask("1.0", "")).starts_with("HTTP/1.1 200 "));
 }
 
+TEST_F(ServeHttpRefusals, QueriesArePassedOver) {
   for (const char* query : {"?", "?a=b", "?a=b?c=d", "???", "?%zz#x"}) {
     const std::string answer = answer_of("GET /health" + std::string(query) +
                                          " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -722,6 +723,42 @@ TEST_F(ServeHttp, EndsBesideUnfinishedRequests) {
   EXPECT_TRUE(contains(answer, " 503 ")) << answer;
   EXPECT_TRUE(contains(answer, "the server is stopping")) << answer;
   trickle.join();
+}
+
+// As where memory ends: before an answer, in the midst of it, and where even that cannot be said.
+TEST(ServeHttpThrows, EndWhatThrowsAndNothingElse) {
+  HttpTransport transport({.port = 0}, [](const ApiRequest& request) -> ApiResponse {
+    if (request.path == "/answer") throw std::bad_alloc();
+    if (request.path == "/unknown") throw 1;
+    ApiResponse response;
+    if (request.path == "/stream") {
+      response.stream = [](Sink& sink) {
+        sink.write("some");
+        throw std::bad_alloc();
+      };
+    }
+    return response;
+  });
+  const int port = transport.start();
+  const auto answer_of = [&](const std::string& path) {
+    Peer peer(port);
+    EXPECT_TRUE(peer.send("POST " + path + " HTTP/1.1\r\nHost: a\r\n\r\n"));
+    return peer.read_all();
+  };
+  Peer kept(port);
+  for (int i = 0; i < 3; ++i) {
+    for (const char* path : {"/answer", "/unknown"}) {
+      const std::string answer = answer_of(path);
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 500 ")) << answer;
+      EXPECT_TRUE(contains(answer, "the request could not be answered")) << answer;
+      EXPECT_TRUE(contains(answer, "Connection: close\r\n")) << answer;
+    }
+    const std::string cut = answer_of("/stream");
+    EXPECT_TRUE(cut.ends_with("\r\nsome\r\n")) << cut;  // and no last chunk
+    ASSERT_TRUE(kept.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n"));
+    EXPECT_TRUE(contains(kept.read_to("\r\n\r\n"), "200 OK"));
+  }
+  EXPECT_TRUE(transport.wait_until_idle(std::chrono::seconds(20)));
 }
 
 TEST_F(ServeHttp, AnAddressThatIsTaken) {
