@@ -113,6 +113,8 @@ class ScriptedModel final : public tools::serve::ServedModel {
   models::SchedulerStats stats() const override {
     models::SchedulerStats stats;
     stats.tokens_out = tokens_out;
+    stats.tokens_guessed = 20;
+    stats.guesses_held = 13;
     stats.is_failing = is_failing;
     stats.parallel = 2;
     stats.most_waiting = 8;

@@ -67,8 +67,12 @@ TEST_F(ServeApi, RoutesMethodsAndKeys) {
   EXPECT_EQ(ask("DELETE", "/health").status, 405);
   EXPECT_EQ(ask("GET", "/v1/models").status, 200);
   EXPECT_EQ(ask("HEAD", "/models").status, 200);
-  EXPECT_NE(ask("GET", "/metrics").body.find("\nhearth_generated_tokens_total 0\n"),
-            std::string::npos);
+  const std::string metrics = ask("GET", "/metrics").body;
+  for (const char* line :
+       {"\nhearth_generated_tokens_total 0\n", "\nhearth_draft_tokens_total 20\n",
+        "\nhearth_accepted_tokens_total 13\n"}) {
+    EXPECT_NE(metrics.find(line), std::string::npos) << metrics;
+  }
   EXPECT_EQ(ask("GET", "/props").status, 200);
   EXPECT_NE(ask("GET", "/").body.find("<title>Hearth</title>"), std::string::npos);
   begin({.keys = {"one", "two"}, .origins = {}});
@@ -218,10 +222,6 @@ TEST_F(ServeApi, WhatThereIsNoMemoryForIsNoFullQueue) {
   }
 }
 
-TEST_F(ServeApi, WhoGoesAwayIsAnsweredNoMore) {
-  model_->says = [](const auto&) { return std::string(100'000, 'x'); };
-  model_->pause = std::chrono::milliseconds(1);
-  begin();
 // What no refusal can be made of is the transport's, which ends the connection.
 TEST_F(ServeApi, WhatCannotBeToldIsThrown) {
   begin();
@@ -235,6 +235,10 @@ TEST_F(ServeApi, WhatCannotBeToldIsThrown) {
   EXPECT_EQ(ask("GET", "/health").status, 200);
 }
 
+TEST_F(ServeApi, WhoGoesAwayIsAnsweredNoMore) {
+  model_->says = [](const auto&) { return std::string(100'000, 'x'); };
+  model_->pause = std::chrono::milliseconds(1);
+  begin();
   const ApiResponse response = ask("POST", "/v1/chat/completions", chat(R"("stream": true)"));
   TextSink sink;
   sink.most = 1000;
