@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "models/sampling/sampling_fields.h"
 #include "tools/listed_word.h"
 
 namespace hearth::tools {
@@ -15,21 +16,19 @@ struct OptionHint {
   std::string_view command = {};  // empty: of all
 };
 
-// Those of one command stand before those of all.
+// Of `serve`, whose requests have what other commands have options for.
+constexpr const char* kInRequests =
+    "the command without it: requests say these; what they leave out is as the model's makers "
+    "recommend";
+
+// Those of one command stand before those of all; of drawing only what is no sampling field.
 constexpr OptionHint kOptionHints[] = {
-    {" --temp --temperature --top-k --top-p --min-p --typical --typical-p --top-n-sigma "
-     "--xtc-probability --xtc-threshold --dynatemp-range --dynatemp-exp --repeat-penalty "
-     "--repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base "
-     "--dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-lr "
-     "--mirostat-ent --adaptive-target --adaptive-decay --samplers --sampling-seq --sampler-seq "
+    {" --dry-sequence-breaker --mirostat --samplers --sampling-seq --sampler-seq "
      "-l --logit-bias -s --seed -n --predict --n-predict --max-tokens --max-new-tokens "
      "--max_new_tokens --do-sample --do_sample --grammar --grammar-file -j --json-schema "
-     "--json-schema-file "
-     "--ignore-eos -r --reverse-prompt --generation-config "
+     "--json-schema-file --ignore-eos -r --reverse-prompt --generation-config "
      "--override-generation-config ",
-     "the command without it: requests say these; what they leave out is as the model's makers "
-     "recommend",
-     "serve"},
+     kInRequests, "serve"},
     {" --system -sys --system-prompt ",
      "a first message of the role system in requests, or `instructions` of /v1/responses", "serve"},
     {" --reasoning-format ",
@@ -273,11 +272,26 @@ constexpr OptionHint kOptionHints[] = {
      "the command without it: no code of a model's is run"},
 };
 
+// Whether it is one of a sampling field's flags, which have commas between them.
+bool is_of_sampling(std::string_view name) {
+  const auto has_name = [&](const models::SamplingField& field) {
+    for (std::string_view rest = field.flags; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      if (rest.substr(0, end) == name) return true;
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return false;
+  };
+  const auto fields = models::sampling_fields();
+  return std::any_of(fields.begin(), fields.end(), has_name);
+}
+
 }  // namespace
 
 const char* option_hint(std::string_view option, std::string_view command) {
   const std::string_view name = option.substr(0, option.find('='));
   if (name.size() < 2) return nullptr;
+  if (command == "serve" && is_of_sampling(name)) return kInRequests;
   const auto has_name = [&](const OptionHint& hint) {
     return (hint.command.empty() || hint.command == command) && is_listed(hint.options, name);
   };

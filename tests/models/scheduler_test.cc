@@ -17,6 +17,7 @@
 
 #include "error_text.h"
 #include "models/serving/cache_plan.h"
+#include "models/serving/full_queue.h"
 #include "models/serving/text_generation.h"
 #include "models/serving/text_runner.h"
 #include "models/texts_alone.h"
@@ -195,9 +196,10 @@ TEST(Scheduler, TooManyThatWaitAreRefused) {
     for (int i = 0; i < 50 && !is_full; ++i) {
       try {
         streams.push_back(scheduler.submit(request_of(loaded, 1, 4, 150)));
-      } catch (const Error& error) {
+      } catch (const FullQueue& error) {
         is_full = true;
         EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+        EXPECT_STREQ(error.what(), "generate: too many texts wait; got 3, expected at most 2");
       }
     }
     EXPECT_TRUE(is_full);

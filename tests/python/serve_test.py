@@ -499,7 +499,7 @@ def test_hostile_connections(llama):
 
         before = resident() if sys.platform == "linux" else 0
         endless = [b"GET /" + b"a" * (16 << 20), b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * (2 << 20),
-                   b"POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                   b"POST /tokenize HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
                    + (b"100000\r\n" + b"x" * (1 << 20) + b"\r\n") * 16]  # fmt: skip
         for text in endless:
             peer = socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)

@@ -4,9 +4,11 @@
 
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "models/sampling/sampling_fields.h"
 #include "tools/command_hints.h"
 #include "tools/lm/escapes.h"
 #include "tools/lm/model_name.h"
@@ -184,6 +186,24 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
     const char* const hint = option_hint(each.option, each.command);
     ASSERT_NE(hint, nullptr) << each.option;
     EXPECT_NE(std::string(hint).find(each.part), std::string::npos) << each.option << ": " << hint;
+  }
+}
+
+TEST(OptionHints, OfServeNameAllThatOtherCommandsDrawBy) {
+  for (const models::SamplingField& field : models::sampling_fields()) {
+    std::stringstream flags{std::string(field.flags)};
+    for (std::string flag; std::getline(flags, flag, ',');) {
+      const char* const hint = option_hint(flag + "=1", "serve");
+      ASSERT_NE(hint, nullptr) << flag;
+      EXPECT_NE(std::string(hint).find("requests say these"), std::string::npos) << flag;
+      EXPECT_EQ(option_hint(flag, "generate"), nullptr) << flag;
+    }
+  }
+  for (const char* own : {"--mirostat", "--samplers", "--logit-bias", "--seed"}) {
+    EXPECT_NE(option_hint(own, "serve"), nullptr) << own;
+  }
+  for (const char* unknown : {"--temperature,--temp", "--top", ",", "--top-kk"}) {
+    EXPECT_EQ(option_hint(unknown, "serve"), nullptr) << unknown;
   }
 }
 

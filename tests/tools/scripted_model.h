@@ -15,6 +15,7 @@
 
 #include "hearth/error.h"
 #include "models/grammar/token_constraints.h"
+#include "models/serving/full_queue.h"
 #include "models/tokenizer/from_gguf.h"
 #include "tools/serve/served_model.h"
 
@@ -50,7 +51,12 @@ class ScriptedModel final : public tools::serve::ServedModel {
       "{% endif %}";
 
   ScriptedModel() : chat_(tokenizer_, kTemplate) {
-    card_ = {.id = "scripted", .created = 7, .context = 1000, .writes = true, .embeds = true};
+    card_ = {.id = "scripted",
+             .created = 7,
+             .context = 1000,
+             .writes = true,
+             .embeds = true,
+             .width = 5};
   }
   ~ScriptedModel() override {
     std::vector<std::thread> writers;
@@ -65,12 +71,15 @@ class ScriptedModel final : public tools::serve::ServedModel {
   const tools::serve::ModelCard& card() const override { return card_; }
   const models::Tokenizer& tokenizer() const override { return tokenizer_; }
   const models::ChatFormat& chat() const override { return chat_; }
-  std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(const std::string& text) override {
+  std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
+      const std::string& text, const std::function<void()>& watch) override {
+    watch();
     ++constraints_made;
     return constraints_.from_gbnf(text);
   }
   std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
-      const JsonValue& schema) override {
+      const JsonValue& schema, const std::function<void()>& watch) override {
+    watch();
     ++constraints_made;
     return constraints_.from_schema(schema);
   }
@@ -82,7 +91,8 @@ class ScriptedModel final : public tools::serve::ServedModel {
       write(*done->channel(), request);
       return done;
     }
-    if (has_full_queue) throw Error(ErrorCode::out_of_memory, "scheduler: the queue is full");
+    if (has_full_queue) throw models::FullQueue(9, 8);
+    if (has_no_memory) throw Error(ErrorCode::out_of_memory, "no memory for the text");
     requests_.push_back(request);
     auto stream = std::make_shared<models::GenerationStream>();
     writers_.emplace_back(
@@ -90,9 +100,12 @@ class ScriptedModel final : public tools::serve::ServedModel {
     return stream;
   }
 
-  std::vector<std::vector<float>> embed(const models::TokenLists& texts) override {
+  std::vector<std::vector<float>> embed(const models::TokenLists& texts,
+                                        const std::function<void()>& watch) override {
     std::vector<std::vector<float>> all;
     for (const auto& text : texts) {
+      watch();
+      ++embedded;
       all.push_back({0.6f, text.size() % 2 == 0 ? 0.8f : -0.8f, 0.0f, 0.0f, 0.0f});
     }
     return all;
@@ -100,6 +113,8 @@ class ScriptedModel final : public tools::serve::ServedModel {
   models::SchedulerStats stats() const override {
     models::SchedulerStats stats;
     stats.tokens_out = tokens_out;
+    stats.tokens_guessed = 20;
+    stats.guesses_held = 13;
     stats.is_failing = is_failing;
     stats.parallel = 2;
     stats.most_waiting = 8;
@@ -125,8 +140,8 @@ class ScriptedModel final : public tools::serve::ServedModel {
   std::string failure;                 // ends answers, where it is not empty
   ErrorCode failure_code = ErrorCode::internal;
   std::string stop;  // the same, as one of the request's stops
-  std::atomic<bool> has_full_queue = false, is_failing = false;
-  std::atomic<std::int64_t> tokens_out = 0, cancelled = 0, constraints_made = 0;
+  std::atomic<bool> has_full_queue = false, has_no_memory = false, is_failing = false;
+  std::atomic<std::int64_t> tokens_out = 0, cancelled = 0, constraints_made = 0, embedded = 0;
 
  private:
   void write(models::GenerationStream::Channel& channel, const models::GenerationRequest& request) {

@@ -67,8 +67,12 @@ TEST_F(ServeApi, RoutesMethodsAndKeys) {
   EXPECT_EQ(ask("DELETE", "/health").status, 405);
   EXPECT_EQ(ask("GET", "/v1/models").status, 200);
   EXPECT_EQ(ask("HEAD", "/models").status, 200);
-  EXPECT_NE(ask("GET", "/metrics").body.find("\nhearth_generated_tokens_total 0\n"),
-            std::string::npos);
+  const std::string metrics = ask("GET", "/metrics").body;
+  for (const char* line :
+       {"\nhearth_generated_tokens_total 0\n", "\nhearth_draft_tokens_total 20\n",
+        "\nhearth_accepted_tokens_total 13\n"}) {
+    EXPECT_NE(metrics.find(line), std::string::npos) << metrics;
+  }
   EXPECT_EQ(ask("GET", "/props").status, 200);
   EXPECT_NE(ask("GET", "/").body.find("<title>Hearth</title>"), std::string::npos);
   begin({.keys = {"one", "two"}, .origins = {}});
@@ -147,6 +151,7 @@ TEST_F(ServeApi, LoadingStoppingAndFullQueues) {
   const ApiResponse full = ask("POST", "/v1/completions", R"({"prompt": "a", "stream": true})");
   EXPECT_EQ(full.status, 429);
   EXPECT_EQ(full.headers.at(0).first, "Retry-After");
+  EXPECT_NE(full.body.find(R"("code":"queue_full")"), std::string::npos) << full.body;
   model_->has_full_queue = false;
   model_->is_failing = true;
   EXPECT_EQ(ask("GET", "/health").status, 503);
@@ -202,6 +207,32 @@ TEST_F(ServeApi, FailuresOfAnAnswer) {
   response.stream(sink);
   EXPECT_NE(sink.all.find("data: {\"error\":"), std::string::npos) << sink.all;
   EXPECT_EQ(sink.all.find("[DONE]"), std::string::npos);
+}
+
+// Before an answer and within it: nobody's queue is full then.
+TEST_F(ServeApi, WhatThereIsNoMemoryForIsNoFullQueue) {
+  for (const bool is_refused : {true, false}) {
+    model_->has_no_memory = is_refused;
+    model_->failure = "no memory for the text";
+    model_->failure_code = ErrorCode::out_of_memory;
+    const JsonValue error = refusal("/v1/completions", R"({"prompt": "a"})", 503);
+    EXPECT_EQ(text(error, "message"), "no memory for the text");
+    EXPECT_EQ(text(error, "type"), "server_error");
+    EXPECT_EQ(*check::member(error, "code"), JsonValue(nullptr));
+  }
+}
+
+// What no refusal can be made of is the transport's, which ends the connection.
+TEST_F(ServeApi, WhatCannotBeToldIsThrown) {
+  begin();
+  EXPECT_THROW(api_->answer({.method = "POST",
+                             .path = "/embedding",
+                             .body = R"({"content": "a"})",
+                             .authorization = {},
+                             .origin = {},
+                             .is_open = []() -> bool { throw 1; }}),
+               int);
+  EXPECT_EQ(ask("GET", "/health").status, 200);
 }
 
 TEST_F(ServeApi, WhoGoesAwayIsAnsweredNoMore) {

@@ -1,6 +1,7 @@
 // Texts as vectors.
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "tools/serve/base64.h"
 #include "tools/serve_api.h"
@@ -41,6 +42,44 @@ TEST_F(ServeEmbeddings, EmbeddingsMayHaveFewerDimensions) {
   EXPECT_EQ(text(list(packed, "data")[0], "embedding"), base64_of({0.6f, -0.8f}));
   const JsonValue whole = document("/v1/embeddings", R"({"input": "ab", "dimensions": 5})");
   EXPECT_EQ(list(list(whole, "data")[0], "embedding").size(), 5u);
+}
+
+TEST_F(ServeEmbeddings, MoreDimensionsThanThereAreAreRefusedBeforeTheTexts) {
+  for (const char* body :
+       {R"({"input": "ab", "dimensions": 6})", R"({"input": [], "dimensions": 6})"}) {
+    const JsonValue error = refusal("/v1/embeddings", body);
+    EXPECT_EQ(text(error, "message"), "dimensions: is out of range; got 6, expected 1 to 5");
+    EXPECT_EQ(text(error, "param"), "dimensions");
+  }
+  EXPECT_EQ(model_->embedded, 0);
+}
+
+// While they are computed: the model is asked for no more.
+TEST_F(ServeEmbeddings, EndWhereNobodyWaitsOrTheServerStops) {
+  for (const auto& [path, field] :
+       {std::pair("/v1/embeddings", "input"), std::pair("/embedding", "content")}) {
+    for (const bool stops : {false, true}) {
+      begin();
+      model_->embedded = 0;
+      const ApiResponse response =
+          api_->answer({.method = "POST",
+                        .path = path,
+                        .body = R"({")" + std::string(field) + R"(": ["a", "b", "c", "d"]})",
+                        .authorization = {},
+                        .origin = {},
+                        .is_open = [&] {
+                          const bool is_time = model_->embedded == 2;
+                          if (is_time && stops) api_->stop();
+                          return !is_time || stops;
+                        }});
+      EXPECT_EQ(response.status, 503) << path;
+      EXPECT_NE(response.body.find(stops ? "the server is stopping" : "cancelled"),
+                std::string::npos)
+          << response.body;
+      // The word of the end is heard at the next look.
+      EXPECT_EQ(model_->embedded, stops ? 3 : 2);
+    }
+  }
 }
 
 TEST_F(ServeEmbeddings, OneBadTextIsNamed) {

@@ -1,6 +1,8 @@
 // The fields that requests share, and bodies that are none.
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -125,6 +127,34 @@ TEST_F(ServeFields, TheEndsOfRangesAreThoseOfTheFields) {
       std::visit([&](auto at) { EXPECT_EQ(static_cast<double>(sampling.*at), value) << member; },
                  field.member);
     }
+  }
+}
+
+// What an answer says of its seed gives the same draws again.
+TEST_F(ServeFields, SeedsAreOfSixtyFourBitsAndComeBack) {
+  const auto seed_of = [&](const std::string& given, std::uint64_t expected) {
+    const JsonValue answer = document("/completion", R"({"prompt": "a", "seed": )" + given + "}");
+    EXPECT_EQ(model_->requests().back().sampling.seed, expected) << given;
+    const JsonValue* settings = check::member(answer, "generation_settings");
+    return settings == nullptr ? "" : json_text(*check::member(*settings, "seed"));
+  };
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  for (const auto& [given, seed] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"0", 0},
+           {"-2", kMost - 1},
+           {"18446744073709551614", kMost - 1},
+           {"18446744073709551615", kMost},
+           {"9223372036854775807", kMost / 2},
+           {"9223372036854775808", kMost / 2 + 1},
+           {"-9223372036854775808", kMost / 2 + 1}}) {
+    const std::string told = seed_of(given, seed);
+    EXPECT_EQ(told, std::to_string(seed));
+    EXPECT_EQ(seed_of(told, seed), told);
+  }
+  for (const char* given : {"18446744073709551616", "-9223372036854775809", "1.5", "true", "[1]"}) {
+    const JsonValue error =
+        refusal("/completion", R"({"prompt": "a", "seed": )" + std::string(given) + "}");
+    EXPECT_EQ(text(error, "param"), "seed") << given;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -101,7 +102,7 @@ class ServeHttp : public ::testing::Test {
   }
   // Of a body that is not there yet.
   static constexpr const char* kUnfinishedHead =
-      "POST /tokenize HTTP/1.1\r\nContent-Length: 1000000\r\nexpect: 100-Continue\r\n";
+      "POST /tokenize HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\nexpect: 100-Continue\r\n";
   // The server waits for the body then.
   static void begin_body(Peer& peer) {
     ASSERT_TRUE(peer.send(std::string(kUnfinishedHead) + "\r\n"));
@@ -202,9 +203,10 @@ TEST_F(ServeHttp, HeadsWithoutEndAreGivenUp) {
   const std::string long_text(200 << 10, 'a');
   std::string lines;
   while (lines.size() < long_text.size()) lines += "A: b\r\n";
-  for (const std::string& head : {"GET /" + long_text, "GET / HTTP/1.1\r\nA: " + long_text,
-                                  "GET / HTTP/1.1\r\nA: " + long_text.substr(0, 9000) + "\r\n\r\n",
-                                  "GET / HTTP/1.1\r\n" + lines}) {
+  for (const std::string& head :
+       {"GET /" + long_text, "GET / HTTP/1.1\r\nHost: a\r\nA: " + long_text,
+        "GET / HTTP/1.1\r\nHost: a\r\nA: " + long_text.substr(0, 9000) + "\r\n\r\n",
+        "GET / HTTP/1.1\r\n" + lines}) {
     Peer peer(port_);
     peer.send(head);
     const std::string answer = peer.read_all();
@@ -212,17 +214,17 @@ TEST_F(ServeHttp, HeadsWithoutEndAreGivenUp) {
     EXPECT_TRUE(contains(answer, "expected at most 65536 bytes, and 8192 in a line")) << answer;
   }
   Peer path(port_);
-  path.send("GET /" + long_text.substr(0, 9000) + " HTTP/1.1\r\n\r\n");
+  path.send("GET /" + long_text.substr(0, 9000) + " HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(path.read_all().starts_with("HTTP/1.1 414 "));
   Peer next(port_);
-  next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
+  next.send("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(contains(next.read_all(), "200 OK"));
 }
 
 TEST_F(ServeHttp, SlowBytesAreGivenUp) {
   begin({.read_time = milliseconds(200)});
   for (const std::string start :
-       {"G", "POST /tokenize HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{"}) {
+       {"G", "POST /tokenize HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{"}) {
     Peer peer(port_);
     const auto begun = std::chrono::steady_clock::now();
     bool is_open = peer.send(start);
@@ -261,11 +263,12 @@ TEST_F(ServeHttp, SlowPeersMakeRoomForOthers) {
   std::vector<std::unique_ptr<Peer>> slow;
   const auto ask = [&] {
     Peer peer(port_);
-    ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+    ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
     EXPECT_TRUE(contains(peer.read_all(), "\"ok\""));
   };
-  for (const char* start : {"", "POST /tokenize HTTP/1.1\r\n", kUnfinishedHead,
-                            "POST /tokenize HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{"}) {
+  for (const char* start :
+       {"", "POST /tokenize HTTP/1.1\r\n", kUnfinishedHead,
+        "POST /tokenize HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{"}) {
     for (std::size_t i = 0; i < 3 * kThreads; ++i) {
       slow.push_back(std::make_unique<Peer>(port_));
       ASSERT_TRUE(slow.back()->send(start));
@@ -275,7 +278,7 @@ TEST_F(ServeHttp, SlowPeersMakeRoomForOthers) {
   // A kept connection makes room, too.
   for (std::size_t i = 0; i < kThreads; ++i) {
     slow.push_back(std::make_unique<Peer>(port_));
-    ASSERT_TRUE(slow.back()->send("GET /health HTTP/1.1\r\n\r\n"));
+    ASSERT_TRUE(slow.back()->send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n"));
     EXPECT_TRUE(contains(slow.back()->read_to("}"), "\"ok\""));
   }
   ask();
@@ -290,7 +293,7 @@ TEST_F(ServeHttp, TheSlowestMakesRoom) {
   begin_body(slow);
   std::this_thread::sleep_for(milliseconds(200));  // until both are waited for
   Peer next(port_);
-  ASSERT_TRUE(next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+  ASSERT_TRUE(next.send("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
   EXPECT_TRUE(contains(next.read_all(), "\"ok\""));
   const std::string answer = slow.read_all();
   EXPECT_TRUE(contains(answer, " 408 ")) << answer;
@@ -306,7 +309,7 @@ TEST_F(ServeHttp, AnswersThatEndMakeRoom) {
   Peer peer(port_), next(port_);
   ASSERT_TRUE(peer.send(stream_request()));
   EXPECT_TRUE(contains(peer.read_to("data:"), "200 OK"));
-  ASSERT_TRUE(next.send("GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+  ASSERT_TRUE(next.send("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
   EXPECT_TRUE(contains(next.read_all(), "\"ok\""));
   EXPECT_TRUE(contains(peer.read_all(), "data: [DONE]"));
 }
@@ -315,7 +318,7 @@ TEST_F(ServeHttp, BodiesThatAreTooLong) {
   begin({.most_body_bytes = 1000});
   for (const std::string& request :
        {post("/tokenize", std::string(2000, 'x')),
-        "POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" +
+        "POST /tokenize HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" +
             std::string(2000, 'x') + "\r\n0\r\n\r\n"}) {
     Peer peer(port_);
     ASSERT_TRUE(peer.send(request));
@@ -357,8 +360,8 @@ class ServeHttpRefusals : public ServeHttp {
 TEST_F(ServeHttpRefusals, LengthsThatAreTooMuchAreRefusedBeforeTheBody) {
   for (const char* length : {"1001", "20000000", "100000000000000000000000", "0000000002000"}) {
     for (const char* more : {"", "Expect: 100-continue\r\n"}) {
-      expect_refused("POST /tokenize HTTP/1.1\r\nContent-Length: " + std::string(length) + "\r\n" +
-                         more + "\r\n{",
+      expect_refused("POST /tokenize HTTP/1.1\r\nHost: a\r\nContent-Length: " +
+                         std::string(length) + "\r\n" + more + "\r\n{",
                      413);
     }
   }
@@ -374,8 +377,9 @@ TEST_F(ServeHttpRefusals, BodiesWithoutOneEnd) {
     expect_refused(post_line + lines + "\r\n0\r\n\r\n", 400);
   }
   expect_refused(post_line + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501);
-  expect_refused("GET /health HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde",
-                 400);
+  expect_refused(
+      "GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde",
+      400);
 }
 
 // Each would have its body taken for the next request, or its end found elsewhere by a proxy.
@@ -411,7 +415,7 @@ TEST_F(ServeHttpRefusals, HeadsOfSeveralMeanings) {
         std::string("A: b\x7f\r\n"),
         std::string("Host: b\r\n"),
         std::string("Authorization: Bearer a\r\nAuthorization: Bearer b\r\n")}) {
-    expect_refused(post_line + lines + "\r\nGET /health HTTP/1.1\r\n\r\n", 400);
+    expect_refused(post_line + lines + "\r\nGET /health HTTP/1.1\r\nHost: a\r\n\r\n", 400);
   }
   expect_refused(post_line + "Transfer-Encoding: %63hunked\r\n\r\n0\r\n\r\n", 501);
   expect_refused("POST /tokenize HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400);
@@ -425,10 +429,27 @@ TEST_F(ServeHttpRefusals, HeadsOfSeveralMeanings) {
                        "other bytes before its colon; got \\\"Content-Length : 5"));
 }
 
+// Whom a request asks is said once, and since HTTP/1.1 always.
+TEST_F(ServeHttpRefusals, HostsAreThereOnce) {
+  const auto ask = [](const std::string& version, const std::string& lines) {
+    return "GET /health HTTP/" + version + "\r\n" + lines + "Connection: close\r\n\r\n";
+  };
+  expect_refused(ask("1.1", ""), 400);
+  EXPECT_TRUE(contains(answer_of(ask("1.1", "")), "Host is missing; expected it in HTTP/1.1"));
+  expect_refused("GET http://a/health HTTP/1.1\r\n\r\n", 400);
+  for (const char* version : {"1.0", "1.1"}) {
+    expect_refused(ask(version, "Host: a\r\nhost: a\r\n"), 400);
+    for (const char* host : {"Host: a\r\n", "HOST:\r\n"}) {
+      EXPECT_TRUE(answer_of(ask(version, host)).starts_with("HTTP/1.1 200 ")) << version << host;
+    }
+  }
+  EXPECT_TRUE(answer_of(ask("1.0", "")).starts_with("HTTP/1.1 200 "));
+}
+
 TEST_F(ServeHttpRefusals, QueriesArePassedOver) {
   for (const char* query : {"?", "?a=b", "?a=b?c=d", "???", "?%zz#x"}) {
-    const std::string answer =
-        answer_of("GET /health" + std::string(query) + " HTTP/1.1\r\nConnection: close\r\n\r\n");
+    const std::string answer = answer_of("GET /health" + std::string(query) +
+                                         " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << query << answer;
   }
 }
@@ -438,7 +459,7 @@ TEST_F(ServeHttp, ConnectionsEndHoweverThatIsSpelt) {
   for (const char* field : {"Connection: Close", "connection: CLOSE", "Connection: TE, close",
                             "Connection: TE\r\nConnection: close , x"}) {
     Peer peer(port_);
-    ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\n" + std::string(field) + "\r\n\r\n"));
+    ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\nHost: a\r\n" + std::string(field) + "\r\n\r\n"));
     EXPECT_TRUE(contains(peer.read_all(), "Connection: close\r\n")) << field;
   }
   Peer old(port_);
@@ -453,7 +474,7 @@ TEST_F(ServeHttp, AnEmptyLineBeforeARequest) {
   begin();
   Peer peer(port_);
   ASSERT_TRUE(peer.send(post("/tokenize", R"({"content": "a"})") + "\r\n" +
-                        "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n"));
+                        "GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
   EXPECT_TRUE(contains(peer.read_all(), "\"ok\""));
 }
 
@@ -464,17 +485,21 @@ TEST_F(ServeHttp, ValuesAreNotDecoded) {
   api_->set_model(model_);
   for (const auto& [key, status] : {std::pair("a%41", " 200 "), std::pair("aA", " 401 ")}) {
     Peer peer(port_);
-    ASSERT_TRUE(peer.send("GET /v1/models HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer " +
-                          std::string(key) + "\r\n\r\n"));
+    ASSERT_TRUE(peer.send(
+        "GET /v1/models HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer " +
+        std::string(key) + "\r\n\r\n"));
     EXPECT_TRUE(contains(peer.read_all(), status)) << key;
   }
 }
 
 TEST_F(ServeHttpRefusals, ChunksThatAreNone) {
-  const std::string head = "POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
-  for (const char* body : {"zz\r\n{}", "\r\n", "-2\r\n{}\r\n0\r\n\r\n", "0x2\r\n{}\r\n0\r\n\r\n",
-                           " 2\r\n{}\r\n0\r\n\r\n", "2\n{}\r\n0\r\n\r\n", "2\r{}\r\n0\r\n\r\n",
-                           "2\r\n{}0\r\n\r\n", "2;a\n{}\r\n0\r\n\r\n", "2\r\n{}}\r\n0\r\n\r\n"}) {
+  const std::string head =
+      "POST /tokenize HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char* body :
+       {"zz\r\n{}", "\r\n", "-2\r\n{}\r\n0\r\n\r\n", "0x2\r\n{}\r\n0\r\n\r\n",
+        " 2\r\n{}\r\n0\r\n\r\n", "2\n{}\r\n0\r\n\r\n", "2\r{}\r\n0\r\n\r\n", "2\r\n{}0\r\n\r\n",
+        "2 \r\n{}\r\n0\r\n\r\n", "2 0\r\n{}\r\n0\r\n\r\n", "2\t0;a\r\n{}\r\n0\r\n\r\n",
+        "2 a=b\r\n{}\r\n0\r\n\r\n", "2;a\n{}\r\n0\r\n\r\n", "2\r\n{}}\r\n0\r\n\r\n"}) {
     expect_refused(head + body, 400);
   }
   EXPECT_TRUE(contains(answer_of(head + "zz\r\n"), "a chunk of the body is malformed"));
@@ -488,7 +513,7 @@ TEST_F(ServeHttpRefusals, ChunksThatAreNone) {
 TEST_F(ServeHttpRefusals, BodiesThatAreNotWhatTheirEncodingSays) {
   for (const char* encoding : {"gzip", "deflate"}) {
     const std::string head =
-        "POST /tokenize HTTP/1.1\r\nContent-Encoding: " + std::string(encoding) +
+        "POST /tokenize HTTP/1.1\r\nHost: a\r\nContent-Encoding: " + std::string(encoding) +
         "\r\nContent-Length: 20\r\n\r\n";
     expect_refused(head + "these are not packed", 400);
     EXPECT_TRUE(contains(answer_of(head + "these are not packed"), "Content-Encoding says"));
@@ -506,8 +531,8 @@ const std::string kZlib(
     24);
 
 std::string packed_request(const std::string& encoding, const std::string& body) {
-  return "POST /tokenize HTTP/1.1\r\nConnection: close\r\nContent-Encoding: " + encoding +
-         "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  return "POST /tokenize HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Encoding: " +
+         encoding + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
 TEST_F(ServeHttpRefusals, PackedBodiesAreWhole) {
@@ -537,8 +562,8 @@ TEST_F(ServeHttp, RangesArePassedOver) {
   begin();
   for (const char* range : {"bytes=0-1", "bytes=99-1", "lines=x"}) {
     Peer peer(port_);
-    ASSERT_TRUE(peer.send(
-        "GET /health HTTP/1.1\r\nConnection: close\r\nRange: " + std::string(range) + "\r\n\r\n"));
+    ASSERT_TRUE(peer.send("GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nRange: " +
+                          std::string(range) + "\r\n\r\n"));
     const std::string answer = peer.read_all();
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
     EXPECT_TRUE(answer.ends_with("{\"status\":\"ok\"}")) << answer;
@@ -553,16 +578,17 @@ TEST_F(ServeHttpRefusals, TargetsMayNameTheServer) {
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
     EXPECT_TRUE(contains(answer, "\"id\":\"scripted\"")) << answer;
   }
-  EXPECT_TRUE(contains(answer_of("GET http://a HTTP/1.1\r\nConnection: close\r\n\r\n"), "<html"));
+  EXPECT_TRUE(contains(answer_of("GET http://a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+                       "<html"));
   for (const char* target :
        {"http://", "http:///health", "ftp://a/health", "a:80", "://a/health"}) {
-    expect_refused("GET " + std::string(target) + " HTTP/1.1\r\n\r\n", 400);
+    expect_refused("GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n", 400);
   }
 }
 
 TEST_F(ServeHttpRefusals, TrailersArePassedOver) {
   const std::string chunks =
-      "POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "POST /tokenize HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
       "10\r\n{\"content\": \"a\"}\r\n0\r\n";
   begin({.most_body_bytes = 1000,
          .read_time = std::chrono::minutes(10),
@@ -583,15 +609,15 @@ TEST_F(ServeHttp, ChunksMayBeExtended) {
   Peer peer(port_);
   for (int i = 0; i < 2; ++i) {  // and the connection goes on
     ASSERT_TRUE(
-        peer.send("POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-                  "00A;name=\"value\"\r\n{\"content\"\r\n6 \r\n: \"a\"}\r\n0\r\n\r\n"));
+        peer.send("POST /tokenize HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  "00A;name=\"value\"\r\n{\"content\"\r\n6 \t;b\r\n: \"a\"}\r\n0\r\n\r\n"));
     EXPECT_TRUE(contains(peer.read_to("]}"), "{\"tokens\":[102]}"));
   }
 }
 
 TEST_F(ServeHttpRefusals, FormsOfSeveralParts) {
   expect_refused(
-      "POST /tokenize HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+      "POST /tokenize HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\n"
       "Content-Length: 3\r\n\r\n--x",
       415);
 }
@@ -697,6 +723,42 @@ TEST_F(ServeHttp, EndsBesideUnfinishedRequests) {
   EXPECT_TRUE(contains(answer, " 503 ")) << answer;
   EXPECT_TRUE(contains(answer, "the server is stopping")) << answer;
   trickle.join();
+}
+
+// As where memory ends: before an answer, in the midst of it, and where even that cannot be said.
+TEST(ServeHttpThrows, EndWhatThrowsAndNothingElse) {
+  HttpTransport transport({.port = 0}, [](const ApiRequest& request) -> ApiResponse {
+    if (request.path == "/answer") throw std::bad_alloc();
+    if (request.path == "/unknown") throw 1;
+    ApiResponse response;
+    if (request.path == "/stream") {
+      response.stream = [](Sink& sink) {
+        sink.write("some");
+        throw std::bad_alloc();
+      };
+    }
+    return response;
+  });
+  const int port = transport.start();
+  const auto answer_of = [&](const std::string& path) {
+    Peer peer(port);
+    EXPECT_TRUE(peer.send("POST " + path + " HTTP/1.1\r\nHost: a\r\n\r\n"));
+    return peer.read_all();
+  };
+  Peer kept(port);
+  for (int i = 0; i < 3; ++i) {
+    for (const char* path : {"/answer", "/unknown"}) {
+      const std::string answer = answer_of(path);
+      EXPECT_TRUE(answer.starts_with("HTTP/1.1 500 ")) << answer;
+      EXPECT_TRUE(contains(answer, "the request could not be answered")) << answer;
+      EXPECT_TRUE(contains(answer, "Connection: close\r\n")) << answer;
+    }
+    const std::string cut = answer_of("/stream");
+    EXPECT_TRUE(cut.ends_with("\r\nsome\r\n")) << cut;  // and no last chunk
+    ASSERT_TRUE(kept.send("GET /health HTTP/1.1\r\nHost: a\r\n\r\n"));
+    EXPECT_TRUE(contains(kept.read_to("\r\n\r\n"), "200 OK"));
+  }
+  EXPECT_TRUE(transport.wait_until_idle(std::chrono::seconds(20)));
 }
 
 TEST_F(ServeHttp, AnAddressThatIsTaken) {

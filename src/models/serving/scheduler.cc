@@ -5,7 +5,6 @@
 #include <future>
 #include <mutex>
 #include <new>
-#include <string>
 #include <thread>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "models/drafting/look_up.h"
 #include "models/drafting/model_drafter.h"
 #include "models/serving/cache_plan.h"
+#include "models/serving/full_queue.h"
 #include "models/serving/running_text.h"
 #include "models/serving/text_runner.h"
 
@@ -71,9 +71,7 @@ class Scheduler::Engine {
       const std::lock_guard lock(mutex_);
       const std::int64_t waiting = static_cast<std::int64_t>(arrived_.size()) + stats_.waiting;
       if (waiting >= options_.most_waiting) {
-        throw Error(ErrorCode::out_of_memory,
-                    "generate: too many texts wait; got " + std::to_string(waiting + 1) +
-                        ", expected at most " + std::to_string(options_.most_waiting));
+        throw FullQueue(waiting + 1, options_.most_waiting);
       }
       arrived_.splice(arrived_.end(), one);
     }

@@ -89,7 +89,7 @@ class Scheduler {
 
   // Throws Error{invalid_argument} for an empty prompt, one that with a token more is longer than
   // longest_text(), tokens outside of the vocabulary and options out of range, and
-  // Error{out_of_memory} where most_waiting texts wait already.
+  // FullQueue (full_queue.h) where most_waiting texts wait already.
   std::shared_ptr<GenerationStream> submit(GenerationRequest request);
 
   SchedulerStats stats() const;

@@ -146,11 +146,12 @@ AnswerForm read_answer_form(const Fields& fields) {
   return form_of_schema(*schema, "response_format");
 }
 
-std::shared_ptr<models::grammar::Constraint> constrain(const AnswerForm& form, ServedModel& model) {
+std::shared_ptr<models::grammar::Constraint> constrain(const AnswerForm& form, ServedModel& model,
+                                                       const std::function<void()>& watch) {
   if (form.is_free()) return nullptr;
   try {
-    auto constraint =
-        form.schema ? model.constrain_by_schema(*form.schema) : model.constrain_by_gbnf(form.gbnf);
+    auto constraint = form.schema ? model.constrain_by_schema(*form.schema, watch)
+                                  : model.constrain_by_gbnf(form.gbnf, watch);
     require_beginning(constraint, form);
     return constraint;
   } catch (const Error& error) {

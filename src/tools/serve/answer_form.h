@@ -1,6 +1,7 @@
 // What form the text of an answer has.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +26,9 @@ struct AnswerForm {
 // FieldError.
 AnswerForm read_answer_form(const Fields& fields);
 
-// Null where it is free. Throws FieldError for what is no schema or grammar that texts end by.
-std::shared_ptr<models::grammar::Constraint> constrain(const AnswerForm& form, ServedModel& model);
+// Null where it is free; `watch` is that of ServedModel. Throws FieldError for what is no schema or
+// grammar that texts end by.
+std::shared_ptr<models::grammar::Constraint> constrain(const AnswerForm& form, ServedModel& model,
+                                                       const std::function<void()>& watch);
 
 }  // namespace hearth::tools::serve

@@ -222,7 +222,7 @@ ApiResponse Api::dispatch(const ApiRequest& request) const {
   return route->answer(request, {served, is_stopping_, encoders_, options_.ping});
 }
 
-ApiResponse Api::answer(const ApiRequest& request) const noexcept {
+ApiResponse Api::answer(const ApiRequest& request) const {
   ApiResponse response;
   try {
     response = dispatch(request);

@@ -31,8 +31,8 @@ class Api {
   // Ends all answers; what comes later is refused.
   void stop() noexcept { is_stopping_->store(true); }
 
-  // Never throws.
-  ApiResponse answer(const ApiRequest& request) const noexcept;
+  // What goes wrong is in the response. Throws only where there is no memory for that, either.
+  ApiResponse answer(const ApiRequest& request) const;
 
  private:
   ApiResponse dispatch(const ApiRequest& request) const;

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "hearth/error.h"
+#include "models/serving/full_queue.h"
 #include "tools/chat_json/field_error.h"
 
 namespace hearth::tools::serve {
@@ -46,13 +47,15 @@ ApiError error_of_exception() {
     return error;
   } catch (const FieldError& error) {
     return {400, error.what(), kBadRequestType, error.param(), error.code()};
+  } catch (const models::FullQueue& error) {
+    return {kTooManyRequests, error.what(), "rate_limit_error", "", "queue_full"};
   } catch (const Error& error) {
     switch (error.code()) {
       case ErrorCode::invalid_argument:
       case ErrorCode::unsupported:
         return {400, error.what(), kBadRequestType};
       case ErrorCode::out_of_memory:
-        return {kTooManyRequests, error.what(), "rate_limit_error", "", "queue_full"};
+        return {503, error.what(), kServerType};
       default:
         return {500, error.what(), kServerType};
     }

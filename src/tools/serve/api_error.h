@@ -25,7 +25,7 @@ class ApiError : public std::runtime_error {
   int status() const noexcept { return status_; }
   const std::string& param() const noexcept { return param_; }
   JsonValue document() const;
-  // A full queue asks to come again.
+  // 429 and 503 ask to come again.
   ApiResponse response() const;
 
  private:
@@ -38,8 +38,8 @@ ApiError stopping();
 // 503, of an answer that nobody waits for.
 ApiError cancelled();
 
-// The exception that is being handled. What the request did is 400, a full queue 429, anything else
-// 500.
+// The exception that is being handled. What the request did is 400, a full queue 429, memory that
+// there is not 503, anything else 500.
 ApiError error_of_exception();
 
 }  // namespace hearth::tools::serve

@@ -1,5 +1,6 @@
 #include "tools/serve/chat_job.h"
 
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -73,9 +74,9 @@ void refuse_modalities(const Fields& fields) {
 }
 
 // That of an answer of the form, a schema, or else of calls.
-std::shared_ptr<models::grammar::Constraint> constrain_to_answer_or_calls(const AnswerForm& form,
-                                                                          const ToolChoice& choice,
-                                                                          ServedModel& model) {
+std::shared_ptr<models::grammar::Constraint> constrain_to_answer_or_calls(
+    const AnswerForm& form, const ToolChoice& choice, ServedModel& model,
+    const std::function<void()>& watch) {
   if (!form.schema) {
     throw bad_field("tools",
                     "beside a grammar, which leaves no room for calls; expected tool_choice "
@@ -83,26 +84,27 @@ std::shared_ptr<models::grammar::Constraint> constrain_to_answer_or_calls(const 
   }
   try {
     return model.constrain_by_gbnf(model.chat().grammar_of_answer_or_calls(
-        *form.schema, choice.callable, choice.may_call_several));
+                                       *form.schema, choice.callable, choice.may_call_several),
+                                   watch);
   } catch (const Error& error) {
-    constrain(form, model);  // where the schema alone is wrong
+    constrain(form, model, watch);  // where the schema alone is wrong
     throw bad_field("tools", error.what());
   }
 }
 
 // Of what the fields ask for besides: a call, an answer of that form, or either of both.
-std::shared_ptr<models::grammar::Constraint> constrain_to_choice(const AnswerForm& form,
-                                                                 const ToolChoice& choice,
-                                                                 ServedModel& model) {
+std::shared_ptr<models::grammar::Constraint> constrain_to_choice(
+    const AnswerForm& form, const ToolChoice& choice, ServedModel& model,
+    const std::function<void()>& watch) {
   if (choice.call_schema) {
     if (!form.is_free()) {
       throw bad_field("tool_choice",
                       "requires a call beside a response_format or grammar; expected one of both");
     }
-    return constrain({.schema = choice.call_schema, .gbnf = {}, .param = "tools"}, model);
+    return constrain({.schema = choice.call_schema, .gbnf = {}, .param = "tools"}, model, watch);
   }
-  if (choice.callable.empty() || form.is_free()) return constrain(form, model);
-  return constrain_to_answer_or_calls(form, choice, model);
+  if (choice.callable.empty() || form.is_free()) return constrain(form, model, watch);
+  return constrain_to_answer_or_calls(form, choice, model, watch);
 }
 
 }  // namespace
@@ -121,7 +123,8 @@ ChatJob read_chat_job(const Fields& fields, const ApiRequest& request, const Ser
   }
   if (job.has_logprobs) generation.logprobs = best.value_or(0);
   ToolChoice choice = read_tool_choice(fields);
-  set_constraint(generation, constrain_to_choice(read_answer_form(fields), choice, *service.model));
+  set_constraint(generation, constrain_to_choice(read_answer_form(fields), choice, *service.model,
+                                                 watch_of(request, service)));
   job.is_call = choice.call_schema.has_value();
   job.may_call_several = choice.may_call_several;
   models::ChatOptions options = read_template_options(fields);

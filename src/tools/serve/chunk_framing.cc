@@ -34,11 +34,14 @@ ChunkFraming::Fault ChunkFraming::pass_byte(char byte) {
         return left_ > left_for_all_ ? Fault::too_long : Fault::none;
       }
       if (!has_digits_) return Fault::malformed;
-      if (byte == ';' || byte == ' ' || byte == '\t') {
-        state_ = State::extension;
+      if (byte == '\r') {
+        state_ = State::end_of_line;
         return Fault::none;
       }
-      return expect('\r', State::end_of_line);
+      [[fallthrough]];
+    case State::blanks:
+      state_ = byte == ';' ? State::extension : State::blanks;
+      return byte == ';' || byte == ' ' || byte == '\t' ? Fault::none : Fault::malformed;
     case State::extension:
       if (byte == '\n') return Fault::malformed;
       if (byte == '\r') state_ = State::end_of_line;

@@ -25,6 +25,7 @@ class ChunkFraming {
  private:
   enum class State {
     size,
+    blanks,  // behind the size, before an extension
     extension,
     end_of_line,
     data,

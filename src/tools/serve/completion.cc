@@ -14,6 +14,7 @@
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/prompts.h"
 #include "tools/serve/request_body.h"
+#include "tools/serve/text_limits.h"
 #include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
@@ -56,7 +57,8 @@ CompletionJob read_completion(const ApiRequest& request, const Service& service)
   job.fields = read_generation_fields(fields, *service.model, 0);
   models::GenerationRequest& generation = job.fields.generation;
   generation.logprobs = fields.integer("logprobs", 0, kMostCompletionLogprobs).value_or(-1);
-  set_constraint(generation, constrain(read_answer_form(fields), *service.model));
+  set_constraint(generation,
+                 constrain(read_answer_form(fields), *service.model, watch_of(request, service)));
   job.prompts = read_prompts(fields, request, service, generation.most_tokens > 0);
   const bool echoes = fields.flag("echo", false);
   job.scores_echo = echoes && generation.logprobs >= 0;

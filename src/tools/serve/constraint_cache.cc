@@ -12,16 +12,13 @@ constexpr std::size_t kLargeBytes = 4 << 20;
 }  // namespace
 
 ConstraintCache::Shared ConstraintCache::find_or_make(const std::string& key,
-                                                      const std::function<Shared()>& make) {
+                                                      const std::function<Shared()>& make,
+                                                      const std::function<void()>& watch) {
   {
     const std::lock_guard lock(mutex_);
     if (Shared found = find(key)) return found;
   }
-  makers_.acquire();
-  struct Release {
-    std::counting_semaphore<kMostMakers>& makers;
-    ~Release() { makers.release(); }
-  } const release{makers_};
+  const WorkSlots::Slot slot = makers_.take(watch);
   {
     // Another may have made it while this one waited.
     const std::lock_guard lock(mutex_);

@@ -6,12 +6,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "models/grammar/grammar.h"
+#include "tools/serve/work_slots.h"
 
 namespace hearth::tools::serve {
 
@@ -25,9 +25,10 @@ class ConstraintCache {
   // first, and live on while texts use them. What is larger than that alone is not kept.
   explicit ConstraintCache(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // What was made for the key, or what `make` gives. Throws what `make` throws; nothing is kept
-  // then.
-  Shared find_or_make(const std::string& key, const std::function<Shared()>& make);
+  // What was made for the key, or what `make` gives, in its turn: `watch` is WorkSlots::take()'s.
+  // Throws what they throw; nothing is kept then.
+  Shared find_or_make(const std::string& key, const std::function<Shared()>& make,
+                      const std::function<void()>& watch);
 
   std::size_t size() const;
   std::size_t bytes() const;  // constraints grow while they are used
@@ -38,14 +39,14 @@ class ConstraintCache {
     Shared constraint;
     std::size_t bytes() const { return sizeof(Entry) + key.size() + constraint->bytes(); }
   };
-  static constexpr std::ptrdiff_t kMostMakers = 4;
+  static constexpr std::size_t kMostMakers = 4;
 
   // With the mutex held.
   Shared find(const std::string& key);
   void shrink();
 
   const std::size_t most_bytes_;
-  std::counting_semaphore<kMostMakers> makers_{kMostMakers};
+  WorkSlots makers_{kMostMakers};
   mutable std::mutex mutex_;  // of what follows
   std::list<Entry> entries_;  // the last that was asked for first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;

@@ -1,7 +1,5 @@
 // POST /v1/embeddings, and /embedding in llama.cpp's own form.
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,12 +109,7 @@ JsonArray numbers_of(const std::vector<float>& vector) {
 
 // The first numbers of a vector, made long 1 again: what models trained for it mean by fewer.
 void shorten(std::vector<float>& vector, std::int64_t dimensions) {
-  const auto size = static_cast<std::int64_t>(vector.size());
-  if (dimensions > size) {
-    throw bad_field("dimensions", "more than the model has; got " + std::to_string(dimensions) +
-                                      ", expected 1 to " + std::to_string(size));
-  }
-  if (dimensions == size) return;
+  if (dimensions == static_cast<std::int64_t>(vector.size())) return;
   vector.resize(static_cast<std::size_t>(dimensions));
   double squares = 0;
   for (const float number : vector) squares += double{number} * double{number};
@@ -127,26 +120,6 @@ void shorten(std::vector<float>& vector, std::int64_t dimensions) {
 }
 
 }  // namespace
-
-std::string base64_of(const std::vector<float>& numbers) {
-  static_assert(std::endian::native == std::endian::little);
-  constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<unsigned char> bytes(numbers.size() * sizeof(float));
-  if (!bytes.empty()) std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t word = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      word = word << 8 | (at + i < bytes.size() ? bytes[at + i] : 0u);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      const bool is_there = at + i <= bytes.size();  // i letters hold i - 1 bytes
-      text += is_there ? kLetters[word >> (18 - 6 * i) & 63] : '=';
-    }
-  }
-  return text;
-}
 
 ApiResponse answer_embeddings(const ApiRequest& request, const Service& service) {
   ServedModel& model = *service.model;
@@ -159,12 +132,12 @@ ApiResponse answer_embeddings(const ApiRequest& request, const Service& service)
     throw bad_field("encoding_format",
                     "is not known; got " + json_text(format) + ", expected float or base64");
   }
+  const auto dimensions = fields.integer("dimensions", 1, model.card().width);
   const models::TokenLists texts = read_inputs(fields, "input", request, service);
   std::int64_t tokens = 0;
   for (const auto& text : texts) tokens += static_cast<std::int64_t>(text.size());
-  const auto dimensions = fields.integer("dimensions", 1, std::int64_t{1} << 20);
   JsonArray data;
-  for (std::vector<float>& vector : model.embed(texts)) {
+  for (std::vector<float>& vector : model.embed(texts, watch_of(request, service))) {
     if (dimensions) shorten(vector, *dimensions);
     JsonValue embedding;
     if (format == "base64") {
@@ -189,8 +162,8 @@ ApiResponse answer_llama_embedding(const ApiRequest& request, const Service& ser
   const Fields fields(body);
   const std::string name = fields.find("input") == nullptr ? "content" : "input";
   JsonArray all;
-  for (const std::vector<float>& vector :
-       service.model->embed(read_inputs(fields, name, request, service))) {
+  for (const std::vector<float>& vector : service.model->embed(
+           read_inputs(fields, name, request, service), watch_of(request, service))) {
     // A list of one: llama.cpp has a vector for each token there where texts have none.
     all.push_back(JsonObject{{"index", static_cast<std::int64_t>(all.size())},
                              {"embedding", JsonArray{numbers_of(vector)}}});

@@ -40,7 +40,7 @@ struct ApiResponse {
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   // Set: what writes the body, piece by piece, instead of `body`. Called once, by the thread that
-  // asked; never throws.
+  // asked. Throws only where there is no memory to say what went wrong: the body has no end then.
   std::function<void(Sink&)> stream = {};
 };
 

@@ -158,9 +158,8 @@ ApiResponse answer_metrics(const Service& service) {
              stats.faults);
   add_metric(text, "steps_total", "counter", "Passes of the model.", stats.steps);
   add_metric(text, "rows_total", "counter", "Rows that these computed.", stats.rows);
-  add_metric(text, "guessed_tokens_total", "counter", "Tokens guessed ahead.",
-             stats.tokens_guessed);
-  add_metric(text, "held_guesses_total", "counter", "Guesses that were drawn, too.",
+  add_metric(text, "draft_tokens_total", "counter", "Tokens guessed ahead.", stats.tokens_guessed);
+  add_metric(text, "accepted_tokens_total", "counter", "Tokens guessed ahead that were drawn, too.",
              stats.guesses_held);
   const PlanCacheSize plans = plan_cache_size();
   add_metric(text, "plans", "gauge", "Plans that are kept for steps of the same shapes.",

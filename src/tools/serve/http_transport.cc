@@ -34,6 +34,18 @@ constexpr int kMostArriving = 1024;
 // The connection whose request this thread answers.
 thread_local BoundedStream* connection_of_thread = nullptr;
 
+// A request that is answered, counted among all that are.
+class Active {
+ public:
+  explicit Active(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~Active() { --count_; }
+  Active(const Active&) = delete;
+  Active& operator=(const Active&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
+
 class HttpSink final : public Sink {
  public:
   explicit HttpSink(httplib::DataSink& sink) : sink_(sink) {}
@@ -180,25 +192,37 @@ class HttpTransport::Server final : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override {
     const int yes = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    const auto stream = std::make_unique<BoundedStream>(socket, options_, *threads_, end_);
-    connection_of_thread = stream.get();
-    for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
-      ++active_;
-      bool is_closed = false, is_answered = true;
-      if (const auto fault = stream->read_head()) {
-        refuse(*stream, *fault);
-      } else {
-        is_answered = process_request(*stream, left == 1 || end_.is_stopping, is_closed, nullptr);
-      }
-      --active_;
-      if (stream->bytes_passed() >= kLargeExchange) give_memory_back();
-      if (stream->is_given_up()) stream->drain();
-      if (!is_answered || is_closed || stream->is_given_up()) break;
+    try {
+      serve_connection(socket);
+    } catch (...) {
+      // No memory is left to say so by. Other connections go on.
     }
     connection_of_thread = nullptr;
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
     return true;
+  }
+
+  void serve_connection(socket_t socket) {
+    const auto stream = std::make_unique<BoundedStream>(socket, options_, *threads_, end_);
+    connection_of_thread = stream.get();
+    for (std::size_t left = kMostRequests; left > 0 && stream->begin_request(); --left) {
+      const bool is_kept = serve_request(*stream, left == 1);
+      if (stream->bytes_passed() >= kLargeExchange) give_memory_back();
+      if (stream->is_given_up()) stream->drain();
+      if (!is_kept || stream->is_given_up()) break;
+    }
+  }
+
+  // Whether the connection may go on.
+  bool serve_request(BoundedStream& stream, bool is_last) {
+    const Active active(active_);
+    if (const auto fault = stream.read_head()) {
+      refuse(stream, *fault);
+      return true;
+    }
+    bool is_closed = false;
+    return process_request(stream, is_last || end_.is_stopping, is_closed, nullptr) && !is_closed;
   }
 
   void post(const httplib::Request& request, httplib::Response& response,

@@ -29,7 +29,9 @@ struct HttpOptions {
 
 class HttpTransport {
  public:
-  // `answer` is called by many threads at once. Throws Error{unsupported}.
+  // `answer` is called by many threads at once; where it throws, the answer is 500 and ends the
+  // connection, and where there is no memory for that either the connection ends without a word.
+  // Throws Error{unsupported}.
   HttpTransport(HttpOptions options, std::function<ApiResponse(const ApiRequest&)> answer);
   // Waits for requests that are being answered, but no longer than the options' end_time for those
   // who read the answers.

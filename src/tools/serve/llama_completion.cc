@@ -14,6 +14,7 @@
 #include "tools/serve/generation_fields.h"
 #include "tools/serve/prompts.h"
 #include "tools/serve/request_body.h"
+#include "tools/serve/text_limits.h"
 #include "tools/serve/unsupported_fields.h"
 
 namespace hearth::tools::serve {
@@ -51,7 +52,8 @@ LlamaJob read_llama_completion(const ApiRequest& request, const Service& service
   const std::int64_t probabilities = fields.integer("n_probs", 0, kMostProbabilities).value_or(0);
   job.has_probabilities = probabilities > 0;
   if (job.has_probabilities) job.fields.generation.logprobs = probabilities;
-  set_constraint(job.fields.generation, constrain(read_answer_form(fields), *service.model));
+  set_constraint(job.fields.generation,
+                 constrain(read_answer_form(fields), *service.model, watch_of(request, service)));
   job.gives_tokens = fields.flag("return_tokens", false);
   job.is_timed = fields.flag("timings_per_token", false);
   job.prompts = read_prompts(fields, request, service, job.fields.generation.most_tokens > 0);

@@ -1,6 +1,5 @@
 #include "tools/serve/loaded_service.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "hearth/error.h"
@@ -13,6 +12,20 @@ namespace hearth::tools::serve {
 namespace {
 
 constexpr std::size_t kMostConstraintBytes = 256 << 20;
+// Of texts that become vectors together, but for a single longer one: nobody can end them
+// meanwhile.
+constexpr std::size_t kMostTokensTogether = 32 << 10;
+
+// The texts from `at` on that become vectors together.
+models::TokenLists next_group(const models::TokenLists& texts, std::size_t at) {
+  models::TokenLists group;
+  for (std::size_t tokens = 0; at < texts.size() && group.size() < models::kTextsTogether; ++at) {
+    tokens += texts[at].size();
+    if (!group.empty() && tokens > kMostTokensTogether) break;
+    group.push_back(texts[at]);
+  }
+  return group;
+}
 
 }  // namespace
 
@@ -29,7 +42,8 @@ LoadedService::LoadedService(models::LoadedModel loaded, const std::string& id,
            .created = seconds_now(),
            .context = config.context,
            .writes = config.gives_scores(),
-           .embeds = models::makes_vectors(config)};
+           .embeds = models::makes_vectors(config),
+           .width = config.dim};
   if (!card_.writes && !card_.embeds) models::require_scores(config, "serve: texts");
   if (!card_.writes) {
     no_chat_ =
@@ -55,14 +69,15 @@ const models::ChatFormat& LoadedService::chat() const {
 }
 
 std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_gbnf(
-    const std::string& source) {
-  return known_.find_or_make("gbnf " + source, [&] { return constraints_.from_gbnf(source); });
+    const std::string& source, const std::function<void()>& watch) {
+  return known_.find_or_make(
+      "gbnf " + source, [&] { return constraints_.from_gbnf(source); }, watch);
 }
 
 std::shared_ptr<models::grammar::Constraint> LoadedService::constrain_by_schema(
-    const JsonValue& schema) {
-  return known_.find_or_make("schema " + json_text(schema),
-                             [&] { return constraints_.from_schema(schema); });
+    const JsonValue& schema, const std::function<void()>& watch) {
+  return known_.find_or_make(
+      "schema " + json_text(schema), [&] { return constraints_.from_schema(schema); }, watch);
 }
 
 std::shared_ptr<models::GenerationStream> LoadedService::submit(models::GenerationRequest request) {
@@ -79,15 +94,14 @@ std::vector<std::int32_t> LoadedService::tokens_to_embed(std::string_view text,
   return models::tokens_of_text(loaded_.tokenizer, loaded_.model, text, limits);
 }
 
-std::vector<std::vector<float>> LoadedService::embed(const models::TokenLists& texts) {
-  const std::lock_guard lock(embed_mutex_);
+std::vector<std::vector<float>> LoadedService::embed(const models::TokenLists& texts,
+                                                     const std::function<void()>& watch) {
+  const WorkSlots::Slot slot = embedders_.take(watch);
   set_numerics(numerics_);  // of a thread that answers requests
   std::vector<std::vector<float>> all;
-  for (std::size_t at = 0; at < texts.size(); at += models::kTextsTogether) {
-    const auto begin = texts.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto count = std::min(models::kTextsTogether, texts.size() - at);
-    const Array vectors =
-        models::embed_texts(loaded_.model, {begin, begin + static_cast<std::ptrdiff_t>(count)});
+  while (all.size() < texts.size()) {
+    watch();
+    const Array vectors = models::embed_texts(loaded_.model, next_group(texts, all.size()));
     const std::vector<float> values = vectors.to_vector<float>();
     const auto dim = static_cast<std::ptrdiff_t>(vectors.shape(1));
     for (auto row = values.begin(); row != values.end(); row += dim) {

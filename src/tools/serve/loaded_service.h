@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +13,7 @@
 #include "models/loading/load_model.h"
 #include "tools/serve/constraint_cache.h"
 #include "tools/serve/served_model.h"
+#include "tools/serve/work_slots.h"
 
 namespace hearth::tools::serve {
 
@@ -32,13 +33,14 @@ class LoadedService final : public ServedModel {
   bool has_chat() const { return chat_.has_value(); }
   models::SamplingOptions default_sampling() const override { return loaded_.recommended.over({}); }
   std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
-      const std::string& source) override;
+      const std::string& source, const std::function<void()>& watch) override;
   std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
-      const JsonValue& schema) override;
+      const JsonValue& schema, const std::function<void()>& watch) override;
   std::shared_ptr<models::GenerationStream> submit(models::GenerationRequest request) override;
   std::vector<std::int32_t> tokens_to_embed(std::string_view text,
                                             const models::EncodeLimits& limits) const override;
-  std::vector<std::vector<float>> embed(const models::TokenLists& texts) override;
+  std::vector<std::vector<float>> embed(const models::TokenLists& texts,
+                                        const std::function<void()>& watch) override;
   models::SchedulerStats stats() const override;
 
  private:
@@ -50,7 +52,7 @@ class LoadedService final : public ServedModel {
   models::grammar::TokenConstraints constraints_;
   ConstraintCache known_;
   const Numerics numerics_ = numerics();          // of the thread that made this
-  std::mutex embed_mutex_;                        // a device does one thing at a time
+  WorkSlots embedders_{1};                        // a device does one thing at a time
   std::unique_ptr<models::Scheduler> scheduler_;  // last, so that it goes first
 };
 

@@ -81,7 +81,7 @@ models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
   }
   for (const JsonValue& each : *fields.array("prompt", kMostPrompts)) {
     // Within a long text the tokenizer does it; these may be many short ones.
-    if (!prompts.empty()) text_limits(request, service).watch();
+    if (!prompts.empty()) watch_of(request, service)();
     const std::string place = "prompt[" + std::to_string(prompts.size()) + "]";
     add(each, list->size() == 1 ? "prompt" : place);
   }

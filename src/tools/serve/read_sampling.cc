@@ -169,7 +169,12 @@ std::vector<std::vector<std::int32_t>> read_dry_breakers(const Fields& fields,
   return models::dry_breakers_of(tokens, texts);
 }
 
+// Of 64 bits, with a sign or without: -2 and 2^64 - 2 are one. As without a seed one is drawn for
+// -1, but not for 2^64 - 1, which is what answers call that seed where it was given.
 std::uint64_t read_seed(const Fields& fields) {
+  const JsonValue* given = fields.find("seed");
+  const auto* large = given == nullptr ? nullptr : std::get_if<std::uint64_t>(given);
+  if (large != nullptr) return *large;
   const auto seed = fields.integer("seed", std::numeric_limits<std::int64_t>::min(),
                                    std::numeric_limits<std::int64_t>::max());
   if (seed && *seed != -1) return static_cast<std::uint64_t>(*seed);

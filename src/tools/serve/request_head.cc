@@ -183,6 +183,9 @@ std::optional<ApiError> RequestHead::check() {
                                   " is there more than once; expected one");
     }
   }
+  if (!is_version_1_0_ && count("Host") == 0) {
+    return bad_request(400, "the head of the request: Host is missing; expected it in HTTP/1.1");
+  }
   if (auto fault = check_length()) return fault;
   if (!has_body()) return std::nullopt;
   constexpr std::string_view kForm = "multipart/form-data";

@@ -43,7 +43,7 @@ class RequestHead {
   std::optional<ApiError> take_line();
   std::optional<ApiError> take_first_line();
   std::optional<ApiError> take_field();
-  // Of the whole: what says where the body ends, and what it is.
+  // Of the whole: whom it asks, what says where the body ends, and what it is.
   std::optional<ApiError> check();
   std::optional<ApiError> check_length() const;
   std::size_t count(std::string_view name) const;

@@ -35,7 +35,8 @@ void require_whole(const models::GenerationPiece& piece, bool is_constrained) {
                            piece.error_code == ErrorCode::invalid_argument)) {
       throw ApiError(400, piece.error, "invalid_request_error");
     }
-    throw ApiError(500, piece.error, "server_error");
+    const int status = piece.error_code == ErrorCode::out_of_memory ? 503 : 500;
+    throw ApiError(status, piece.error, "server_error");
   }
   if (piece.finish == models::FinishReason::cancelled) {
     throw ApiError(503, "the server ended the answer", "server_error");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,9 +22,11 @@ struct ModelCard {
   std::int64_t context = 0;  // tokens of prompt and answer at most
   bool writes = false;       // texts
   bool embeds = false;       // texts as vectors
+  std::int64_t width = 0;    // numbers of such a vector
 };
 
-// Calls from several threads at once are fine. Methods throw Error.
+// Calls from several threads at once are fine. Methods throw Error; those that take a `watch` call
+// it now and then, also while they wait for others, and end with what it throws.
 class ServedModel {
  public:
   virtual ~ServedModel() = default;
@@ -37,9 +40,9 @@ class ServedModel {
   virtual models::SamplingOptions default_sampling() const { return {}; }
   // Shared by texts of the same grammar: `source` is GBNF, or a schema as JSON.
   virtual std::shared_ptr<models::grammar::Constraint> constrain_by_gbnf(
-      const std::string& source) = 0;
+      const std::string& source, const std::function<void()>& watch) = 0;
   virtual std::shared_ptr<models::grammar::Constraint> constrain_by_schema(
-      const JsonValue& schema) = 0;
+      const JsonValue& schema, const std::function<void()>& watch) = 0;
   // As Scheduler::submit().
   virtual std::shared_ptr<models::GenerationStream> submit(models::GenerationRequest request) = 0;
   // Of a text that becomes a vector: behind the model's prompt, and cut where its files say so;
@@ -49,7 +52,8 @@ class ServedModel {
     return tokenizer().encode(text, {}, limits);
   }
   // One vector a text, as the model's files have it: most say that it has length 1.
-  virtual std::vector<std::vector<float>> embed(const models::TokenLists& texts) = 0;
+  virtual std::vector<std::vector<float>> embed(const models::TokenLists& texts,
+                                                const std::function<void()>& watch) = 0;
   virtual models::SchedulerStats stats() const = 0;
 };
 

@@ -7,12 +7,16 @@
 
 namespace hearth::tools::serve {
 
+std::function<void()> watch_of(const ApiRequest& request, const Service& service) {
+  return [&request, is_stopping = service.is_stopping] {
+    if (is_stopping->load()) throw stopping();
+    if (!request.still_waits()) throw cancelled();
+  };
+}
+
 models::EncodeLimits text_limits(const ApiRequest& request, const Service& service,
                                  std::size_t most) {
-  return {.most = most, .watch = [&request, is_stopping = service.is_stopping] {
-            if (is_stopping->load()) throw stopping();
-            if (!request.still_waits()) throw cancelled();
-          }};
+  return {.most = most, .watch = watch_of(request, service)};
 }
 
 std::size_t most_prompt_tokens(const ServedModel& model, bool is_answered) {

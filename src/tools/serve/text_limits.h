@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -16,8 +17,11 @@ namespace hearth::tools::serve {
 // That answers list, or texts of answers are made of.
 inline constexpr std::size_t kMostListedTokens = std::size_t{1} << 20;
 
-// At most `most` tokens of a text, and none where nobody waits for the answer any more or the
-// service stops: their watch then throws ApiError (503). `request` must outlive them.
+// Throws ApiError (503) where nobody waits for the answer any more or the service stops. `request`
+// must outlive it.
+std::function<void()> watch_of(const ApiRequest& request, const Service& service);
+
+// At most `most` tokens of a text, under watch_of(): `request` must outlive them.
 models::EncodeLimits text_limits(const ApiRequest& request, const Service& service,
                                  std::size_t most = std::numeric_limits<std::size_t>::max());
 
