@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,7 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::uint64_t kMostKeyBytes = 1 << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf", kBlanks = " \t";
 constexpr std::chrono::hours kWhile{1};
 
 struct ServeArguments {
@@ -41,15 +43,29 @@ struct ServeArguments {
   models::SchedulerOptions scheduler;
 };
 
+// A server whose output nobody takes serves all the same.
+void announce(const std::string& text) {
+  try {
+    write_out("serve: " + text + "\n");
+  } catch (const Error&) {
+  }
+}
+
+// Those of the file without the blanks around them.
 std::vector<std::string> keys_of(const ServeArguments& arguments) {
   std::vector<std::string> keys = arguments.keys;
   if (!arguments.key_file.empty()) {
     const std::string text = read_option_file("--api-key-file", "a text with a key a line", [&] {
       return io::read_text(arguments.key_file, kMostKeyBytes);
     });
-    for (std::size_t at = 0; at < text.size();) {
+    for (std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+         at < text.size();) {
       const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
-      if (end > at) keys.push_back(text.substr(at, end - at));
+      const std::string line = text.substr(at, end - at);
+      const std::size_t first = line.find_first_not_of(kBlanks);
+      if (first != line.npos) {
+        keys.push_back(line.substr(first, line.find_last_not_of(kBlanks) + 1 - first));
+      }
       at = end + 1;
     }
     if (keys.empty()) {
@@ -116,7 +132,11 @@ std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments
   if (writer.draft_model) {
     models::SchedulerOptions own = options;
     own.drafts = 0;
-    require_memory(writer.draft_model->model, own);
+    try {
+      require_memory(writer.draft_model->model, own);
+    } catch (const Error& error) {
+      throw Error(error.code(), "--draft-model: " + std::string(error.what()));
+    }
   }
   auto service =
       std::make_shared<serve::LoadedService>(std::move(writer.loaded), name_of(arguments), options,
@@ -150,13 +170,13 @@ void run_serve(const ServeArguments& arguments) {
   api.set_model(model);
   const bool is_v6 = arguments.host.find(':') != std::string::npos;
   // Said now: who waits for it may ask at once.
-  write_out("serve: listening on http://" + (is_v6 ? "[" + arguments.host + "]" : arguments.host) +
-            ":" + std::to_string(port) + "\n");
+  announce("listening on http://" + (is_v6 ? "[" + arguments.host + "]" : arguments.host) + ":" +
+           std::to_string(port));
   const serve::ModelCard& card = model->card();
-  write_out("serve: " + card.id + " is ready, " + counted(card.context, "token") + " of context\n");
+  announce(card.id + " is ready, " + counted(card.context, "token") + " of context");
   while (!signal.wait_for(kWhile)) {
   }
-  write_out("serve: stopping\n");
+  announce("stopping");
   transport.stop();
   transport.wait_until_idle(std::chrono::seconds(arguments.grace));
   api.stop();

@@ -785,8 +785,13 @@ TEST_F(ServeCommand, RefusesWhatItCannotServe) {
 #ifdef HEARTH_TOOL
   expect_refused(run({"serve", "--model", path("none.gguf"), "--port", "0"}));
   expect_refused(run({"serve", "--model", path("none.gguf"), "--port", "65536"}));
-  std::ofstream(path("keys")) << "\n\n";
-  expect_refused(run({"serve", "--model", "x", "--api-key-file", path("keys")}));
+  for (const char* none : {"\n\n", " \t\n  \n", "\xef\xbb\xbf\r\n"}) {
+    std::ofstream(path("keys")) << none;
+    const auto result =
+        run({"serve", "--model", path("none.gguf"), "--api-key-file", path("keys")});
+    expect_refused(result);
+    EXPECT_TRUE(contains(result.err, "the file of keys is empty")) << result.err;
+  }
 #endif
 }
 

@@ -35,7 +35,11 @@ ModelDrafter::ModelDrafter(const LoadedModel& model, const LoadedModel& target,
                            const CacheOptions& options, std::int64_t prefill)
     : model_(model), vocabulary_(target.model.vocabulary()), cache_(options), prefill_(prefill) {
   require_same_tokens(model.tokenizer, target.tokenizer);
-  sequences_.emplace(model.model, cache_);
+  try {
+    sequences_.emplace(model.model, cache_);
+  } catch (const Error& error) {
+    throw Error(error.code(), "draft model: " + std::string(error.what()));
+  }
 }
 
 void ModelDrafter::lose_caches() noexcept {
