@@ -185,6 +185,18 @@ TEST(ChatTemplate, Json) {
   EXPECT_EQ(rendered("{{ ('{\"a\": [1]}'|from_json).a[0] }}"), "1");
 }
 
+TEST(ChatTemplate, LargeIntegersAreToldAsTheyAre) {
+  const std::string values =
+      R"({"x": 18446744073709551615, "y": 9223372036854775808, "z": 9223372036854775807})";
+  EXPECT_EQ(rendered("{{ x }} {{ [y, z] }} {{ {'a': x}|tojson }}", values),
+            "18446744073709551615 [9223372036854775808, 9223372036854775807] "
+            "{\"a\": 18446744073709551615}");
+  EXPECT_EQ(rendered("{{ x == x }}{{ x == y }}{{ x is number }}{{ x is integer }}{{ not x }}"
+                     "{{ {x: 1}[x] }}{{ x|string|length }}",
+                     values),
+            "TrueFalseTrueTrueFalse120");
+}
+
 TEST(ChatTemplate, FloatsPrintAsInPython) {
   using chat_template::float_text;
   EXPECT_EQ(float_text(1), "1.0");
@@ -243,10 +255,9 @@ TEST(ChatTemplate, ErrorsNameTheLine) {
   EXPECT_EQ(fault("{{ l.append(1) }}", R"({"l": []})"),
             "chat template: a method would change its value; got one of a list, whose values never "
             "change, expected a new one in its place, such as a + b, at line 1");
-  EXPECT_EQ(
-      fault("{{ x }}", R"({"x": 18446744073709551615})"),
-      "chat template: an integer of JSON is too large; got 18446744073709551615, expected less "
-      "than 2^63, at line 1");
+  EXPECT_EQ(fault("{{ x + 1 }}", R"({"x": 18446744073709551615})"),
+            "chat template: values cannot be joined by +; got an integer of 2^63 or more and an "
+            "integer, expected two numbers, texts, lists or tuples, at line 1");
 }
 
 TEST(ChatTemplate, ErrorsNameWhatIsNear) {

@@ -89,9 +89,10 @@ constexpr NamedTest kTests[] = {
     {"boolean", HEARTH_KIND_TEST(value.boolean() != nullptr)},
     {"true", HEARTH_KIND_TEST(value.boolean() != nullptr && *value.boolean())},
     {"false", HEARTH_KIND_TEST(value.boolean() != nullptr && !*value.boolean())},
-    {"integer", HEARTH_KIND_TEST(value.is_integer() && value.boolean() == nullptr)},
+    {"integer", HEARTH_KIND_TEST((value.is_integer() && value.boolean() == nullptr) ||
+                                 value.large_integer() != nullptr)},
     {"float", HEARTH_KIND_TEST(value.floating() != nullptr)},
-    {"number", HEARTH_KIND_TEST(value.is_number())},
+    {"number", HEARTH_KIND_TEST(value.is_number() || value.large_integer() != nullptr)},
     {"string", HEARTH_KIND_TEST(value.text() != nullptr)},
     {"mapping", HEARTH_KIND_TEST(value.dict() != nullptr)},
     {"sequence", HEARTH_KIND_TEST(is_sequence(value))},

@@ -41,6 +41,7 @@ std::string key_of(Context& context, const Value& key) {
     }
     return "f" + number_text(*number);
   }
+  if (const LargeInteger* large = key.large_integer()) return "i" + std::to_string(large->value);
   if (key.is_none()) return "n";
   if (const List* list = key.list(); list != nullptr && list->kind == ListKind::tuple) {
     std::string out = "t";
@@ -223,6 +224,9 @@ bool equals(Context& context, const Value& left, const Value& right) {
     if (text->size() == right.text()->size()) context.charge_steps(text->size() / 256);
     return text->view() == right.text()->view();
   }
+  if (const LargeInteger* large = left.large_integer()) {
+    return large->value == right.large_integer()->value;
+  }
   if (const List* list = left.list()) {
     return list == right.list() || equal_lists(context, *list, *right.list());
   }
@@ -278,6 +282,7 @@ const char* type_name(const Value& value) {
   if (value.is_none()) return "none";
   if (value.boolean() != nullptr) return "a boolean";
   if (value.is_integer()) return "an integer";
+  if (value.large_integer() != nullptr) return "an integer of 2^63 or more";
   if (value.floating() != nullptr) return "a float";
   if (value.text() != nullptr) return "a text";
   if (value.dict() != nullptr) return "a dict";

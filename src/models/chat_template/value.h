@@ -38,7 +38,12 @@ struct None {};
 using Values = std::vector<Value>;
 using Text = std::shared_ptr<const MarkedText>;
 
-class Value : public std::variant<Undefined, None, bool, std::int64_t, double, Text,
+// An integer of JSON that is 2^63 or more: told as it is, and no number to reckon with.
+struct LargeInteger {
+  std::uint64_t value;
+};
+
+class Value : public std::variant<Undefined, None, bool, std::int64_t, LargeInteger, double, Text,
                                   std::shared_ptr<const List>, std::shared_ptr<const Dict>,
                                   std::shared_ptr<const Callable>, std::shared_ptr<Namespace>,
                                   std::shared_ptr<Loop>> {
@@ -56,6 +61,7 @@ class Value : public std::variant<Undefined, None, bool, std::int64_t, double, T
   Loop* loop() const { return target<std::shared_ptr<Loop>>(); }
   const bool* boolean() const { return std::get_if<bool>(this); }
   const double* floating() const { return std::get_if<double>(this); }
+  const LargeInteger* large_integer() const { return std::get_if<LargeInteger>(this); }
   // Of booleans too, which are integers in Python.
   bool is_integer() const;
   std::int64_t integer() const;  // of what is_integer()

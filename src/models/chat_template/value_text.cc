@@ -144,6 +144,7 @@ std::string plain_text(const Value& value) {
   if (value.is_none()) return "None";
   if (const bool* truth = value.boolean()) return *truth ? "True" : "False";
   if (value.is_integer()) return std::to_string(value.integer());
+  if (const LargeInteger* large = value.large_integer()) return std::to_string(large->value);
   if (const double* number = value.floating()) return float_text(*number);
   if (const Callable* callable = value.callable()) {
     return "<" + std::string(callable->is_macro ? "Macro '" : "function '") + callable->name + "'>";
@@ -234,6 +235,7 @@ class JsonWriter {
     if (value.is_none()) return "null";
     if (const bool* truth = value.boolean()) return *truth ? "true" : "false";
     if (value.is_integer()) return std::to_string(value.integer());
+    if (const LargeInteger* large = value.large_integer()) return std::to_string(large->value);
     if (const double* number = value.floating()) {
       if (std::isnan(*number)) return "NaN";
       if (std::isinf(*number)) return *number < 0 ? "-Infinity" : "Infinity";
@@ -375,10 +377,7 @@ Value value_of_json(Context& context, const JsonValue& json, bool is_input) {
           }
           return make_dict(context, std::move(dict));
         } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-          if (given >> 63 != 0) {
-            context.fail("an integer of JSON is too large; got " + std::to_string(given) +
-                         ", expected less than 2^63");
-          }
+          if (given >> 63 != 0) return LargeInteger{given};
           return static_cast<std::int64_t>(given);
         } else {
           return given;
