@@ -25,8 +25,8 @@ struct ModelCard {
   std::int64_t width = 0;    // numbers of such a vector
 };
 
-// Calls from several threads at once are fine. Methods throw Error; those that take a `watch` call
-// it now and then, also while they wait for others, and end with what it throws.
+// Calls from several threads at once are fine. Methods throw Error. Those that take a `watch` call
+// it while they wait for their turn, embed() also between texts, and end with what it throws.
 class ServedModel {
  public:
   virtual ~ServedModel() = default;
