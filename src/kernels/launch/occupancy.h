@@ -15,6 +15,9 @@ inline constexpr std::int64_t kSimdWidth = 32;
 inline std::uint32_t u32(std::int64_t x) { return static_cast<std::uint32_t>(x); }
 // Threadgroups along y or z: what every API allows.
 inline constexpr std::int64_t kMaxLayers = 65535;
+// Elements of a row are fewer than this where kernels count positions in rows in ints, with room
+// for what they add to them.
+inline constexpr std::int64_t kMaxRowLength = std::int64_t{1} << 30;
 
 // At least 1, whatever a driver says.
 inline std::int64_t processors(const runtime::DeviceTraits& device) {

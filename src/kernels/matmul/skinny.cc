@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::int64_t kMaxVectors = 16;
 constexpr std::int64_t kPacket = 4;  // elements
-// Positions in a row are ints.
-constexpr std::int64_t kMaxSkinnyLength = std::int64_t{1} << 30;
 // Threadgroups of a processor that keep its memory busy. Where rows give fewer, the length is split
 // over up to kMaxShares threadgroups, each of kMinShareLength elements at least.
 constexpr std::int64_t kBusyGroups = 2;
@@ -69,7 +67,7 @@ bool is_skinny(const Signature& signature, std::int64_t large) {
   return y.dtype == DType::f32 && !switches().tf32 && vectors > 1 && vectors <= kMaxVectors &&
          element_count(y.shape) == vectors * rows && rows >= form_for(vectors).rows &&
          std::min(rows, kMaxAspect * length) * length >= large && length % kPacket == 0 &&
-         length < kMaxSkinnyLength && has_packets(x, x_last - 1, x_last) &&
+         length < kMaxRowLength && has_packets(x, x_last - 1, x_last) &&
          has_packets(w, w_last, w_last - 1) && y.strides[last] == 1;
 }
 

@@ -21,8 +21,6 @@ namespace {
 // Beyond it products with the dequantized weight are faster.
 constexpr std::int64_t kMostMatvecRows = 16;
 constexpr std::int64_t kMostRowsTogether = 8;  // whose sums lanes hold
-// Units of a row are counted in 32 bits, with room for what they are multiplied by.
-constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;
 constexpr std::int64_t kMostSimdgroups = 8;
 // Threads that a processor shall have registers for, of one row: compilers take more unless told.
 // One threadgroup has all of them where it has the memory: each codes x for itself.

@@ -27,8 +27,6 @@ constexpr std::int64_t kTilesForFew = 4;  // of a processor
 constexpr std::int64_t kOneTileThreads = 512, kWideTileThreads = 384, kTwoTilesThreads = 256;
 // Bytes of a unit beyond which a format is wide: what lanes hold of weights on their way.
 constexpr std::int64_t kNarrowUnit = 28;
-// Units of a row are counted in 32 bits, with room for what they are multiplied by.
-constexpr std::int64_t kMostTileUnits = std::int64_t{1} << 22;
 
 // Vectors in which a simdgroup stages blocks, their steps, and scales of x, or more.
 std::int64_t tile_vectors(DType format, std::int64_t tiles, bool whole, std::int64_t alignment) {
@@ -55,8 +53,8 @@ bool fits_packed_row_tiles(const Signature& signature) {
   const DType format = ParamReader(signature.statics).dtype();
   // Pieces are whole blocks.
   return signature.inputs[0].dtype != DType::f64 &&
-         rows_of_x(signature) <= kMaxLayers * kMostTileRows && units > 0 &&
-         units < kMostTileUnits && std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
+         rows_of_x(signature) <= kMaxLayers * kMostTileRows && units > 0 && units < kMostUnits &&
+         std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
 }
 
 bool fits_packed_tiles(const Signature& signature) {
