@@ -34,6 +34,19 @@ inline std::int64_t resident_groups(const runtime::DeviceTraits& device, std::in
   return std::max<std::int64_t>(resident_threads(device) / threads, 1);
 }
 
+// Threads of a threadgroup, in whole simdgroups, for which a processor has room where each takes
+// `registers` registers; at least `least`. Compiled for so many, a kernel has those registers.
+// Where a driver knows of no registers there are as many as every GPU has.
+inline std::int64_t register_threads(const runtime::DeviceTraits& device, std::int64_t registers,
+                                     std::int64_t least = kSimdWidth) {
+  const std::int64_t all = device.processor_registers > 0
+                               ? device.processor_registers
+                               : runtime::common_traits().processor_registers;
+  const std::int64_t threads =
+      std::min<std::int64_t>(all / std::max<std::int64_t>(registers, 1), device.max_threads);
+  return std::max(threads / kSimdWidth * kSimdWidth, least);
+}
+
 // What a kernel with a use for any amount of threadgroup memory takes for `threads` threads: their
 // share of a processor's, or what every GPU has where that is more, though fewer run at a time
 // then.

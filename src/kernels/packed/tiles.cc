@@ -22,9 +22,9 @@ constexpr std::int64_t kTileScaleBytes = 8;
 // Simdgroups that share out the inner axis: more where there are few tiles of outputs.
 constexpr std::int64_t kFewTileSimdgroups = 4, kManyTileSimdgroups = 8;
 constexpr std::int64_t kTilesForFew = 4;  // of a processor
-// Threads that a processor shall have registers for: of one tile of columns; of wide formats; and
-// of two tiles, or where weights are read byte by byte.
-constexpr std::int64_t kOneTileThreads = 512, kWideTileThreads = 384, kTwoTilesThreads = 256;
+// Registers of a thread: of one tile of columns; of wide formats; and of two tiles, or where
+// weights are read byte by byte.
+constexpr std::int64_t kOneTileRegisters = 128, kWideTileRegisters = 170, kTwoTilesRegisters = 256;
 // Bytes of a unit beyond which a format is wide: what lanes hold of weights on their way.
 constexpr std::int64_t kNarrowUnit = 28;
 
@@ -39,11 +39,11 @@ std::int64_t tile_vectors(DType format, std::int64_t tiles, bool whole, std::int
   return kTileRows * (packets | 1) + 1 + 2 * step_vectors + scale_vectors;
 }
 
-std::int64_t tile_threads(DType format, std::int64_t tiles, bool whole) {
-  if (tiles > 1 || !whole) return kTwoTilesThreads;
+std::int64_t tile_registers(DType format, std::int64_t tiles, bool whole) {
+  if (tiles > 1 || !whole) return kTwoTilesRegisters;
   return bytes_of(format, kUnit * block_of(format)) > kNarrowUnit * block_of(format)
-             ? kWideTileThreads
-             : kOneTileThreads;
+             ? kWideTileRegisters
+             : kOneTileRegisters;
 }
 
 }  // namespace
@@ -111,6 +111,8 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
       simdgroups /= 2;
     }
     const std::int64_t threads = simdgroups * kSimdWidth;
+    const std::int64_t most_threads =
+        register_threads(device, tile_registers(format, tiles, whole), threads);
     KernelCall call("packed/tiles.metal", "packed_tiles",
                     {format_struct(format), dtype, std::to_string(tiles), truth(in.has_bias),
                      truth(in.has_added), truth(whole), std::to_string(alignment)});
@@ -120,7 +122,7 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
         .threadgroup("uint4", "staged", each * simdgroups + book)
         .work(product_work(1, rows, outputs, units * kUnit))
         .step(*plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(layers)},
-              {static_cast<std::uint32_t>(threads)}, tile_threads(format, tiles, whole), rare);
+              {static_cast<std::uint32_t>(threads)}, most_threads, rare);
   });
   return prepared_steps(std::move(plan));
 }
