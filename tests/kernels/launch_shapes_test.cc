@@ -1,6 +1,7 @@
 // Launches on five cards, by the traits that their makers publish: shapes follow the device.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,10 +10,12 @@
 #include "graph/selector.h"
 #include "kernels/attention/attention.h"
 #include "kernels/attention/simdgroup.h"
+#include "kernels/experts/experts.h"
 #include "kernels/families.h"
 #include "kernels/launch/occupancy.h"
 #include "kernels/launch/step_plan.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/packed/packed.h"
 #include "kernels/regions/reduction_text.h"
 #include "kernels/regions/region_samples.h"
 #include "ops/attention/paged.h"
@@ -303,6 +306,29 @@ TEST(LaunchShapes, PackedExperts) {
                         }));
   // Tiles of 64 outputs by 32 pairs, one more for each expert at most, and for pairs without one.
   EXPECT_EQ(of_rows(512)["H200"], "tiles 33,1,1x128 120,257,1x256");
+}
+
+// Kernels that count units of rows take rows of as many, whatever their tiling.
+TEST(LaunchShapes, UnitsOfPackedRows) {
+  const Params params = Params().i64(static_cast<std::int64_t>(DType::q8_0));
+  const auto of_units = [&](std::int64_t units) {
+    Signature linear;
+    linear.op = &defs::packed_linear_op;
+    linear.statics = params.statics().span();
+    linear.inputs = {dense(DType::f16, {2, units * 32}), dense(DType::u8, {16, units * 34})};
+    linear.output = dense(DType::f16, {2, 16});
+    Signature experts;
+    experts.op = &defs::packed_expert_linear_op;
+    experts.statics = linear.statics;
+    experts.inputs = {linear.inputs[0], dense(DType::u8, {4, 16, units * 34}),
+                      dense(DType::i32, {2, 2})};
+    experts.output = dense(DType::f16, {2, 2, 16});
+    return std::array{fits_packed_matvec(linear), fits_packed_tiles(linear),
+                      fits_packed_expert_matvec(experts)};
+  };
+  EXPECT_EQ(of_units(kMostUnits - 1), (std::array{true, true, true}));
+  EXPECT_EQ(of_units(kMostUnits), (std::array{false, false, false}));
+  EXPECT_EQ(of_units(0), (std::array{false, false, false}));
 }
 
 TEST(LaunchShapes, SimdgroupProducts) {

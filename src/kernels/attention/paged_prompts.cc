@@ -11,8 +11,6 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kPromptSimdgroups = kPromptThreads / kSimdWidth;
-// Threads that a processor shall have registers for: all that a thread can have.
-constexpr std::int64_t kPromptRoom = 256;
 constexpr std::int64_t kMostPromptColumns = 256;
 constexpr std::int64_t kMostPromptHeads = 8;  // of a tile
 
@@ -68,6 +66,10 @@ void add_paged_prompts(StepPlan& plan, const PagedInputs& in, const StepArgument
   PagedAttentionParams p = in.params;
   p.blocks = p.group / PromptSizes::heads(p.group);
   const TensorSpec &keys = in.input(paged::kKeys), &values = in.input(paged::kValues);
+  // Threads take all registers that there are for one.
+  const runtime::DeviceTraits& device = *in.signature.device;
+  const std::int64_t most_threads =
+      register_threads(device, device.thread_registers, kPromptThreads);
   plan.add_step(in.rows_fit_vectors(), [&](bool wide, bool rare) {
     const PromptSizes sizes(p.d, p.dv, wide && in.is_uniform());
     const auto vectors = [&](int i, paged::CacheFormat format) {
@@ -91,7 +93,7 @@ void add_paged_prompts(StepPlan& plan, const PagedInputs& in, const StepArgument
         .threadgroup("uint4", "stages", sizes.stage_vectors())
         .threadgroup("int", "slots", sizes.slots())
         .step(plan, {static_cast<std::uint32_t>(p.tiles * p.kv_heads * p.blocks)},
-              {static_cast<std::uint32_t>(kPromptThreads)}, kPromptRoom, rare);
+              {static_cast<std::uint32_t>(kPromptThreads)}, most_threads, rare);
   });
 }
 

@@ -11,9 +11,9 @@
 namespace hearth::gpu {
 namespace {
 
-// Threads that a processor shall have registers for, where rows are loaded in vectors.
-constexpr std::int64_t kPieceRoom = 512;
-constexpr std::int64_t kMatrixRoom = 384;  // likewise, of paged_matrix()
+// Registers of a thread, where rows are loaded in vectors.
+constexpr std::int64_t kPieceRegisters = 128;
+constexpr std::int64_t kMatrixRegisters = 170;  // likewise, of paged_matrix()
 // What the pieces of units may take before they are joined: more units than that are made in turns.
 constexpr std::int64_t kMostPartBytes = std::int64_t{128} << 20;
 
@@ -66,7 +66,8 @@ struct UnitKernel {
     std::int64_t count;
   };
   std::vector<Array> arrays;  // of sums
-  std::int64_t threads, room;
+  std::int64_t threads;
+  std::int64_t registers;  // of a thread; 0: as the compiler likes
 };
 
 // What units are read from and their results written to.
@@ -95,9 +96,13 @@ Step unit_step(StepPlan& plan, const PagedInputs& in, const UnitBuffers& buffers
     call.threadgroup(value, array.name, array.count);
   }
   const std::int64_t shares = shares_of_pieces(in, p, kernel.threads);
+  const std::int64_t most_threads =
+      kernel.registers == 0
+          ? kernel.threads
+          : register_threads(*in.signature.device, kernel.registers, kernel.threads);
   return call.threadgroup("int", "slots", kPieceKeys)
       .step(plan, {u32(p.units), u32(p.kv_heads * p.blocks), u32(shares)}, {u32(kernel.threads)},
-            kernel.room, rare);
+            most_threads, rare);
 }
 
 // Arrays of kernels whose lanes share columns out, where a threadgroup makes `sums` of them.
@@ -122,7 +127,7 @@ UnitKernel pieces_kernel(const PagedInputs& in, bool wide) {
           .queries = sizes.queries,
           .arrays = piece_arrays(in, sizes, kPieceSums),
           .threads = kPieceThreads,
-          .room = wide ? kPieceRoom : std::int64_t{kPieceThreads}};
+          .registers = wide ? kPieceRegisters : 0};
 }
 
 // Of caches that are read differently.
@@ -144,7 +149,7 @@ UnitKernel codes_kernel(const PagedInputs& in, bool wide) {
           .queries = sizes.queries,
           .arrays = piece_arrays(in, sizes, 1),
           .threads = kCodeThreads,
-          .room = in.dtype() == DType::f64 ? std::int64_t{kCodeThreads} : kPieceRoom};
+          .registers = in.dtype() == DType::f64 ? 0 : kPieceRegisters};
 }
 
 // By tensor cores. Addresses fit vectors.
@@ -166,7 +171,7 @@ UnitKernel matrix_kernel(const PagedInputs& in) {
           .queries = queries,
           .arrays = {{"shared", kPagedSimdgroups * queries * (columns + 6)}},
           .threads = kPagedSimdgroups * kSimdWidth,
-          .room = kMatrixRoom};
+          .registers = kMatrixRegisters};
 }
 
 // The units that the list begins with, as many as in.params says.

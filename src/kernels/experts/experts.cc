@@ -15,8 +15,6 @@ namespace hearth::gpu {
 namespace {
 
 constexpr std::int64_t kExpertSimdgroups = 4;
-// Positions in a row, and outputs, are ints.
-constexpr std::int64_t kMostExpertLength = std::int64_t{1} << 30;
 // Pairs are counted in 31 bits, and so are slots.
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 30;
 
@@ -39,8 +37,8 @@ ExpertPairs::ExpertPairs(const Signature& signature, std::int64_t expert_count) 
 }
 
 bool are_counted(const ExpertPairs& of) {
-  return of.pairs < kMostPairs && of.experts < kMostPairs && of.in < kMostExpertLength &&
-         of.out < kMostExpertLength;
+  return of.pairs < kMostPairs && of.experts < kMostPairs && of.in < kMaxRowLength &&
+         of.out < kMaxRowLength;
 }
 
 bool fits_expert_tiles(const Signature& signature) {

@@ -4,7 +4,9 @@
 #include <numeric>
 
 #include "codegen/dialect_types.h"
-#include "kernels/packed/packed.h"
+#include "kernels/launch/kernel_call.h"
+#include "kernels/launch/occupancy.h"
+#include "kernels/packed/format_struct.h"
 #include "ops/packed/blocks.h"
 
 namespace hearth::gpu {
@@ -84,6 +86,37 @@ PackedExperts::PackedExperts(const Signature& signature, const ExpertPairs& of)
             .b_base = operands.bias.base,
             .b_expert = operands.bias_expert,
             .slots = 0};
+}
+
+void add_packed_expert_call(StepPlan& plan, const Signature& signature, const ExpertPairs& of,
+                            const PackedExperts& packed, const CodedRows& coded,
+                            const PackedExpertKernel& kernel) {
+  const runtime::DeviceTraits& device = *signature.device;
+  const DType dtype = signature.inputs[0].dtype;
+  const char* const type = dialect_type(dtype);
+  const std::int64_t threads = packed.simdgroups * kSimdWidth;
+  const std::int64_t across = std::min(ceil_div(of.out, packed.simdgroups),
+                                       ceil_div(resident_groups(device, threads), kernel.layers));
+  const StepArgument& weight = packed.operands.weight.argument;
+  plan.add_step(true, [&](bool whole, bool rare) {
+    std::vector<std::string> arguments = {format_struct(packed.format), dtype_struct(dtype)};
+    arguments.insert(arguments.end(), kernel.sizes.begin(), kernel.sizes.end());
+    arguments.push_back(truth(of.has_bias));
+    arguments.push_back(truth(whole));
+    arguments.push_back(std::to_string(whole ? packed.step : 1));
+    KernelCall call(kernel.file, kernel.function, arguments);
+    call.read("uint4", "codes", coded.codes)
+        .read("uint2", "scales", coded.scales)
+        .read("uchar", "weight", whole ? aligned(weight, kPacketBytes) : weight);
+    for (const auto& [name, argument] : kernel.places) call.read("int", name, argument);
+    return call.read(type, "bias", packed.operands.bias.argument)
+        .write(type, "y", output_argument(signature))
+        .constants(kernel.params)
+        .threadgroup("uint4", "staged", packed.vectors)
+        .work(product_work(1, of.pairs, of.out, of.in))
+        .step(plan, {u32(across), u32(std::min(kernel.layers, kMaxLayers))}, {u32(threads)},
+              register_threads(device, kernel.registers, threads), rare);
+  });
 }
 
 }  // namespace hearth::gpu

@@ -1,10 +1,14 @@
 // What kernels of expert_linear know of its operands: x, input 0, the weight, input 1, and the
-// bias, input 3.
+// bias, input 3; and the launch that multiplies codes of x with packed weights.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/experts/experts.h"
+#include "kernels/packed/packed.h"
 
 namespace hearth::gpu {
 
@@ -36,5 +40,19 @@ struct PackedExperts {
   // A pair at a time, each with a row of codes of its own; without places of experts and slots.
   ExpertPackedParams params;
 };
+
+// What a kernel of coded rows and packed weights has for itself; the rest is the same of all.
+struct PackedExpertKernel {
+  const char* file;
+  const char* function;
+  std::vector<std::string> sizes;  // template arguments behind the format and the dtype
+  std::vector<std::pair<const char*, StepArgument>> places;  // ints that tell experts and rows
+  ExpertPackedParams params;
+  std::int64_t layers;     // of threadgroups, which share out the outputs of each
+  std::int64_t registers;  // of a thread; compilers left alone take fewer, and spill
+};
+void add_packed_expert_call(StepPlan& plan, const Signature& signature, const ExpertPairs& of,
+                            const PackedExperts& packed, const CodedRows& coded,
+                            const PackedExpertKernel& kernel);
 
 }  // namespace hearth::gpu

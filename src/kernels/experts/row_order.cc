@@ -8,7 +8,6 @@
 #include "kernels/experts/operands.h"
 #include "kernels/launch/kernel_call.h"
 #include "kernels/launch/occupancy.h"
-#include "kernels/packed/format_struct.h"
 #include "kernels/packed/packed.h"
 #include "ops/packed/blocks.h"
 
@@ -20,16 +19,11 @@ namespace {
 
 constexpr std::int64_t kSlotPairs = 8, kPackedSlotPairs = 4;
 constexpr std::int64_t kSlotSimdgroups = 4;
-// Threads that a processor shall have registers for, with the sums of kPackedSlotPairs rows;
-// compilers left alone take fewer, and spill.
-constexpr std::int64_t kSlotThreads = 512;
+// Of a thread, with the sums of kPackedSlotPairs rows.
+constexpr std::int64_t kSlotRegisters = 128;
 
 bool has_few_rows(const Signature& signature) {
   return signature.inputs[2].shape[0] <= kMostMatvecExpertRows;
-}
-
-std::uint32_t layers_of(std::int64_t slots) {
-  return static_cast<std::uint32_t>(std::min(slots, kMaxLayers));
 }
 
 Prepared prepare_slots(const Signature& signature) {
@@ -54,7 +48,7 @@ Prepared prepare_slots(const Signature& signature) {
                      .work(product_work(1, of.pairs, of.out, of.in))
                      .step(*plan,
                            {static_cast<std::uint32_t>(ceil_div(of.out, kSlotSimdgroups)),
-                            layers_of(sorted.slot_count)},
+                            u32(std::min(sorted.slot_count, kMaxLayers))},
                            {static_cast<std::uint32_t>(kThreadsOfSlot)}, kThreadsOfSlot));
   return prepared_steps(std::move(plan));
 }
@@ -88,34 +82,17 @@ Prepared prepare_packed_slots(const Signature& signature) {
   const PackedExperts packed(signature, of);
   const ExpertOrder sorted = add_expert_order(*plan, signature.inputs[2], of);
   const CodedRows coded = add_coded_pairs(*plan, x, packed.format, of, sorted.pairs);
-  const std::int64_t threads = packed.simdgroups * kSimdWidth;
-  const std::int64_t resident = resident_groups(*signature.device, threads);
-  const std::int64_t across =
-      std::min(ceil_div(of.out, packed.simdgroups), ceil_div(resident, sorted.slot_count));
-  const char* const type = dialect_type(x.dtype);
   ExpertPackedParams params = packed.params;
   params.rows = kPackedSlotPairs;
   params.slots = sorted.slot_count;
-  plan->add_step(true, [&](bool whole, bool rare) {
-    return KernelCall("experts/packed_slots.metal", "expert_slots_packed",
-                      {format_struct(packed.format), dtype_struct(x.dtype),
-                       std::to_string(kPackedSlotPairs), truth(of.has_bias), truth(whole),
-                       std::to_string(whole ? packed.step : 1)})
-        .read("uint4", "codes", coded.codes)
-        .read("uint2", "scales", coded.scales)
-        .read("uchar", "weight",
-              whole ? aligned(packed.operands.weight.argument, kPacketBytes)
-                    : packed.operands.weight.argument)
-        .read("int", "pairs", sorted.pairs)
-        .read("int", "slots", sorted.slots)
-        .read(type, "bias", packed.operands.bias.argument)
-        .write(type, "y", output_argument(signature))
-        .constants(params)
-        .threadgroup("uint4", "staged", packed.vectors)
-        .work(product_work(1, of.pairs, of.out, of.in))
-        .step(*plan, {static_cast<std::uint32_t>(across), layers_of(sorted.slot_count)},
-              {static_cast<std::uint32_t>(threads)}, std::max(threads, kSlotThreads), rare);
-  });
+  add_packed_expert_call(*plan, signature, of, packed, coded,
+                         {.file = "experts/packed_slots.metal",
+                          .function = "expert_slots_packed",
+                          .sizes = {std::to_string(kPackedSlotPairs)},
+                          .places = {{"pairs", sorted.pairs}, {"slots", sorted.slots}},
+                          .params = params,
+                          .layers = sorted.slot_count,
+                          .registers = kSlotRegisters});
   return prepared_steps(std::move(plan));
 }
 

@@ -83,7 +83,7 @@ std::int64_t row_count(const Shape& shape) {
 
 bool fits_rows(const Shape& shape) {
   if (shape.rank() == 0 || element_count(shape) == 0) return true;
-  return shape.back() < (std::int64_t{1} << 30) &&
+  return shape.back() < kMaxRowLength &&
          element_count(shape) / shape.back() < (std::int64_t{1} << 31);
 }
 

@@ -19,8 +19,6 @@ constexpr std::int64_t kMatvecSimdgroups = 4;
 // each has kHold packets on the way.
 constexpr std::int64_t kBusyRows = 16;
 constexpr std::int64_t kLongRow = 8;  // iterations of a simdgroup
-// Positions in a row are ints.
-constexpr std::int64_t kMaxMatvecLength = std::int64_t{1} << 30;
 // Longer rows have too few threads where there are few of them.
 constexpr std::int64_t kFewRows = 256;
 constexpr std::int64_t kLongOfFew = 65536;
@@ -48,7 +46,7 @@ Operands matvec_operands(const Signature& signature) {
 bool is_worth_it(const Operands& operands, DType dtype) {
   const bool packed = operands.rows == 1 || operands.row_step * size_of(dtype) % kPacketBytes == 0;
   return operands.matrix >= 0 && packed && operands.row_step >= 0 &&
-         operands.length < kMaxMatvecLength &&
+         operands.length < kMaxRowLength &&
          (operands.rows >= kFewRows || operands.length < kLongOfFew);
 }
 

@@ -20,8 +20,6 @@ namespace {
 
 constexpr std::int64_t kRowSimdgroups = 4;
 constexpr std::int64_t kRowGroupThreads = kRowSimdgroups * kSimdWidth;
-// Positions in a row are ints.
-constexpr std::int64_t kMaxRowLength = std::int64_t{1} << 30;
 // Tiles of a product are counted in 32 bits.
 constexpr std::int64_t kMaxRowTiles = std::int64_t{1} << 31;
 // Simdgroup matrices share k where a part keeps this length: what leaves and comes back of a part's

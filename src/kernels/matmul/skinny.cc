@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::int64_t kMaxVectors = 16;
 constexpr std::int64_t kPacket = 4;  // elements
-// Positions in a row are ints.
-constexpr std::int64_t kMaxSkinnyLength = std::int64_t{1} << 30;
 // Threadgroups of a processor that keep its memory busy. Where rows give fewer, the length is split
 // over up to kMaxShares threadgroups, each of kMinShareLength elements at least.
 constexpr std::int64_t kBusyGroups = 2;
@@ -29,12 +27,12 @@ constexpr std::int64_t kMaxAspect = 4;
 // The kernel's template arguments for up to `vectors` vectors.
 struct SkinnyForm {
   std::int64_t vectors, rows, steps, threads;
-  std::int64_t most_threads;  // limits registers, so that several threadgroups fit
+  std::int64_t registers;  // of a thread, so that several threadgroups fit
 
   std::int64_t rows_of_group() const { return rows * threads / kSimdWidth; }
 };
 constexpr SkinnyForm kSkinnyForms[] = {
-    {4, 8, 2, 256, 512}, {8, 4, 2, 256, 512}, {16, 4, 2, 256, 512}};
+    {4, 8, 2, 256, 128}, {8, 4, 2, 256, 128}, {16, 4, 2, 256, 128}};
 
 const SkinnyForm& form_for(std::int64_t vectors) {
   return *std::find_if(std::begin(kSkinnyForms), std::end(kSkinnyForms),
@@ -69,7 +67,7 @@ bool is_skinny(const Signature& signature, std::int64_t large) {
   return y.dtype == DType::f32 && !switches().tf32 && vectors > 1 && vectors <= kMaxVectors &&
          element_count(y.shape) == vectors * rows && rows >= form_for(vectors).rows &&
          std::min(rows, kMaxAspect * length) * length >= large && length % kPacket == 0 &&
-         length < kMaxSkinnyLength && has_packets(x, x_last - 1, x_last) &&
+         length < kMaxRowLength && has_packets(x, x_last - 1, x_last) &&
          has_packets(w, w_last, w_last - 1) && y.strides[last] == 1;
 }
 
@@ -96,6 +94,8 @@ Prepared prepare_skinny(const Signature& signature) {
                                   .parts = shares};
   const Size3 groups = {static_cast<std::uint32_t>(ceil_div(rows, form.rows_of_group())),
                         static_cast<std::uint32_t>(shares)};
+  const std::int64_t most_threads =
+      register_threads(*signature.device, form.registers, form.threads);
   plan->add_step(true, [&](bool packed, bool rare) {
     const std::int64_t bytes = packed ? kPacketBytes : 1;
     return KernelCall("matmul/skinny.metal", "matmul_skinny",
@@ -107,7 +107,7 @@ Prepared prepare_skinny(const Signature& signature) {
         .write("float", "parts", sums)
         .constants(params)
         .threadgroup("float4", "stage", 64 * form.steps * form.vectors)
-        .step(*plan, groups, {static_cast<std::uint32_t>(form.threads)}, form.most_threads, rare);
+        .step(*plan, groups, {static_cast<std::uint32_t>(form.threads)}, most_threads, rare);
   });
   if (shares > 1) {
     plan->add_step(KernelCall("matmul/skinny.metal", "matmul_skinny_join", {"float"})

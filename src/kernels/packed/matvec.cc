@@ -21,12 +21,10 @@ namespace {
 // Beyond it products with the dequantized weight are faster.
 constexpr std::int64_t kMostMatvecRows = 16;
 constexpr std::int64_t kMostRowsTogether = 8;  // whose sums lanes hold
-// Units of a row are counted in 32 bits, with room for what they are multiplied by.
-constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;
 constexpr std::int64_t kMostSimdgroups = 8;
-// Threads that a processor shall have registers for, of one row: compilers take more unless told.
-// One threadgroup has all of them where it has the memory: each codes x for itself.
-constexpr std::int64_t kRowThreads = 768;
+// Registers of a thread, of one row: compilers take more unless told. One threadgroup has all
+// threads that a processor has registers for where it has the memory: each codes x for itself.
+constexpr std::int64_t kRowRegisters = 85;
 // Of several rows: the share of a processor's threads whose registers it has room for.
 constexpr std::int64_t kResidentShare = 2;
 constexpr std::int64_t kScaleBytes = 8;  // of a unit of x: a scale and two sums
@@ -59,18 +57,19 @@ struct MatvecShape {
       : format(matvec_format(signature)),
         rows(rows_of_x(signature)),
         outputs(signature.inputs[1].shape[0]),
-        units(signature.inputs[0].shape.back() / kUnit) {
+        units(signature.inputs[0].shape.back() / kUnit),
+        row_threads(register_threads(*signature.device, kRowRegisters)) {
     const std::int64_t coded = unit_places(units) * (2 * kPacketBytes + kScaleBytes);
     const std::int64_t each = staged_vectors(format) * kPacketBytes;
     // What every GPU has, or a share of a processor's where that is more.
     const runtime::DeviceTraits& device = *signature.device;
     const std::int64_t common = runtime::common_traits().threadgroup_memory;
-    const std::int64_t share = device.processor_memory * kMostSimdgroups * kSimdWidth / kRowThreads;
+    const std::int64_t share = device.processor_memory * kMostSimdgroups * kSimdWidth / row_threads;
     const std::int64_t book = book_vectors(format) * kPacketBytes;
     const std::int64_t budget = std::min(std::max(share, common), device.threadgroup_memory) - book;
-    const std::int64_t all = kRowThreads / kSimdWidth;
+    const std::int64_t all = row_threads / kSimdWidth;
     const std::int64_t large = std::min(device.large_threadgroup_memory, device.processor_memory);
-    const bool takes_all = kRowThreads <= device.max_threads && coded + all * each + book <= large;
+    const bool takes_all = coded + all * each + book <= large;
     codes_here = rows == 1 && (takes_all || coded + each <= budget);
     if (rows == 1 && takes_all) {
       simdgroups = all;
@@ -82,7 +81,8 @@ struct MatvecShape {
 
   DType format;
   std::int64_t rows, outputs, units;
-  bool codes_here;  // x is coded by the threadgroups that multiply
+  std::int64_t row_threads;  // of a processor, where rows == 1
+  bool codes_here;           // x is coded by the threadgroups that multiply
   std::int64_t simdgroups = kMostSimdgroups;
 };
 
@@ -160,11 +160,12 @@ Prepared prepare_packed_matvec(const Signature& signature) {
   const runtime::DeviceTraits& device = *signature.device;
   const std::int64_t resident =
       shape.codes_here
-          ? std::min(resident_threads(device), processors(device) * kRowThreads) / threads
+          ? std::min(resident_threads(device), processors(device) * shape.row_threads) / threads
           : resident_groups(device, kResidentShare * threads);
   const runtime::Command::Shares shares{u32(ceil_div(shape.outputs, shape.simdgroups)),
                                         u32(std::max<std::int64_t>(resident, 1))};
-  const std::int64_t most_threads = shape.codes_here ? std::max(threads, kRowThreads) : threads;
+  const std::int64_t most_threads =
+      shape.codes_here ? std::max(threads, shape.row_threads) : threads;
   const PackedMatvecParams<kRuntimeRank> params{.rows = in.rows,
                                                 .outputs = in.outputs,
                                                 .units = in.units,

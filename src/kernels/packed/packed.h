@@ -18,6 +18,10 @@ struct MergedLines {
 };
 MergedLines merged_lines(const TensorSpec& operand);
 
+// Units of a row are fewer than this: they are counted in 32 bits, with room for what they are
+// multiplied by.
+inline constexpr std::int64_t kMostUnits = std::int64_t{1} << 24;
+
 // Rows of x [.., in], input 0.
 std::int64_t rows_of_x(const Signature& signature);
 

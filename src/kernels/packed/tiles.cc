@@ -22,13 +22,11 @@ constexpr std::int64_t kTileScaleBytes = 8;
 // Simdgroups that share out the inner axis: more where there are few tiles of outputs.
 constexpr std::int64_t kFewTileSimdgroups = 4, kManyTileSimdgroups = 8;
 constexpr std::int64_t kTilesForFew = 4;  // of a processor
-// Threads that a processor shall have registers for: of one tile of columns; of wide formats; and
-// of two tiles, or where weights are read byte by byte.
-constexpr std::int64_t kOneTileThreads = 512, kWideTileThreads = 384, kTwoTilesThreads = 256;
+// Registers of a thread: of one tile of columns; of wide formats; and of two tiles, or where
+// weights are read byte by byte.
+constexpr std::int64_t kOneTileRegisters = 128, kWideTileRegisters = 170, kTwoTilesRegisters = 256;
 // Bytes of a unit beyond which a format is wide: what lanes hold of weights on their way.
 constexpr std::int64_t kNarrowUnit = 28;
-// Units of a row are counted in 32 bits, with room for what they are multiplied by.
-constexpr std::int64_t kMostTileUnits = std::int64_t{1} << 22;
 
 // Vectors in which a simdgroup stages blocks, their steps, and scales of x, or more.
 std::int64_t tile_vectors(DType format, std::int64_t tiles, bool whole, std::int64_t alignment) {
@@ -41,11 +39,11 @@ std::int64_t tile_vectors(DType format, std::int64_t tiles, bool whole, std::int
   return kTileRows * (packets | 1) + 1 + 2 * step_vectors + scale_vectors;
 }
 
-std::int64_t tile_threads(DType format, std::int64_t tiles, bool whole) {
-  if (tiles > 1 || !whole) return kTwoTilesThreads;
+std::int64_t tile_registers(DType format, std::int64_t tiles, bool whole) {
+  if (tiles > 1 || !whole) return kTwoTilesRegisters;
   return bytes_of(format, kUnit * block_of(format)) > kNarrowUnit * block_of(format)
-             ? kWideTileThreads
-             : kOneTileThreads;
+             ? kWideTileRegisters
+             : kOneTileRegisters;
 }
 
 }  // namespace
@@ -55,8 +53,8 @@ bool fits_packed_row_tiles(const Signature& signature) {
   const DType format = ParamReader(signature.statics).dtype();
   // Pieces are whole blocks.
   return signature.inputs[0].dtype != DType::f64 &&
-         rows_of_x(signature) <= kMaxLayers * kMostTileRows && units > 0 &&
-         units < kMostTileUnits && std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
+         rows_of_x(signature) <= kMaxLayers * kMostTileRows && units > 0 && units < kMostUnits &&
+         std::int64_t{kTileUnits} * kUnit % block_of(format) == 0;
 }
 
 bool fits_packed_tiles(const Signature& signature) {
@@ -113,6 +111,8 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
       simdgroups /= 2;
     }
     const std::int64_t threads = simdgroups * kSimdWidth;
+    const std::int64_t most_threads =
+        register_threads(device, tile_registers(format, tiles, whole), threads);
     KernelCall call("packed/tiles.metal", "packed_tiles",
                     {format_struct(format), dtype, std::to_string(tiles), truth(in.has_bias),
                      truth(in.has_added), truth(whole), std::to_string(alignment)});
@@ -122,7 +122,7 @@ Prepared tiles_of_rows(const Signature& signature, bool any_rows) {
         .threadgroup("uint4", "staged", each * simdgroups + book)
         .work(product_work(1, rows, outputs, units * kUnit))
         .step(*plan, {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>(layers)},
-              {static_cast<std::uint32_t>(threads)}, tile_threads(format, tiles, whole), rare);
+              {static_cast<std::uint32_t>(threads)}, most_threads, rare);
   });
   return prepared_steps(std::move(plan));
 }
