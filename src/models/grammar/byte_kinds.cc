@@ -36,7 +36,7 @@ struct ByteSpan {
   int low, high;
 };
 
-constexpr ByteSpan kTail{0x80, 0xbf};
+constexpr ByteSpan kFollowing{0x80, 0xbf};
 
 // First bytes of code points of several, what may follow them, and how many bytes follow in all.
 struct Lead {
@@ -44,10 +44,10 @@ struct Lead {
   int following;
 };
 
-constexpr Lead kLeads[] = {{{0xc2, 0xdf}, kTail, 1}, {{0xe0, 0xe0}, {0xa0, 0xbf}, 2},
-                           {{0xe1, 0xec}, kTail, 2}, {{0xed, 0xed}, {0x80, 0x9f}, 2},
-                           {{0xee, 0xef}, kTail, 2}, {{0xf0, 0xf0}, {0x90, 0xbf}, 3},
-                           {{0xf1, 0xf3}, kTail, 3}, {{0xf4, 0xf4}, {0x80, 0x8f}, 3}};
+constexpr Lead kLeads[] = {{{0xc2, 0xdf}, kFollowing, 1}, {{0xe0, 0xe0}, {0xa0, 0xbf}, 2},
+                           {{0xe1, 0xec}, kFollowing, 2}, {{0xed, 0xed}, {0x80, 0x9f}, 2},
+                           {{0xee, 0xef}, kFollowing, 2}, {{0xf0, 0xf0}, {0x90, 0xbf}, 3},
+                           {{0xf1, 0xf3}, kFollowing, 3}, {{0xf4, 0xf4}, {0x80, 0x8f}, 3}};
 
 // Whether each byte of the span, with all that may follow it, leads from `set` to `goal`.
 bool leads_to(Positions* positions, SetId set, ByteSpan bytes, ByteSpan second, int following,
@@ -58,7 +58,7 @@ bool leads_to(Positions* positions, SetId set, ByteSpan bytes, ByteSpan second, 
     if (next == Positions::kNowhere) return false;
     if (next == last) continue;
     if (following == 0 ? next != goal
-                       : !leads_to(positions, next, second, kTail, following - 1, goal)) {
+                       : !leads_to(positions, next, second, kFollowing, following - 1, goal)) {
       return false;
     }
     last = next;
