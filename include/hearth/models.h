@@ -58,7 +58,9 @@ struct GenerateOptions {
   std::vector<std::string> stops = {};  // the text ends before the first of these
   std::string grammar = {};             // in GBNF: the text is one of its texts; empty: any
   std::string json_schema = {};         // or JSON of this schema
-  bool parse_special = false;           // texts of control tokens in the prompt are these tokens
+  // Texts of control tokens in the prompt are these tokens: for prompts that a chat template wrote.
+  // One that begins with the token that texts begin with does not get a second one.
+  bool parse_special = false;
 };
 
 struct GeneratedText {

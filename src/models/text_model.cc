@@ -93,7 +93,8 @@ GeneratedText TextModel::generate(std::string_view prompt, const GenerateOptions
       {.tokens = models::within_prompt(scheduler.longest_text(), options.tokens,
                                        [&](const models::EncodeLimits& limits) {
                                          return loaded_->tokenizer().encode_prompt(
-                                             prompt, options.parse_special, limits);
+                                             prompt, {.parse_special = options.parse_special},
+                                             limits);
                                        }),
        .most_tokens = options.tokens,
        .sampling = options.sampling,

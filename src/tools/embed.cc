@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/lm/escapes.h"
 #include "tools/lm/model_options.h"
+#include "tools/lm/pooling_option.h"
 #include "tools/output.h"
 
 namespace hearth::tools {
@@ -21,6 +22,7 @@ constexpr std::uint64_t kMaxTexts = std::uint64_t{1} << 30;  // bytes of standar
 
 struct EmbedArguments {
   ModelArguments model;
+  std::string pooling;
   std::vector<std::string> texts;
   EscapeOption escapes;
 };
@@ -59,8 +61,10 @@ void write_vectors(const models::LanguageModel& model, const models::TokenLists&
 
 void run_embed(const EmbedArguments& arguments) {
   const Device device = use_device(arguments.model);
-  const models::LoadedModel loaded =
+  models::LoadedModel loaded =
       load_model(arguments.model.path, load_options(arguments.model, device));
+  set_pooling(loaded.model.config, arguments.pooling, "embed");
+  require_pooling(loaded.model.config, "embed");
   std::vector<std::string> texts = arguments.escapes.read(arguments.texts);
   if (texts.empty()) texts = lines_of(io::read_input_text(kMaxTexts));
   std::string first_error;
@@ -95,13 +99,15 @@ void add_embed(CommandLine& line) {
   Command command = line.add_command("embed", "Turn texts into vectors, one JSON array a line");
   add_model_option(
       command, arguments->model.path,
-      "GGUF file or folder of an encoder, or of another model whose files name a pooling")
+      "GGUF file or folder of an encoder, or of another model, with --pooling where its files name "
+      "none")
       .required();
   command
       .option("-p,--text,--prompt", arguments->texts,
               "A text; may be given several times [each line of standard input]")
       .may_be_empty();
   add_escape_option(command, arguments->escapes);
+  add_pooling_option(command, arguments->pooling);
   add_context_option(command, arguments->model.context,
                      "Most tokens of a text [the model's context]");
   add_compute_options(command, arguments->model);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -6,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/quoted.h"
 #include "hearth/error.h"
 #include "models/language/require_scores.h"
 #include "models/serving/text_generation.h"
@@ -23,11 +25,12 @@ struct GenerateArguments {
   WriterArguments writer;
   PromptArguments prompt;
   TextArguments text;
-  bool hides_prompt = false;
+  bool hides_prompt = false, parse_special = false;
   std::int64_t keep = 0;
 };
 
 constexpr std::int64_t kAllTokens = std::numeric_limits<std::int64_t>::max();
+constexpr models::TokenType kControl = models::TokenType::control;
 
 // Says how to have the text again.
 void note_seed(const AskedSampling& sampling) {
@@ -42,6 +45,20 @@ void require_beginning(const models::LoadedModel& loaded, const std::string& pro
       ErrorCode::invalid_argument,
       "generate: nothing to begin with; got no prompt for a model without a token that texts "
       "begin with, expected --prompt TEXT");
+}
+
+// Says that a prompt looks like one that a chat template wrote, whose control tokens are letters
+// where nothing else is asked for. Of a long one it looks at as many tokens as the context has.
+void note_letters(const models::LoadedModel& loaded, const std::string& prompt) {
+  const models::EncodeLimits limits{.most = static_cast<std::size_t>(loaded.model.config.context),
+                                    .cuts = true};
+  const auto tokens =
+      loaded.tokenizer.encode(prompt, {.add_special = false, .parse_special = true}, limits);
+  const auto found = std::ranges::find_if(
+      tokens, [&](std::int32_t token) { return loaded.tokenizer.type(token) == kControl; });
+  if (found == tokens.end()) return;
+  write_note("generate: " + hearth::quoted(loaded.tokenizer.text(*found), 40) +
+             " in the prompt is letters; with --special it is the control token\n");
 }
 
 // The prompt goes before the first text that is written, so that nothing is where options are
@@ -71,6 +88,7 @@ void run_generate(const GenerateArguments& arguments) {
       .tokens = most_tokens(arguments.text),
       .sampling = sampling.options,
       .constraint = sampling_constraint(arguments.text.sampling, loaded.tokenizer),
+      .parse_special = arguments.parse_special,
       .caches = cache_types(arguments.writer.model.caches),
       .stops = stop_texts(arguments.text),
       // Without a number of tokens nothing else might end it.
@@ -81,6 +99,7 @@ void run_generate(const GenerateArguments& arguments) {
   const std::string prompt =
       read_prompt_or_pipe("generate", arguments.prompt, arguments.text.sampling.escapes);
   require_beginning(loaded, prompt);
+  if (!arguments.parse_special) note_letters(loaded, prompt);
   PromptBefore out(arguments.hides_prompt ? std::string() : prompt);
   AnswerTimes times;
   const models::GenerationResult made =
@@ -112,6 +131,9 @@ void add_generate(CommandLine& line) {
       .required();
   add_prompt_options(command, arguments->prompt,
                      "What the text starts with [what is piped in, else nothing]");
+  command.flag("--special", arguments->parse_special,
+               "Read texts such as <s> in the prompt as control tokens, as a prompt that a chat "
+               "template wrote has them");
   command.flag("--no-display-prompt", arguments->hides_prompt,
                "Print only the new text, without the prompt");
   add_text_options(

@@ -140,8 +140,8 @@ constexpr OptionHint kOptionHints[] = {
      "the command without it: only `hearth generate` shows the prompt, but with "
      "--no-display-prompt"},
     {" -sp --special ",
-     "`hearth tokenize --decode --special`, which shows control tokens; texts that are written "
-     "have none"},
+     "--special of `hearth generate`, which reads control tokens in prompts, or of `hearth "
+     "tokenize --decode`, which shows them; texts that are written have none"},
     {" --extra-eos-token --eos-token ", "--stop TEXT, of commands that write"},
     {" --ignore-eos ",
      "--ignore-eos of `hearth generate` and `hearth chat`, or ignore_eos in requests to "
@@ -199,7 +199,8 @@ constexpr OptionHint kOptionHints[] = {
      "smaller ones"},
     {" --tokenizer ", "the command without it: tokens are those of the model's files"},
     {" --task --runner --convert ",
-     "the command without it: the model's files say whether it writes or embeds"},
+     "the command without it: the model's files say whether it writes or embeds, or --pooling of "
+     "`hearth embed` and `hearth serve`"},
     {" --control-vector --control-vector-scaled --control-vector-layer-range ",
      "the command without it: only adapters change a model, by --lora"},
     {" -mm --mmproj -mmu --mmproj-url --no-mmproj --image --audio --image-max-tokens "
@@ -246,9 +247,10 @@ constexpr OptionHint kOptionHints[] = {
      "the path of one model: each `hearth serve` has one"},
     {" --rerank --reranking ",
      "vectors of `hearth embed` or /v1/embeddings to compare: models that rank are refused"},
-    {" --embedding --embeddings --pooling --embd-normalize --embd-output-format ",
-     "the command without it: the model's files say what vectors are made of, for `hearth embed` "
-     "and /v1/embeddings"},
+    {" --embedding --embeddings --embd-normalize --embd-output-format ",
+     "the command without it: the model's files, or --pooling, say what vectors are made of, for "
+     "`hearth embed` and /v1/embeddings"},
+    {" --pooling ", "--pooling of `hearth embed` and `hearth serve`, for /v1/embeddings"},
     {" --ssl-key-file --ssl-cert-file --ssl-keyfile --ssl-certfile ",
      "a proxy in front: there is no TLS"},
     {" --api-prefix --root-path ",

@@ -19,6 +19,7 @@
 #include "tools/lm/chat_template_option.h"
 #include "tools/lm/context_note.h"
 #include "tools/lm/option_file.h"
+#include "tools/lm/pooling_option.h"
 #include "tools/lm/writer_options.h"
 #include "tools/output.h"
 #include "tools/serve/api.h"
@@ -36,7 +37,7 @@ constexpr std::chrono::hours kWhile{1};
 
 struct ServeArguments {
   WriterArguments writer;
-  std::string name, host = "127.0.0.1", key_file;
+  std::string name, host = "127.0.0.1", key_file, pooling;
   std::vector<std::string> keys, origins;
   std::int64_t port = 8080, grace = 5, body = 8, memory = 1024;
   bool hides_page = false, hides_metrics = false;
@@ -121,6 +122,7 @@ void note_chats(const serve::LoadedService& service) {
 
 std::shared_ptr<serve::ServedModel> load_service(const ServeArguments& arguments, JsonObject told) {
   LoadedWriter writer = load_writer(arguments.writer);
+  set_pooling(writer.loaded.model.config, arguments.pooling, "serve");
   models::SchedulerOptions options = arguments.scheduler;
   options.cache_bytes = arguments.memory << 20;
   apply(arguments.writer, options);
@@ -225,6 +227,7 @@ void add_serve(CommandLine& line) {
               "MiB for the cached keys and values of all texts together")
       .range(std::int64_t{1}, std::int64_t{1} << 30)
       .show_default();
+  add_pooling_option(command, arguments->pooling);
   command
       .option("--prefill", arguments->scheduler.prefill,
               "Tokens of prompts that are read in one step, beside the answers")

@@ -115,7 +115,39 @@ TEST(TokenizerSpm, AnEmptyPromptIsTheTokenThatTextsBeginWith) {
   EXPECT_EQ(tokenizer.encode(""), Ids());
   EXPECT_EQ(tokenizer.encode_prompt(""), Ids{tokenizer.special().bos});
   EXPECT_EQ(tokenizer.encode_prompt("a"), tokenizer.encode("a"));
-  EXPECT_EQ(tokenizer.encode_prompt("</s>", true), Ids{2});
+  EXPECT_EQ(tokenizer.encode_prompt("</s>", {.parse_special = true}), Ids{2});
+  EXPECT_EQ(tokenizer.encode_prompt("", {.add_special = false}), Ids());
+}
+
+TEST(TokenizerSpm, APromptThatBeginsItselfIsNotBegunTwice) {
+  GgufMetadata metadata = small_spm();
+  metadata.set("tokenizer.ggml.add_eos_token", true);
+  const Tokenizer tokenizer = tokenizer_from_gguf(metadata, "test");
+  const EncodeOptions trusted{.parse_special = true};
+  EXPECT_EQ(tokenizer.encode_prompt("<s>a</s>a", trusted), (Ids{1, kWord + 4, 2, kWord + 4}));
+  EXPECT_EQ(tokenizer.encode_prompt("a", trusted), (Ids{1, kWord + 4, 2}));
+  EXPECT_EQ(tokenizer.encode_prompt("<s><s>", trusted), (Ids{1, 1}));
+  EXPECT_EQ(tokenizer.encode_prompt("<s>", trusted), Ids{1});
+  EXPECT_EQ(tokenizer.encode_prompt("<s>a", {.add_special = false, .parse_special = true}),
+            (Ids{1, kWord + 4}));
+  // Letters are no beginning.
+  EXPECT_TRUE(tokenizer.begins_itself("<s>a"));
+  EXPECT_EQ(tokenizer.encode_prompt("<s>a"), tokenizer.encode("<s>a"));
+  for (const char* text : {"", "a", "<", "</s>", "a<s>"}) {
+    EXPECT_FALSE(tokenizer.begins_itself(text)) << text;
+  }
+  // The token that it begins with is of its length, and no other is.
+  EXPECT_EQ(tokenizer.encode_prompt("<s>a", trusted, {.most = 2}), (Ids{1, kWord + 4}));
+  EXPECT_THROW(static_cast<void>(tokenizer.encode_prompt("<s>a", trusted, {.most = 1})),
+               TooManyTokens);
+}
+
+TEST(TokenizerSpm, APromptBeginsItselfOnlyWhereTextsAreBegun) {
+  GgufMetadata metadata = small_spm();
+  metadata.set("tokenizer.ggml.add_bos_token", false);
+  const Tokenizer tokenizer = tokenizer_from_gguf(metadata, "test");
+  EXPECT_FALSE(tokenizer.begins_itself("<s>a"));
+  EXPECT_EQ(tokenizer.encode_prompt("<s>a", {.parse_special = true}), (Ids{1, kWord + 4}));
 }
 
 // Pieces of code points, whose spaces the name says something about.

@@ -100,6 +100,26 @@ TEST_F(CommandOptions, PromptsComeFromFilesAndStandardInput) {
   expect_refused_with(with({"-f", path("none")}), "none");
 }
 
+TEST_F(CommandOptions, RenderedPromptsHaveControlTokensWithSpecial) {
+  const auto generated = [&](const std::string& prompt, const std::vector<std::string>& rest) {
+    std::vector<std::string> all = {
+        "generate", path("m.gguf"),        "-p",       prompt, "-n", "4", "--temp",
+        "0",        "--no-display-prompt", "--verbose"};
+    all.insert(all.end(), rest.begin(), rest.end());
+    const Outcome outcome = run(all);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome;
+  };
+  const std::string text = sign(5) + sign(9);
+  const Outcome bare = generated(text, {});
+  const Outcome rendered = generated("<s>" + text, {"--special"});
+  EXPECT_EQ(rendered.out, bare.out);
+  const std::string note = "generate: \"<s>\" in the prompt is letters; with --special";
+  EXPECT_EQ(rendered.err.find(note), std::string::npos) << rendered.err;
+  EXPECT_EQ(bare.err.find(note), std::string::npos) << bare.err;
+  expect_says(generated("<s>" + text, {}).err, note);
+}
+
 TEST_F(CommandOptions, WhatIsPipedIntoGenerateIsThePrompt) {
   const std::string model = path("m.gguf"), prompt = sign(5) + sign(9);
   const std::vector<std::string> bare = {"generate", model, "-n", "4", "--temp", "0"};

@@ -344,7 +344,7 @@ TEST_F(ServeFields, FieldsOfOtherServersAreRefusedWhereTheyAskForSomething) {
   }
   refused(chats, "add_special_tokens", "true");
   refused(chats, "documents", R"([{"text": "a"}])");
-  refused(plain, "add_special_tokens", "false");
+  refused(chats, "parse_special", "true");
   refused(plain, "tools", "[{}]");
   refused(plain, "suffix", "\"b\"");
   refused("/completion", "echo", "true");

@@ -160,9 +160,11 @@ ChatPrompt ChatFormat::prompt_of(const RenderedPrompt& text, std::vector<std::in
                                  const ChatOptions& options) const {
   ChatPrompt made;
   made.tokens = std::move(tokens);
+  made.text = text.text();
   const std::int32_t bos = tokenizer_.special().bos;
   if (bos >= 0 && tokenizer_.adds_bos() && (made.tokens.empty() || made.tokens.front() != bos)) {
     made.tokens.insert(made.tokens.begin(), bos);
+    made.text.insert(0, tokenizer_.text(bos));
   }
   made.has_tools = any_tools(options.tools);
   made.continues_message = options.continue_final_message;

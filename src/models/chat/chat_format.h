@@ -35,6 +35,9 @@ struct ChatOptions {
 
 struct ChatPrompt {
   std::vector<std::int32_t> tokens;
+  // What the template wrote, with the text of a token that was put before: with control tokens
+  // parsed it has those tokens, but for what messages and tools say of any.
+  std::string text;
   bool has_tools = false;
   bool begins_in_reasoning = false;  // it ends with what opens the reasoning
   bool is_constrained = false;       // a grammar holds the answer behind its reasoning

@@ -16,7 +16,7 @@ GenerationResult generate_text(const LoadedModel& loaded, std::string_view promp
   GenerationRequest request;
   const std::int64_t context = loaded.model.config.context;
   request.tokens = within_prompt(context, options.tokens, [&](const EncodeLimits& limits) {
-    return loaded.tokenizer.encode_prompt(prompt, options.parse_special, limits);
+    return loaded.tokenizer.encode_prompt(prompt, {.parse_special = options.parse_special}, limits);
   });
   request.most_tokens = options.tokens;
   request.sampling = options.sampling;

@@ -98,12 +98,26 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text, const EncodeO
   return encode(text, tokens::ControlPlaces(options.parse_special), options.add_special, limits);
 }
 
-std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text, bool parse_special,
+std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text,
+                                                   const EncodeOptions& options,
                                                    const EncodeLimits& limits) const {
-  std::vector<std::int32_t> ids =
-      encode(text, {.add_special = true, .parse_special = parse_special}, limits);
-  if (ids.empty() && special().bos >= 0) ids.push_back(special().bos);
+  EncodeOptions own = options;
+  if (options.parse_special && begins_itself(text)) own.add_special = false;
+  std::vector<std::int32_t> ids = encode(text, own, limits);
+  if (ids.empty() && options.add_special && special().bos >= 0) ids.push_back(special().bos);
   return ids;
+}
+
+bool Tokenizer::begins_itself(std::string_view text) const {
+  if (parts_->before.empty()) return false;
+  const std::int32_t first = parts_->before.front();
+  // Of most texts this is known at once.
+  if (!text.starts_with(parts_->vocabulary.texts[first])) return false;
+  const EncodeLimits one{.most = 0, .cuts = true};  // nothing behind the first token
+  tokens::EncodeBudget budget(one, parts_->model->widest(), 0);
+  std::vector<std::int32_t> out;
+  append(text, tokens::ControlPlaces(true), budget, out);
+  return !out.empty() && out.front() == first;
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::span<const TextPart> text, bool add_special,

@@ -76,10 +76,14 @@ class Tokenizer {
   // The other text, for that.
   EncodedText encoded(std::span<const TextPart> text) const;
 
-  // The tokens of a prompt, as encode() gives them; where these are none special().bos, the token
-  // that texts begin with, if the vocabulary has one.
-  std::vector<std::int32_t> encode_prompt(std::string_view text, bool parse_special = false,
+  // The tokens of a prompt, as encode() gives them, but that a prompt that begins_itself() takes
+  // add_special off where control tokens are parsed; where these are none and add_special is there
+  // special().bos, the token that texts begin with, if the vocabulary has one.
+  std::vector<std::int32_t> encode_prompt(std::string_view text, const EncodeOptions& options = {},
                                           const EncodeLimits& limits = {}) const;
+  // Whether the text, with control tokens parsed, begins with the first token that add_special puts
+  // before a text, as what chat templates write does.
+  bool begins_itself(std::string_view text) const;
 
   // Bytes, which are UTF-8 where no token is cut off. Throws Error{invalid_argument} for ids
   // outside of the vocabulary, as all that take ids do.

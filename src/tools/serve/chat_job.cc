@@ -24,6 +24,8 @@ bool is_none(const JsonValue& value) { return value == JsonValue("none"); }
 constexpr UnsupportedField kNotOfTemplates[] = {
     {"chat_template", is_empty, "--chat-template of the server's command"},
     {"add_special_tokens", is_false, "false: the template says what a prompt begins with"},
+    {"parse_special", is_false,
+     "false: what messages say is no control token; /apply-template and /completion take prompts"},
     {"documents", is_empty, "them in chat_template_kwargs, where the template knows any"},
 };
 constexpr UnsupportedField kNotOfChats[] = {

@@ -27,7 +27,6 @@ constexpr UnsupportedField kNotOfCompletions[] = {
     {"n_probs", is_empty, "logprobs, or it in /completion"},
     {"post_sampling_probs", is_false, "logprobs, which are of the model's own scores"},
     {"return_tokens", is_false, "it in /completion"},
-    {"add_special_tokens", is_true, "true, or tokens in place of texts"},
     {"tools", is_empty, "them in /v1/chat/completions"},
 };
 

@@ -97,7 +97,9 @@ models::TokenLists read_inputs(const Fields& fields, const std::string& name,
 
 void require_vectors(const ServedModel& model) {
   if (model.card().embeds) return;
-  throw ApiError(400, "the model writes texts and embeds none; expected /v1/completions",
+  throw ApiError(400,
+                 "the model writes texts and embeds none; expected /v1/completions, or a server "
+                 "that is started with --pooling mean, last or cls",
                  "invalid_request_error", "model");
 }
 

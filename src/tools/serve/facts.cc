@@ -127,9 +127,8 @@ ApiResponse answer_slots(const Service& service) {
 
 ApiResponse answer_apply_template(const ApiRequest& request, const Service& service) {
   const JsonObject body = parse_body(request.body);
-  const models::ChatPrompt prompt = read_chat_prompt(Fields(body), request, service);
-  return {.body = json_text(JsonObject{{"prompt", service.model->tokenizer().decode(
-                                                      prompt.tokens, {.show_special = true})}})};
+  models::ChatPrompt prompt = read_chat_prompt(Fields(body), request, service);
+  return {.body = json_text(JsonObject{{"prompt", std::move(prompt.text)}})};
 }
 
 ApiResponse answer_metrics(const Service& service) {

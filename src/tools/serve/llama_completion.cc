@@ -29,7 +29,6 @@ constexpr UnsupportedField kNotOfLlamaCompletions[] = {
     {"prompt_logprobs", never, "it in /v1/completions"},
     {"echo", is_false, "it in /v1/completions"},
     {"suffix", is_empty, "none"},
-    {"add_special_tokens", is_true, "true, or tokens in place of texts"},
     {"tools", is_empty, "them in /v1/chat/completions"},
 };
 

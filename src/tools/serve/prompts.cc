@@ -16,9 +16,17 @@ namespace {
 constexpr std::size_t kMostPrompts = 1024;
 constexpr const char* kExpectedPrompt = "a text, tokens, or an array of these";
 
+// Whether a text gets special().bos before it.
+bool is_begun(const std::string& text, const models::Tokenizer& tokenizer,
+              const models::EncodeOptions& options) {
+  return options.add_special && tokenizer.adds_bos() && tokenizer.special().bos >= 0 &&
+         !(options.parse_special && tokenizer.begins_itself(text));
+}
+
 // Tokens, and texts between them. A text that comes first begins as a text does.
 std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const std::string& place,
                                        const models::Tokenizer& tokenizer,
+                                       const models::EncodeOptions& options,
                                        models::EncodeLimits limits) {
   const std::size_t most = limits.most;
   std::vector<std::int32_t> tokens;
@@ -29,12 +37,13 @@ std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const std::string&
       tokens.push_back(token_of(each, place, tokenizer));
       continue;
     }
-    if (&each == &list.front() && tokenizer.adds_bos() && tokenizer.special().bos >= 0) {
+    if (&each == &list.front() && is_begun(*text, tokenizer, options)) {
       tokens.push_back(tokenizer.special().bos);
     }
     limits.most = most - std::min(most, tokens.size());
     try {
-      const auto of_text = tokenizer.encode(*text, {.add_special = false}, limits);
+      const auto of_text = tokenizer.encode(
+          *text, {.add_special = false, .parse_special = options.parse_special}, limits);
       tokens.insert(tokens.end(), of_text.begin(), of_text.end());
     } catch (const models::TooManyTokens& error) {
       throw models::TooManyTokens(tokens.size() + error.least(), most);
@@ -45,13 +54,14 @@ std::vector<std::int32_t> mixed_tokens(const JsonArray& list, const std::string&
 
 std::vector<std::int32_t> tokens_of_prompt(const JsonValue& prompt, const std::string& place,
                                            const models::Tokenizer& tokenizer,
+                                           const models::EncodeOptions& options,
                                            const models::EncodeLimits& limits) {
   if (const auto* text = std::get_if<std::string>(&prompt)) {
-    return tokenizer.encode_prompt(*text, false, limits);
+    return tokenizer.encode_prompt(*text, options, limits);
   }
   const auto* list = std::get_if<JsonArray>(&prompt);
   if (list == nullptr) throw bad_type(place, prompt, kExpectedPrompt);
-  return mixed_tokens(*list, place, tokenizer, limits);
+  return mixed_tokens(*list, place, tokenizer, options, limits);
 }
 
 bool any_number_of(const JsonArray& list) {
@@ -66,12 +76,14 @@ models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
   const JsonValue* prompt = fields.find("prompt");
   if (prompt == nullptr) throw missing_field("prompt", kExpectedPrompt);
   const models::Tokenizer& tokenizer = service.model->tokenizer();
+  const models::EncodeOptions options{.add_special = fields.flag("add_special_tokens", true),
+                                      .parse_special = fields.flag("parse_special", true)};
   models::TokenLists prompts;
   const auto add = [&](const JsonValue& one, const std::string& place) {
-    prompts.push_back(within_context(request, service, place, is_answered,
-                                     [&](const models::EncodeLimits& limits) {
-                                       return tokens_of_prompt(one, place, tokenizer, limits);
-                                     }));
+    prompts.push_back(within_context(
+        request, service, place, is_answered, [&](const models::EncodeLimits& limits) {
+          return tokens_of_prompt(one, place, tokenizer, options, limits);
+        }));
     check_prompt(prompts.back(), *service.model, place, is_answered);
   };
   const auto* list = std::get_if<JsonArray>(prompt);

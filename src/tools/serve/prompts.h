@@ -10,9 +10,11 @@
 namespace hearth::tools::serve {
 
 // Of the field `prompt`: a text, tokens, or an array of several of these, 1024 at most. An array
-// that has tokens is one prompt, in which texts may stand between them. Throws FieldError for
-// others, where they shall be answered for those that leave no room, and where nobody waits for the
-// answer.
+// that has tokens is one prompt, in which texts may stand between them. Texts of control tokens are
+// these tokens unless the field `parse_special` is false, as in llama.cpp: who sends a prompt may
+// send its tokens, too. `add_special_tokens` that is false leaves out the tokens that are put
+// around texts. Throws FieldError for others, where they shall be answered for those that leave no
+// room, and where nobody waits for the answer.
 models::TokenLists read_prompts(const Fields& fields, const ApiRequest& request,
                                 const Service& service, bool is_answered);
 
