@@ -3,7 +3,7 @@
 
 A file or folder named in backticks, and the target of a relative link, exists; one called x stands
 for any. docs/environment.md names every HEARTH_* variable that the library, its tests and its
-scripts read, and no other. Rows of the ledger are left out: they name what was there when they were
+scripts read, and no other; docs/inference.md has a row for each family of models. Rows of the ledger are left out: they name what was there when they were
 written.
 """
 
@@ -25,6 +25,11 @@ READS = re.compile(
     r"|environ\[\"(HEARTH_\w+)\"\](?!\s*=)|\$\{(HEARTH_\w+):-|\$ENV\{(HEARTH_\w+)\}"
 )
 ENVIRONMENT = "docs/environment.md"
+MODELS = "docs/inference.md"
+FAMILIES = "src/models/families"
+FAMILY = re.compile(r"\.architecture = \"([^\"]+)\"")
+FAMILY_TABLE = re.compile(r"^\| family \| models \|\n(?:\|.*\n)+", re.MULTILINE)
+FAMILY_ROW = re.compile(r"^\| `([^`]+)` \| \S.* \|$", re.MULTILINE)
 
 
 def pages():
@@ -94,6 +99,21 @@ def environment_faults():
         yield f"{ENVIRONMENT}: a row for {name}, which nothing reads"
 
 
+def family_faults(root):
+    families = {}
+    for file in sorted((root / FAMILIES).glob("*.cc")):
+        for name in FAMILY.findall(file.read_text()):
+            families[name] = file.relative_to(root)
+    table = FAMILY_TABLE.search((root / MODELS).read_text())
+    rows = FAMILY_ROW.findall(table[0]) if table else []
+    for name in sorted(families.keys() - set(rows)):
+        yield f"{MODELS}: no row for the family {name} of {families[name]}"
+    for name in sorted(set(rows) - families.keys()):
+        yield f"{MODELS}: a row for the family {name}, which is not in {FAMILIES}"
+    if rows != sorted(set(rows)):
+        yield f"{MODELS}: rows of families that are not in their order, or there twice"
+
+
 def main():
     names = {
         file.name
@@ -103,6 +123,7 @@ def main():
     checked = list(pages())
     faults = [fault for page in checked for fault in path_faults(page, names)]
     faults += environment_faults()
+    faults += family_faults(ROOT)
     for fault in faults:
         print(fault, file=sys.stderr)
     print(f"check_docs: {len(checked)} pages, {len(faults)} faults")

@@ -27,6 +27,9 @@ constexpr CommandHint kCommandHints[] = {
      "`hearth quantize FOLDER OUT.gguf --type keep`, or another type"},
     {" llama-server server api mlx_lm.server ", "`hearth serve FILE`"},
     {" llama-quantize ", "`hearth quantize IN OUT --type TYPE`"},
+    {" imatrix llama-imatrix ",
+     "llama.cpp's `llama-imatrix -m MODEL.gguf -f TEXT -o FILE`, which makes what `hearth quantize "
+     "--imatrix FILE` takes"},
     {" llama-bench ", "`hearth bench-model --model FILE`"},
     {" llama-perplexity eval evaluate ", "`hearth perplexity --model FILE --file TEXT`"},
     {" llama-embedding embedding embeddings ", "`hearth embed --model FILE --text TEXT`"},

@@ -16,6 +16,7 @@
 #include "tools/argument_errors.h"
 #include "tools/command_hints.h"
 #include "tools/help_formatter.h"
+#include "tools/idle_options.h"
 #include "tools/output.h"
 #include "tools/short_names.h"
 
@@ -125,6 +126,33 @@ std::vector<std::string> with_long_names(const CLI::App& command, const ShortNam
     if (takes_value(command, words[i])) ++i;
   }
   return words;
+}
+
+// Without options that ask for what the command does anyhow, of which it warns.
+std::vector<std::string> without_idle_options(const CLI::App& command,
+                                              const std::vector<std::string>& words) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") {
+      kept.insert(kept.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    const std::string next = i + 1 < words.size() ? words[i + 1] : std::string();
+    const IdleOption idle = i < 2 || command.get_option_no_throw(words[i]) != nullptr
+                                ? IdleOption{}
+                                : idle_option(words[i], next, command.get_name());
+    if (idle.words > 0) {
+      write_note(command.get_name() + ": warning: " + words[i] + " has no effect: " + idle.why +
+                 "\n");
+      i += static_cast<std::size_t>(idle.words) - 1;
+      continue;
+    }
+    kept.push_back(words[i]);
+    if (i >= 2 && takes_value(command, words[i]) && i + 1 < words.size()) {
+      kept.push_back(words[++i]);
+    }
+  }
+  return kept;
 }
 
 }  // namespace
@@ -272,7 +300,8 @@ Option Command::option(const std::string& flags, double& value, const std::strin
 Option Command::option(const std::string& flags, std::vector<std::string>& values,
                        const std::string& summary) {
   CLI::Option* const option = add(flags, values, summary);
-  option->expected(1)->take_all();
+  // The word behind a value is not a second one: it may be the model.
+  option->expected(1)->take_all()->allow_extra_args(false);
   refuse_empty(option);
   return Option(option);
 }
@@ -308,6 +337,7 @@ void CommandLine::run(int argc, char** argv) {
   for (const CLI::App* command : commands) {
     if (words.size() < 2 || command->get_name() != words[1]) continue;
     words = with_long_names(*command, *names_, std::move(words));
+    words = without_idle_options(*command, words);
     const std::string joined = joined_letters(*command, words);
     if (joined.empty()) continue;
     throw std::runtime_error(no_such_option(joined, *command) +

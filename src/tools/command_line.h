@@ -67,7 +67,7 @@ class Command {
   Option option(const std::string& flags, std::int64_t& value, const std::string& summary);
   Option option(const std::string& flags, std::uint64_t& value, const std::string& summary);
   Option option(const std::string& flags, double& value, const std::string& summary);
-  // May be given several times.
+  // May be given several times, with one value each.
   Option option(const std::string& flags, std::vector<std::string>& values,
                 const std::string& summary);
   // An option without a value, which sets the variable; by names behind an exclamation mark, as in

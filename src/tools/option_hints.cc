@@ -61,10 +61,21 @@ constexpr OptionHint kOptionHints[] = {
      "the type behind the files: q4_k_m, or f16 for weights that are not packed", "quantize"},
     {" --hf-path --mlx-path ", "the files without options: `hearth quantize FOLDER OUT.gguf TYPE`",
      "quantize"},
+    {" --outtype ", "--type, or the type behind the files", "quantize"},
+    {" --outfile ", "the files without options: `hearth quantize FOLDER OUT.gguf TYPE`",
+     "quantize"},
     {" --upload-repo ", "the command without it: files stay where they are written", "quantize"},
     {" --train ", "the command without it: it is what `hearth finetune` does", "finetune"},
     {" --data ", "--text FILE, a text or x.jsonl of conversations", "finetune"},
     {" --iters ", "--steps", "finetune"},
+    {" --lora-alpha ", "--alpha", "finetune"},
+    {" --lora-r --lora-rank -r ", "--rank", "finetune"},
+    {" --target-modules --lora-target-modules ",
+     "--lora-layers, an expression found in GGUF's names of layers: attn_(q|v) for q_proj and "
+     "v_proj",
+     "finetune"},
+    {" --qlora --load-in-4bit --load-in-8bit ",
+     "the command without it: packed weights are trained on as they are", "finetune"},
     {" --epochs --num-epochs --num-train-epochs ", "--steps, or --seconds", "finetune"},
     {" --adapter-path --save-path ", "--out FOLDER, which has the adapter", "finetune"},
     {" --resume-adapter-file ", "--resume, of the same --out", "finetune"},
@@ -217,6 +228,9 @@ constexpr OptionHint kOptionHints[] = {
     {" --num-predict --num_predict --max-new-tokens --max_new_tokens ", "--tokens"},
     {" --do-sample --do_sample ",
      "the command without it: tokens are drawn, but with --temperature 0"},
+    {" --greedy ",
+     "--temperature 0 of `hearth generate` and `hearth chat`, or temperature 0 in requests to "
+     "`hearth serve`"},
     {" --num-beams --num_beams ",
      "the command without it: there is one text, without beams; --temperature 0 takes the "
      "likeliest "
@@ -233,7 +247,7 @@ constexpr OptionHint kOptionHints[] = {
      "--ignore-eos of `hearth generate` and `hearth chat`, with which texts are as long as "
      "--tokens"},
     {" --max-logprobs --logprobs ", "logprobs in requests to `hearth serve`"},
-    {" --served-model-name ", "--name of `hearth serve`"},
+    {" --served-model-name --model-alias ", "--name of `hearth serve`"},
     {" --allowed-origins --allow-credentials ", "--cors of `hearth serve`, an origin each"},
     {" --metrics --slots --props --webui --ui ",
      "the command without it: /slots and /props are always there, /metrics and the page but with "

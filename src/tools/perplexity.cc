@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 30;
 constexpr std::int64_t kUsualContext = 512;
+constexpr const char* kBaseFile = "what --save-base wrote of the same text";
 
 struct PerplexityArguments {
   ModelArguments model;
@@ -61,6 +62,9 @@ void require_save(const PerplexityArguments& arguments) {
 
 void run_perplexity(const PerplexityArguments& arguments) {
   if (!arguments.save.empty()) require_save(arguments);
+  if (!arguments.base.empty()) {
+    read_option_file("--kl-base", kBaseFile, [&] { refuse_model(arguments.base); });
+  }
   const Device device = use_device(arguments.model);
   models::LoadOptions options = load_options(arguments.model, device);
   options.usual_context = kUsualContext;
@@ -75,7 +79,7 @@ void run_perplexity(const PerplexityArguments& arguments) {
   const models::TokenChunks chunks = models::chunks_of(tokens, context, arguments.chunks, bos);
   Array base;
   if (!arguments.base.empty()) {
-    base = read_option_file("--kl-base", "what --save-base wrote of the same text", [&] {
+    base = read_option_file("--kl-base", kBaseFile, [&] {
       return read_base_scores(arguments.base, chunks, loaded.model.vocabulary());
     });
   }

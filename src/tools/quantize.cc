@@ -190,7 +190,7 @@ void add_quantize(CommandLine& line) {
     if (models::needs_importance(options.type.dtype) && options.importance.empty()) {
       write_note("quantize: warning: " + arguments->type +
                  " without an importance matrix leaves little of a model; --imatrix FILE names "
-                 "one\n");
+                 "one, which llama.cpp's llama-imatrix makes\n");
     }
     options.adapters = adapter_files(arguments->adapters);
     require_adapters("--lora", options.adapters);

@@ -393,7 +393,12 @@ TEST(NewAdapters, ChooseLayersByName) {
   EXPECT_EQ(count("attention"), 8u);  // of two layers
   EXPECT_EQ(count("all"), 14u);
   EXPECT_EQ(count("blk.1.ffn_(up|down)"), 2u);
-  EXPECT_NE(error_of([&] { count("nothing"); }).find("no layers to train"), std::string::npos);
+  const std::string none = error_of([&] { count("q_proj"); });
+  EXPECT_NE(none.find("no layers to train; got \"q_proj\""), std::string::npos) << none;
+  EXPECT_NE(
+      none.find("layers have attn_k, attn_output, attn_q, attn_v, ffn_down, ffn_gate, ffn_up"),
+      std::string::npos)
+      << none;
   EXPECT_NE(error_of([&] { count("("); }).find("no regular expression"), std::string::npos);
   EXPECT_NE(error_of([&] { NewAdapter({.rank = 0}); }).find("out of range"), std::string::npos);
   EXPECT_NE(error_of([&] { NewAdapter({.alpha = 0}); }).find("out of range"), std::string::npos);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -63,6 +65,20 @@ TEST(FolderKeys, ActivationsAreThoseOfTheFile) {
   EXPECT_EQ(activation("gpt2", R"("activation_function": "relu")"), Activation::relu);
   EXPECT_EQ(activation("nomic_bert", R"("activation_function": "swiglu")"), Activation::silu);
   EXPECT_EQ(activation("gpt_oss", R"("hidden_act": "silu")"), Activation::clamped_swiglu);
+}
+
+TEST(FolderKeys, UnknownTypesNameTheKnownOnesInOrder) {
+  const std::string error = refused(ErrorCode::unsupported, "llama", R"("model_type": "none")");
+  const std::string begin = "unknown model_type; got \"none\", expected one of ";
+  ASSERT_TRUE(contains(error, begin)) << error;
+  std::vector<std::string> names;
+  std::istringstream words(error.substr(error.find(begin) + begin.size()));
+  for (std::string word; words >> word;) {
+    names.push_back(word.ends_with(',') ? word.substr(0, word.size() - 1) : word);
+  }
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end(), std::greater_equal<>()), names.end())
+      << error;
+  EXPECT_NE(std::find(names.begin(), names.end(), "nomic_bert"), names.end());  // of two families
 }
 
 // Every family, so that none is added whose files' activation nobody reads.

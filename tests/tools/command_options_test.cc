@@ -209,7 +209,7 @@ TEST_F(CommandOptions, RefusalsSayWhatIsMeant) {
                       "no such option; got --frobnicate, expected a subcommand in front of it");
   expect_refused_with({"bench-model"}, "nothing to measure; got neither --model nor --shape");
   expect_refused_with({"generate", model, "--max-token", "3"}, "expected perhaps --max-tokens");
-  for (const char* joined : {"-nope", "-no-cnv", "-hf", "-sys"}) {
+  for (const char* joined : {"-nope", "-cnv", "-hf", "-sys"}) {
     expect_refused_with({"generate", model, joined, "9"},
                         std::string("no such option; got ") + joined);
   }
@@ -432,6 +432,8 @@ TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
   const std::string first = written(arguments, sign(5) + "\n");
   EXPECT_EQ(written(arguments, sign(7) + "\n/reset\n" + sign(5) + "\n"),
             written(arguments, sign(7) + "\n") + first);
+  EXPECT_EQ(written(arguments, sign(7) + "\n/clear\n" + sign(5) + "\n"),
+            written(arguments, sign(7) + "\n") + first);
   EXPECT_EQ(written(arguments, sign(5) + "\n/bye\n" + sign(5) + "\n"), first);
   auto told = arguments;
   told.insert(told.end(), {"--system", sign(30)});
@@ -447,6 +449,9 @@ TEST_F(CommandOptions, ChatObeysLinesThatBeginWithASlash) {
   EXPECT_EQ(unknown.status, 2);
   expect_says(unknown.err,
               "chat: line 1: no such command; got /rest, expected one that /help lists");
+  expect_says(run(arguments, "/set parameter temperature 1\n").err,
+              "no such command; got /set, expected options of `hearth chat`, such as --temp");
+  expect_says(run(arguments, "/show info\n").err, "got /show, expected `hearth info FILE`");
   EXPECT_EQ(run(arguments, "/" + sign(5) + "/" + sign(6) + "\n").err.find("command"),
             std::string::npos);
 }
@@ -598,6 +603,7 @@ TEST_F(CommandOptions, QuantizeWarnsOfWhatCostsMost) {
   const Outcome coarse = run({"quantize", path("in.gguf"), path("iq2.gguf"), "IQ2_XS"});
   EXPECT_EQ(coarse.status, 0) << coarse.err;
   expect_says(coarse.err, "iq2_xs without an importance matrix");
+  expect_says(coarse.err, "--imatrix FILE names one, which llama.cpp's llama-imatrix makes");
   expect_refused_with({"quantize", path("in.gguf"), path("x.gguf"), "Q4_K_X"}, "expected one of");
   expect_refused_with({"quantize", path("in.gguf"), "Q8_0"},
                       "no file to write; got the type \"Q8_0\" alone, expected IN OUT TYPE");

@@ -2,6 +2,7 @@
 // of dtypes, chats of one turn, and hints where there is no such option.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -53,6 +54,8 @@ TEST(CommandHints, KnowWholeNames) {
   for (const auto& [command, part] : {std::pair{"run", "hearth chat"},
                                       {"pull", "curl -LO"},
                                       {"convert", "--type keep"},
+                                      {"imatrix", "llama.cpp's `llama-imatrix "},
+                                      {"llama-imatrix", "--imatrix FILE"},
                                       {"ps", "a process with one model"}}) {
     const char* const hint = command_hint(command);
     ASSERT_NE(hint, nullptr) << command;
@@ -148,6 +151,13 @@ TEST(OptionHints, AreTheCommandsOwnFirst) {
       {"--q-bits", "quantize", "q4_k_m"},
       {"--prefill-step-size", "serve", "--prefill"},
       {"--extra-eos-token", "generate", "--stop"},
+      // Those of other trainers and of llama.cpp's scripts.
+      {"--lora-alpha", "finetune", "--alpha"},
+      {"--target-modules", "finetune", "--lora-layers"},
+      {"--qlora", "finetune", "trained on as they are"},
+      {"--outtype", "quantize", "--type"},
+      {"--model-alias", "serve", "--name"},
+      {"--greedy", "generate", "--temperature 0"},
       // vLLM's.
       {"--max-model-len", "serve", "--context"},
       {"--gpu-memory-utilization", "serve", "--memory"},
@@ -266,8 +276,7 @@ TEST_F(OtherPrograms, OptionsThatAreNotThereSayWhatIs) {
       {{"-ngl", "99"}, "got -ngl, expected --device cuda"},
       {{"--n-gpu-layers", "99"}, "expected --device cuda"},
       {{"-hf", "owner/name"}, "huggingface.co"},
-      {{"-fa"}, "expected the command without it: attention"},
-      {{"--mlock"}, "files are read where they lie"},
+      {{"-fa", "off"}, "expected the command without it: attention"},
       {{"-cnv"}, "`hearth chat` talks"},
       {{"-i"}, "`hearth chat` talks"},
       {{"--jinja"}, "always run"},
@@ -413,6 +422,11 @@ TEST_F(OtherPrograms, WrongFilesNameTheirOption) {
        "--kl-base: expected what --save-base wrote of the same text; "},
       {{"perplexity", model, "-f", path("text"), "-c", "8", "--kl-base", words},
        "--kl-base: expected what --save-base wrote of the same text; "},
+      {{"perplexity", none, "-f", path("text"), "--kl-base", model},
+       "--kl-base: expected what --save-base wrote of the same text; perplexity: a model, not its "
+       "scores; got "},
+      {{"perplexity", none, "-f", path("text"), "--kl-base", path("folder")},
+       "perplexity: a model, not its scores; got "},
       {{"quantize", model, path("out"), "q4_0", "--imatrix", none},
        "--imatrix: expected a file of llama-imatrix; "},
       {{"quantize", model, path("out"), "q4_0", "--imatrix", words},
@@ -432,6 +446,10 @@ TEST_F(OtherPrograms, WrongFilesNameTheirOption) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += sign(5 + i);
   std::ofstream(path("text")) << text;
+  std::filesystem::create_directory(path("folder"));
+  std::ofstream(path("folder/config.json")) << "{}";
+  expect_refused_with({"perplexity", model, "-f", path("text"), "--kl-base", model},
+                      "`hearth perplexity --model " + model + " --file TEXT --save-base FILE`");
   for (const auto& each : cases) {
     SCOPED_TRACE(each.begin);
     expect_refused_with(each.arguments, each.begin);
@@ -457,6 +475,39 @@ TEST_F(OtherPrograms, TemplatesAreRenderedWithTheDefaultsOfTheServer) {
   std::ofstream(path("in.json")) << R"({"messages": [], "add_generation_prompt": 1})";
   expect_refused_with({"render-template", path("t.jinja"), "--input", path("in.json")},
                       "render-template: add_generation_prompt: is of the wrong type");
+}
+
+TEST_F(OtherPrograms, InputsOfTemplatesMayBeBareAndComeFromStandardInput) {
+  std::ofstream(path("t.jinja")) << "{{ messages[0].content }}{{ bos_token }}";
+  const std::string messages = R"([{"role": "user", "content": "a"}])";
+  const std::vector<std::string> base = {"render-template", path("t.jinja"), "--input"};
+  std::ofstream(path("in.json")) << messages;
+  EXPECT_EQ(written(base, {path("in.json")}), "a");
+  EXPECT_EQ(written(base, {"-"}, messages), "a");
+  EXPECT_EQ(written(base, {"-"}, R"({"bos_token": "b", "messages": )" + messages + "}"), "ab");
+  for (const char* bad : {"3", "{", "\"a\"", ""}) {
+    std::ofstream(path("in.json")) << bad;
+    expect_refused_with({"render-template", path("t.jinja"), "--input", path("in.json")},
+                        "render-template: the input is neither a JSON object nor an array; got ");
+  }
+}
+
+TEST_F(OtherPrograms, ModelsRenderWithTheirOwnTemplates) {
+  const std::string messages = R"([{"role": "user", "content": "a"}])";
+  const auto rendered = [&](const std::string& model, const std::string& input) {
+    return written({"render-template", model, "--input", "-"}, {}, input);
+  };
+  write_signs_model(path("own.gguf"), "qwen3", "{{ bos_token }}|{{ messages[0].content }}",
+                    {{"tokenizer.chat_template.tool_use", std::string("tools")}});
+  EXPECT_EQ(rendered(path("own.gguf"), messages), "<s>|a");
+  EXPECT_EQ(rendered(path("own.gguf"), R"({"bos_token": "", "messages": )" + messages + "}"), "|a");
+  EXPECT_EQ(rendered(path("own.gguf"), R"({"tools": [], "messages": )" + messages + "}"), "<s>|a");
+  EXPECT_EQ(rendered(path("own.gguf"), R"({"tools": [{}], "messages": )" + messages + "}"),
+            "tools");
+  write_signs_model(path("plain.gguf"), "qwen3", "");
+  std::ofstream(path("in.json")) << messages;
+  expect_refused_with({"render-template", path("plain.gguf"), "--input", path("in.json")},
+                      "the model has no chat template");
 }
 
 #endif

@@ -22,6 +22,11 @@ std::regex expression_of(const std::string& text) try {
                  ", expected attention, all or one");
 }
 
+// "attn_q" of "blk.0.attn_q".
+std::string name_in_layer(const std::string& name) {
+  return name.substr(name.find('.', name.find('.') + 1) + 1);
+}
+
 }  // namespace
 
 NewAdapter::NewAdapter(const NewAdapterOptions& options) : options_(options) {
@@ -46,6 +51,7 @@ bool NewAdapter::chooses(const std::string& name) const {
 FindLowRank NewAdapter::finder() {
   return [this](const std::string& name, std::int64_t out, std::int64_t in) {
     std::vector<std::shared_ptr<const LowRank>> made;
+    if (layer_of(name) >= 0) choices_.insert(name_in_layer(name));
     if (!chooses(name)) return made;
     const nn::ParameterOptions options{options_.dtype, options_.device, options_.generator};
     const std::int64_t rank = options_.rank;
@@ -61,8 +67,12 @@ FindLowRank NewAdapter::finder() {
 
 const Adapter& NewAdapter::adapter() const {
   if (adapter_.empty()) {
+    std::string all;
+    for (const std::string& each : choices_) all += (all.empty() ? "" : ", ") + each;
     refuse_options("no layers to train; got " + hearth::quoted(options_.layers) +
-                   ", which chooses none of the model's projections");
+                   ", which chooses none of the model's projections, expected attention, all or "
+                   "an expression found in names such as blk.0.attn_q; layers have " +
+                   (all.empty() ? "none" : all));
   }
   return adapter_;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ class NewAdapter {
 
   NewAdapterOptions options_;
   Adapter adapter_;
+  std::set<std::string> choices_;  // names of projections in a layer, "attn_q"
 };
 
 }  // namespace hearth::models

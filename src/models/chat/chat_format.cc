@@ -18,16 +18,6 @@ constexpr const char* kChatMl =
     "{%- endfor -%}"
     "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\\n' }}{%- endif -%}";
 
-std::string source_of(const LoadedModel& loaded) {
-  if (!loaded.chat_template.empty()) return loaded.chat_template;
-  if (loaded.tokenizer.find("<|im_start|>") < 0 || loaded.tokenizer.find("<|im_end|>") < 0) {
-    throw Error(ErrorCode::unsupported,
-                "chat: the model has no chat template; got neither one nor the tokens of ChatML, "
-                "expected either of them");
-  }
-  return kChatMl;
-}
-
 JsonValue json_of(const ToolCall& call) {
   // Templates go through the arguments, or write them as JSON themselves.
   const std::optional<JsonValue> arguments = parse_json(call.arguments);
@@ -102,8 +92,19 @@ std::size_t calls_in(std::span<const ChatMessage> messages) {
 
 }  // namespace
 
+std::string template_of_model(const std::string& of_files, const Tokenizer& tokenizer) {
+  if (!of_files.empty()) return of_files;
+  if (tokenizer.find("<|im_start|>") < 0 || tokenizer.find("<|im_end|>") < 0) {
+    throw Error(ErrorCode::unsupported,
+                "chat: the model has no chat template; got neither one nor the tokens of ChatML, "
+                "expected either of them");
+  }
+  return kChatMl;
+}
+
 ChatFormat::ChatFormat(const LoadedModel& loaded, JsonObject arguments)
-    : ChatFormat(loaded.tokenizer, source_of(loaded), loaded.tool_template, std::move(arguments)) {}
+    : ChatFormat(loaded.tokenizer, template_of_model(loaded.chat_template, loaded.tokenizer),
+                 loaded.tool_template, std::move(arguments)) {}
 
 ChatFormat::ChatFormat(Tokenizer tokenizer, const std::string& source,
                        const std::string& tool_source, JsonObject arguments)

@@ -45,12 +45,15 @@ struct ChatPrompt {
   bool continues_message = false;    // it ends within the content of a message
 };
 
+// The template of a model's files; of a model without one, `of_files` empty, ChatML, where its
+// vocabulary has the tokens of that. Throws Error{unsupported} where it has not.
+std::string template_of_model(const std::string& of_files, const Tokenizer& tokenizer);
+
 // Immutable: may be used by several threads at once.
 class ChatFormat {
  public:
-  // The template of the model's file; of a model without one ChatML, where its vocabulary has the
-  // tokens of that. Throws Error{unsupported} where it has not, Error{invalid_argument} for what is
-  // no template. `arguments` are the template's, where ChatOptions::arguments has no others.
+  // By template_of_model(), which throws, and Error{invalid_argument} for what is no template.
+  // `arguments` are the template's, where ChatOptions::arguments has no others.
   explicit ChatFormat(const LoadedModel& loaded, JsonObject arguments = {});
   // `tool_source` in place of `source` for conversations with tools; empty: that.
   ChatFormat(Tokenizer tokenizer, const std::string& source, const std::string& tool_source = "",

@@ -6,6 +6,7 @@
 #include "hearth/error.h"
 #include "hearth/io.h"
 #include "io/safetensors.h"
+#include "tools/lm/model_path.h"
 
 namespace hearth::tools {
 namespace {
@@ -42,6 +43,14 @@ void BaseScoresWriter::add(const Array& scores) {
 void BaseScoresWriter::commit() {
   file_.write(std::as_bytes(std::span(tokens_)));
   file_.commit();
+}
+
+void refuse_model(const std::string& path) {
+  if (!is_model_path(path)) return;
+  throw Error(ErrorCode::invalid_argument,
+              "perplexity: a model, not its scores; got " + hearth::quoted(path) +
+                  ", expected FILE of `hearth perplexity --model " + path +
+                  " --file TEXT --save-base FILE`, with the same text and --context");
 }
 
 Array read_base_scores(const std::string& path, const models::TokenChunks& chunks,

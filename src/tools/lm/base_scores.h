@@ -29,6 +29,9 @@ class BaseScoresWriter {
   std::vector<std::int32_t> tokens_;
 };
 
+// Throws Error{invalid_argument} where the path is a model, and no file of its scores.
+void refuse_model(const std::string& path);
+
 // The scores of a file of these chunks. Throws Error{invalid_argument} for one of others.
 Array read_base_scores(const std::string& path, const models::TokenChunks& chunks,
                        std::int64_t vocabulary);

@@ -19,7 +19,7 @@ constexpr std::string_view kDim = "\033[2m", kUndim = "\033[0m";
 constexpr std::string_view kResetHint = " (/reset begins the conversation anew)";
 
 constexpr std::string_view kHelp =
-    "/reset          begins the conversation anew\n"
+    "/reset, /clear  begins the conversation anew\n"
     "/system TEXT    begins it anew, with TEXT told to the model before all else; none: nothing\n"
     "/exit or /bye   ends, as Ctrl-D does; Ctrl-C ends an answer\n"
     "/help or /?     lists this\n"
@@ -57,9 +57,20 @@ std::string command_of(const std::string& line) {
   return is_name ? word : std::string();
 }
 
+// Words of Ollama's for what is done otherwise, behind "expected ".
+std::string instead_of(const std::string& command) {
+  if (command == "/set") {
+    return "options of `hearth chat`, such as --temp, or /system TEXT; /help lists commands";
+  }
+  if (command == "/show") {
+    return "`hearth info FILE`, which says what is in a model; /help lists commands";
+  }
+  return "one that /help lists";
+}
+
 Asked obey(const std::string& line, models::Conversation& session) {
   if (line == "/exit" || line == "/bye") return Asked::end;
-  if (line == "/reset") {
+  if (line == "/reset" || line == "/clear") {
     session.reset();
   } else if (line == "/system" || line.starts_with("/system ")) {
     session.set_system(line.substr(std::min(line.size(), std::string_view("/system ").size())));
@@ -153,7 +164,7 @@ void SpokenMessages::say_all(bool is_single_turn) {
         break;
       case Asked::unknown:
         write_note("chat: " + place + ": no such command; got " + command_of(message->text) +
-                   ", expected one that /help lists\n");
+                   ", expected " + instead_of(command_of(message->text)) + "\n");
         ++unanswered_;
         break;
       case Asked::nothing:

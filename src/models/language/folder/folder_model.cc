@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -33,12 +34,13 @@ namespace {
 const Family& family_of_type(const std::string& type, const JsonObject& config) {
   const Family* family = find_family_of_folder(type, config);
   if (family != nullptr) return *family;
-  std::string known;
+  std::set<std::string_view> names;  // two families may have one name
   for (const Family& each : families()) {
-    for (const FolderType& one : each.model_types) {
-      known += (known.empty() ? "" : ", ") + std::string(one.name);
-    }
+    for (const FolderType& one : each.model_types) names.insert(one.name);
   }
+  std::string known;
+  for (const std::string_view name : names)
+    known += (known.empty() ? "" : ", ") + std::string(name);
   throw Error(ErrorCode::unsupported, "config.json: unknown model_type; got " +
                                           hearth::quoted(type) + ", expected one of " + known);
 }
