@@ -1,7 +1,7 @@
 # The commands of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model test fuzz check style messages burn corpus cross bench format clean \
-  bootstrap release
+.PHONY: help demo demo-model test fuzz check style messages burn burn-crates corpus cross bench \
+  format clean bootstrap release
 
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # Builds that `make test` runs besides release; empty where clang-19 is not to be had. On macOS the
@@ -36,6 +36,7 @@ help:
 	@echo "make style    of these, what takes no compiler"
 	@echo "make messages compare the messages to Metal with public bindings (Cargo fetches them)"
 	@echo "make burn     run Burn's own tests on Hearth (Cargo fetches what they need)"
+	@echo "make burn-crates  of these, the tests of Hearth's own crates"
 	@echo "make corpus   compile other projects' Metal kernels for host and CUDA (fetches them)"
 	@echo "make cross    link for Macs with Apple's chips, on Linux; run kernels for ARM in QEMU"
 	@echo "make bench    measure, beside the peers; a GPU with DEVICE=cuda or DEVICE=metal"
@@ -84,6 +85,9 @@ corpus: release
 
 burn: release
 	@scripts/timed burn scripts/burn_tests $(if $(BURN),--burn $(BURN))
+
+burn-crates: release
+	@scripts/timed burn scripts/burn_tests --crates $(if $(BURN),--burn $(BURN))
 
 cross:
 	@scripts/timed cross scripts/cross_macos -j $(JOBS)
