@@ -2,11 +2,13 @@
 // rest begins with, and so on; a word that this fails for is one unknown token.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/tokenizer/byte_trie.h"
 #include "models/tokenizer/model.h"
 #include "models/tokenizer/vocabulary.h"
 
@@ -21,14 +23,15 @@ struct WpmOptions {
 
 class Wpm final : public Model {
  public:
-  Wpm(const StringTable& texts, WpmOptions options) : texts_(texts), options_(std::move(options)) {}
+  Wpm(const StringTable& texts, WpmOptions options);
 
   void encode(std::string_view piece, EncodeBudget& budget,
               std::vector<std::int32_t>& out) const override;
   std::size_t widest() const override { return 0; }
 
  private:
-  StringTable texts_;
+  ByteTrie first_, next_;  // texts without their prefix
+  std::size_t longest_;    // bytes of a text
   WpmOptions options_;
 };
 
