@@ -111,11 +111,29 @@ TEST(ChatFormat, ATextBeginsOnce) {
   const std::vector<ChatMessage> messages = {{"user", "a"}};
   for (const char* source :
        {"{{ bos_token }}{{ messages[0].content }}", "{{ messages[0].content }}"}) {
-    const Tokens tokens = ChatFormat(tokenizer, source).render(messages).tokens;
-    EXPECT_EQ(tokens, (Tokens{1, tokenizer.find("a")})) << source;
+    const ChatPrompt prompt = ChatFormat(tokenizer, source).render(messages);
+    EXPECT_EQ(prompt.tokens, (Tokens{1, tokenizer.find("a")})) << source;
+    EXPECT_EQ(prompt.text, "<s>a") << source;
+    EXPECT_EQ(tokenizer.encode_prompt(prompt.text, {.parse_special = true}), prompt.tokens);
   }
-  const ChatFormat none(bytes_and({}), "{{ messages[0].content }}");
-  EXPECT_EQ(none.render(messages).tokens, Tokens{tokenizer.find("a")});
+  const ChatPrompt none = ChatFormat(bytes_and({}), "{{ messages[0].content }}").render(messages);
+  EXPECT_EQ(none.tokens, Tokens{tokenizer.find("a")});
+  EXPECT_EQ(none.text, "a");
+}
+
+// Where decoded tokens would have a space more, in front of what the template wrote.
+TEST(ChatFormat, TheTextOfAPromptIsWhatTheTemplateWrote) {
+  const GgufMetadata metadata = {
+      {"tokenizer.ggml.model", "llama"},
+      {"tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "<s>", "</s>", "\u2581", "a"}},
+      {"tokenizer.ggml.token_type", std::vector<std::int32_t>{2, 3, 3, 1, 1}},
+      {"tokenizer.ggml.scores", std::vector<float>(5)}};
+  const Tokenizer tokenizer = tokenizer_from_gguf(metadata, "test");
+  const ChatPrompt prompt = ChatFormat(tokenizer, "<s>{{ messages[0].content }}</s>")
+                                .render(std::vector<ChatMessage>{{"user", "a"}});
+  EXPECT_EQ(tokenizer.decode(prompt.tokens, {.show_special = true}), "<s> a</s>");
+  EXPECT_EQ(prompt.text, "<s>a</s>");
+  EXPECT_EQ(tokenizer.encode_prompt(prompt.text, {.parse_special = true}), prompt.tokens);
 }
 
 TEST(ChatFormat, ArgumentsOfAChatStandAboveItsOwn) {

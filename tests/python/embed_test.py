@@ -18,9 +18,9 @@ TOOL = os.environ.get("HEARTH_TOOL")
 pytestmark = pytest.mark.skipif(not TOOL, reason="built without the hearth command")
 
 
-def embed(path, *lines):
+def embed(path, *lines, options=()):
     done = subprocess.run(
-        [TOOL, "embed", "--model", str(path)],
+        [TOOL, "embed", "--model", str(path), *options],
         input="".join(line + "\n" for line in lines), capture_output=True, text=True, check=False)  # fmt: skip
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
@@ -104,13 +104,15 @@ def test_models_without_an_output_make_vectors_only(tmp_path):
             assert "a model without its output; got no weight of the output" in done.stderr
 
 
-def of_llama_cpp(path, texts):
+def of_llama_cpp(path, texts, pooling=None):
     xllamacpp = pytest.importorskip("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_ctx = params.n_batch = params.n_ubatch = 64
     params.n_parallel = 1
     params.embedding = True
+    if pooling is not None:
+        params.pooling_type = pooling
     params.warmup = False
     params.verbosity = 0
     server = xllamacpp.Server(params)
@@ -125,6 +127,20 @@ def test_vectors_of_experts_are_those_of_llama_cpp(tmp_path):
     assert status == 0, errors
     for vector, other in zip(vectors, of_llama_cpp(path, texts), strict=True):
         # Its GELU is a table of halves.
+        assert vector == pytest.approx(other, abs=2e-3)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "last", "cls"])
+def test_vectors_of_a_model_that_writes_are_those_of_llama_cpp(tmp_path, pooling):
+    path = tmp_path / "llama.gguf"
+    tiny_gguf.write_llama(path)
+    texts = ["abc", "d e f", "a text of a few words"]
+    status, vectors, errors = embed(path, *texts, options=["--pooling", pooling])
+    assert status == 0, errors
+    xllamacpp = pytest.importorskip("xllamacpp")
+    kind = getattr(xllamacpp.llama_pooling_type, "LLAMA_POOLING_TYPE_" + pooling.upper())
+    for vector, other in zip(vectors, of_llama_cpp(path, texts, kind), strict=True):
+        assert math.hypot(*vector) == pytest.approx(1, abs=1e-5)
         assert vector == pytest.approx(other, abs=2e-3)
 
 
