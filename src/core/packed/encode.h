@@ -32,7 +32,7 @@ namespace hearth {
 void encode(DType dtype, const float* values, std::int64_t elements, const float* importance,
             std::byte* blocks);
 
-// The limit of a packed format in magnitude, as above.
+// What encode() limits magnitudes to.
 float largest_encoded(DType dtype) noexcept;
 
 }  // namespace hearth
