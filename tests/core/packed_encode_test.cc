@@ -29,6 +29,12 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t kSuper = 256;
 
+// What importance can change.
+constexpr DType kSearched[] = {
+    DType::q4_0,  DType::q4_1,    DType::q5_0,   DType::q5_1,   DType::q2_k,    DType::q3_k,
+    DType::q4_k,  DType::q5_k,    DType::q6_k,   DType::iq4_nl, DType::iq4_xs,  DType::iq1_s,
+    DType::iq1_m, DType::iq2_xxs, DType::iq2_xs, DType::iq2_s,  DType::iq3_xxs, DType::iq3_s};
+
 std::vector<DType> packed_dtypes() {
   std::vector<DType> dtypes;
   for (int i = 0; i < kPackedDTypeCount; ++i) {
@@ -155,14 +161,66 @@ TEST(PackedEncode, ImportanceMakesWeightedErrorsSmaller) {
   const Floats values = gaussian(8 * kSuper, 6);
   Floats importance = gaussian(8 * kSuper, 7);
   for (float& weight : importance) weight = std::exp(2 * weight);
-  for (const DType dtype :
-       {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q2_k, DType::q3_k, DType::q4_k,
-        DType::q5_k, DType::q6_k, DType::iq4_nl, DType::iq4_xs, DType::iq1_s, DType::iq1_m,
-        DType::iq2_xxs, DType::iq2_xs, DType::iq2_s, DType::iq3_xxs, DType::iq3_s}) {
+  for (const DType dtype : kSearched) {
     const double without = error_of(values, decoded(dtype, encoded(dtype, values)), importance);
     const double with =
         error_of(values, decoded(dtype, encoded(dtype, values, importance)), importance);
     EXPECT_LT(with, without) << name(dtype);
+  }
+}
+
+TEST(PackedEncode, ImportanceOfZeroIsNone) {
+  const Floats values = gaussian(2 * kSuper, 13);
+  for (const DType dtype : packed_dtypes()) {
+    for (const float nothing : {0.0f, 1e-45f}) {
+      const Floats importance(values.size(), nothing);
+      EXPECT_EQ(encoded(dtype, values, importance), encoded(dtype, values)) << name(dtype);
+    }
+  }
+}
+
+TEST(PackedEncode, GroupsWithoutImportanceKeepTheirElements) {
+  Floats values = gaussian(4 * kSuper, 14);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= i % kSuper < 128 ? 1.0f : 0.25f;
+  for (const float size : {1e-9f, 1.0f, 1e9f}) {
+    Floats importance = gaussian(4 * kSuper, 15);
+    const auto is_dead = [](std::size_t i) { return i % kSuper >= 64 && i % kSuper < 96; };
+    Floats only_dead(values.size()), only_live(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      importance[i] = is_dead(i) ? 0 : size * std::exp(importance[i]);
+      only_dead[i] = is_dead(i) ? 1 : 0;
+      only_live[i] = importance[i] / size;
+    }
+    for (const DType dtype : kSearched) {
+      SCOPED_TRACE(std::string(name(dtype)) + " " + std::to_string(size));
+      const Floats without = decoded(dtype, encoded(dtype, values));
+      const Floats with = decoded(dtype, encoded(dtype, values, importance));
+      EXPECT_LE(error_of(values, with, only_dead), 1.5 * error_of(values, without, only_dead));
+      EXPECT_LE(error_of(values, with, only_live), error_of(values, without, only_live));
+    }
+  }
+}
+
+TEST(PackedEncode, ImportanceOfWhatRoundsToZeroAlone) {
+  Floats values(kSuper), importance(kSuper);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = i % 16 == 3 ? 1e-4f : i % 2 == 0 ? 1.0f : -0.5f;
+    importance[i] = i % 16 == 3 ? 1.0f : 0.0f;
+  }
+  for (const DType dtype : {DType::q4_0, DType::q5_0, DType::q3_k, DType::q6_k}) {
+    const Floats out = decoded(dtype, encoded(dtype, values, importance));
+    EXPECT_NEAR(out[0], 1, 0.1) << name(dtype);
+    EXPECT_NEAR(out[1], -0.5, 0.1) << name(dtype);
+  }
+}
+
+TEST(PackedEncode, WhatIsAboveTheLimitCountsAsIt) {
+  for (const DType dtype : packed_dtypes()) {
+    const float largest = largest_encoded(dtype);
+    Floats values(kSuper, 0), beyond(kSuper, 0);
+    values[1] = largest;
+    beyond[1] = kInfinity;
+    EXPECT_EQ(encoded(dtype, values), encoded(dtype, beyond)) << name(dtype);
   }
 }
 

@@ -152,8 +152,17 @@ TEST_P(PeftAdapters, BecomePartOfWeights) {
   quantize_file(folder / "base.gguf", folder / "merged.gguf", options);
   const LanguageModel merged = make_language_model(read_model_contents(folder / "merged.gguf"));
   EXPECT_LE(worst_error(merged, golden.model), kMostError);
+  const auto fault = [&] {
+    return error_of([&] { quantize_file(folder / "base.gguf", folder / "x.gguf", options); });
+  };
   options.adapters = {{folder / "base.gguf"}};
-  EXPECT_NE(error_of([&] { quantize_file(folder / "base.gguf", folder / "x.gguf", options); }), "");
+  EXPECT_NE(fault(), "");
+  options.adapters = {{golden.folder, 3e38}};
+  options.type = quantize_type_from_name("f16");
+  const std::string beyond = fault();
+  EXPECT_TRUE(check::contains(beyond, "quantize: a weight ")) << beyond;
+  EXPECT_TRUE(check::contains(beyond, " with its adapters, expected ")) << beyond;
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.gguf"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, PeftAdapters,

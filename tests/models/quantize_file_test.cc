@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,9 @@ namespace hearth::models {
 namespace {
 
 using namespace check;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 class QuantizeFile : public ::testing::Test {
  protected:
@@ -173,6 +179,144 @@ TEST_F(QuantizeFile, RefusesImportanceOfOtherThings) {
       "importance of another model; got that of \"model.of.something.else\" and 0 others"));
 }
 
+TEST_F(QuantizeFile, RefusesImportanceThatIsNoMeanOfSquares) {
+  const std::string matrix = "blk.1.attn_q.weight";
+  const auto message = [&](double sum, double count) {
+    std::vector<float> sums(256, 1.0f);
+    sums[70] = static_cast<float>(sum);
+    const Array counts = full({1, 1}, static_cast<float>(count));
+    save_gguf(
+        path("new.gguf"),
+        {{matrix + ".in_sum2", Array::from_data(sums, {1, 256})}, {matrix + ".counts", counts}},
+        {{"general.type", "imatrix"}});
+    return error_of(ErrorCode::corrupt_file, [&] { (void)read_importance(path("new.gguf")); });
+  };
+  const std::string of_matrix = " of \"" + matrix + "\", expected a finite number >= 0";
+  EXPECT_TRUE(contains(message(kNaN, 4), "squares that is none; got nan" + of_matrix));
+  EXPECT_TRUE(contains(message(kNaN, 0), "squares that is none; got nan" + of_matrix));
+  EXPECT_TRUE(contains(message(kInfinity, 4), "squares that is none; got inf" + of_matrix));
+  EXPECT_TRUE(contains(message(-1000, 4), "squares that is none; got -1000" + of_matrix));
+  EXPECT_TRUE(contains(message(1, kNaN), "a count that is none; got nan" + of_matrix));
+  EXPECT_TRUE(contains(message(1, -1), "a count that is none; got -1" + of_matrix));
+  EXPECT_TRUE(contains(message(3e38, 1e-3), "a mean that is too large; got inf" + of_matrix));
+
+  std::ofstream old(path("old.dat"), std::ios::binary);
+  const auto number = [&](auto value) {
+    old.write(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  number(std::int32_t{1});
+  number(static_cast<std::int32_t>(matrix.size()));
+  old << matrix;
+  number(std::int32_t{4});
+  number(std::int32_t{1});
+  number(std::numeric_limits<float>::quiet_NaN());
+  old.close();
+  EXPECT_TRUE(
+      contains(error_of(ErrorCode::corrupt_file, [&] { (void)read_importance(path("old.dat")); }),
+               "squares that is none; got nan" + of_matrix));
+}
+
+TEST_F(QuantizeFile, ImportanceOfZeroLeavesTheWeights) {
+  const std::string matrix = "blk.1.attn_q.weight";
+  QuantizeOptions options;
+  options.importance[matrix] = std::vector<float>(256, 0.0f);
+  for (const char* type : {"q4_0", "q3_k_m", "q4_k_m", "q6_k", "iq4_xs"}) {
+    EXPECT_EQ(of(quantized(type, options), matrix).to_doubles(),
+              of(quantized(type), matrix).to_doubles())
+        << type;
+  }
+}
+
+TEST_F(QuantizeFile, RefusesWhatTheNewTypeDoesNotHold) {
+  const std::string matrix = "blk.1.attn_q.weight";
+  const auto write = [&](double value, DType dtype) {
+    Array x = given(matrix);
+    std::vector<double> elements = x.to_doubles();
+    elements[3 * 256 + 5] = value;
+    NamedArrays arrays = arrays_;
+    for (NamedArray& each : arrays) {
+      if (each.name == matrix) {
+        each.array = cast(Array::from_data(elements, x.shape()), dtype).eval();
+      }
+    }
+    save_gguf(path("in.gguf"), arrays, {{"general.architecture", "llama"}});
+  };
+  const auto message = [&](const std::string& type) {
+    const std::string text = error_of(ErrorCode::invalid_argument, [&] { (void)quantized(type); });
+    EXPECT_FALSE(std::filesystem::exists(path("out.gguf"))) << type;
+    return text;
+  };
+  const std::string place = " at [3, 5] of \"" + matrix + "\", expected ";
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    for (const char* type : {"q4_0", "q8_0", "q4_k_m", "mxfp4", "f16", "bf16", "f32", "keep"}) {
+      SCOPED_TRACE(std::string(name(dtype)) + " " + type);
+      write(kNaN, dtype);
+      EXPECT_TRUE(contains(message(type), "a weight that is no finite number; got nan" + place));
+      write(-kInfinity, dtype);
+      EXPECT_TRUE(contains(message(type), "a weight that is no finite number; got -inf" + place));
+    }
+  }
+  write(3e38, DType::f32);
+  EXPECT_TRUE(contains(message("f16"), "a weight beyond f16; got 3e+38" + place));
+  EXPECT_TRUE(contains(message("f16"), place + "at most 65504 in magnitude"));
+  EXPECT_TRUE(contains(message("q4_0"), place + "at most 524032 in magnitude"));
+  EXPECT_NO_THROW((void)quantized("bf16"));
+  std::filesystem::remove(path("out.gguf"));
+  write(-3.4e38, DType::f32);
+  EXPECT_TRUE(contains(message("bf16"), "a weight beyond bf16; got -3.4e+38" + place));
+  write(1e300, DType::f64);
+  EXPECT_TRUE(contains(message("f32"), "a weight beyond f32; got 1e+300" + place));
+  EXPECT_NO_THROW((void)quantized("keep"));
+  write(2704, DType::bf16);
+  EXPECT_NO_THROW((void)quantized("q4_0"));
+  std::filesystem::remove(path("out.gguf"));
+  EXPECT_TRUE(contains(message("nvfp4"), place + "at most 2688 in magnitude"));
+  write(-65504, DType::f32);
+  EXPECT_EQ(min(of(quantized("f16"), matrix)).item(), -65504);
+}
+
+TEST_F(QuantizeFile, RefusesPackedWeightsThatAreNoNumbers) {
+  const std::string matrix = "blk.1.attn_q.weight";
+  (void)quantized("q8_0");
+  std::ifstream in(path("out.gguf"), std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  const HostBytes blocks = of(load_gguf(path("out.gguf")), matrix).host_bytes(DType::q8_0);
+  const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(blocks.data), 34));
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 1] = 0x7e;  // the first block's scale is NaN
+  std::ofstream(path("in.gguf"), std::ios::binary) << bytes;
+  std::filesystem::remove(path("out.gguf"));
+  EXPECT_TRUE(contains(error_of(ErrorCode::invalid_argument, [&] { (void)quantized("q4_0"); }),
+                       "no finite number; got nan at [0, 0] of \"" + matrix + "\""));
+  EXPECT_FALSE(std::filesystem::exists(path("out.gguf")));
+}
+
+TEST_F(QuantizeFile, RefusesFilesThatChangeMeanwhile) {
+  QuantizeOptions options;
+  std::function<void()> change;
+  options.progress = [&](const QuantizedTensorReport&, std::size_t done, std::size_t) {
+    if (done == 2) change();
+  };
+  const auto message = [&] {
+    const std::string text = error_of(ErrorCode::io, [&] { (void)quantized("q4_0", options); });
+    EXPECT_FALSE(std::filesystem::exists(path("out.gguf")));
+    return text;
+  };
+  change = [&] { std::ofstream(path("in.gguf"), std::ios::app) << "more"; };
+  EXPECT_TRUE(contains(message(), "a file changed while it was read; got "));
+  change = [&] {
+    const auto written = std::filesystem::last_write_time(path("in.gguf"));
+    std::filesystem::last_write_time(path("in.gguf"), written + std::chrono::seconds(1));
+  };
+  EXPECT_TRUE(contains(message(), "in.gguf\", expected the "));
+  change = [&] { std::filesystem::rename(path("in.gguf"), path("moved.gguf")); };
+  EXPECT_TRUE(contains(message(), "got no file in "));
+  std::filesystem::rename(path("moved.gguf"), path("in.gguf"));
+  change = [&] { std::ofstream(path("note.txt")) << "beside it"; };
+  EXPECT_NO_THROW((void)quantized("q4_0", options));
+}
+
 TEST_F(QuantizeFile, LeavesTheOldFileWhereItFails) {
   expect_error(ErrorCode::invalid_argument,
                [&] { (void)quantize_file(path("in.gguf"), path("in.gguf"), QuantizeOptions()); });
@@ -247,6 +391,25 @@ class QuantizeFolder : public ::testing::Test {
   testing::GoldenModel golden_;
   testing::TemporaryFolder folder_;
 };
+
+TEST_F(QuantizeFolder, RefusesWeightsThatChangeMeanwhile) {
+  QuantizeOptions options;
+  options.type = quantize_type_from_name("q8_0");
+  std::string changed = "output.log";
+  options.progress = [&](const QuantizedTensorReport&, std::size_t done, std::size_t) {
+    if (done == 1) std::ofstream(folder_ / changed, std::ios::app) << " ";
+  };
+  const auto quantize_it = [&] {
+    (void)quantize_file(folder_.path().string(), folder_ / "out.gguf", options);
+  };
+  EXPECT_NO_THROW(quantize_it());
+  std::filesystem::remove(folder_ / "out.gguf");
+  for (const auto& each : std::filesystem::directory_iterator(folder_.path())) {
+    if (each.path().extension() == ".safetensors") changed = each.path().filename().string();
+  }
+  EXPECT_TRUE(contains(error_of(ErrorCode::io, quantize_it), changed + "\", expected the "));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.gguf"));
+}
 
 TEST_F(QuantizeFolder, BecomesAFile) {
   const GgufContents kept = quantized("keep");

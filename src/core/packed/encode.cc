@@ -25,6 +25,10 @@ constexpr BlockEncoder kEncoders[] = {
 #include "core/packed/block_formats.def"
 };
 
+const BlockEncoder& encoder_of(DType dtype) noexcept {
+  return kEncoders[static_cast<int>(dtype) - kDTypeCount];
+}
+
 // The numbers limited to [low, high], NaN as 0: in `storage` if that changes one.
 const float* limited(const float* numbers, std::int64_t count, float low, float high,
                      std::vector<float>& storage) {
@@ -40,7 +44,7 @@ const float* limited(const float* numbers, std::int64_t count, float low, float 
 void encode(DType dtype, const float* values, std::int64_t elements, const float* importance,
             std::byte* blocks) {
   std::vector<float> limited_values, limited_importance;
-  const BlockEncoder& encoder = kEncoders[static_cast<int>(dtype) - kDTypeCount];
+  const BlockEncoder& encoder = encoder_of(dtype);
   const float largest = encoder.largest;
   packed::Row row{limited(values, elements, -largest, largest, limited_values), elements, nullptr};
   if (importance != nullptr) {
@@ -48,5 +52,7 @@ void encode(DType dtype, const float* values, std::int64_t elements, const float
   }
   encoder.encode(dtype, row, blocks);
 }
+
+float largest_encoded(DType dtype) noexcept { return encoder_of(dtype).largest; }
 
 }  // namespace hearth

@@ -19,7 +19,9 @@ namespace hearth {
 // `importance` is null or a weight for each element, of which the error is the sum of weight times
 // squared difference. q1_0, q2_0, q8_0, q8_1, q8_k, mxfp4, nvfp4, tq1_0, tq2_0, affine6 and
 // affine8 have nothing to choose and ignore it. Weights that are NaN or negative count as 0, those
-// above 2^56 as 2^56.
+// above 2^56 as 2^56. Groups of elements with a scale of their own in which all are 0 get codes as
+// without importance; they count as the group of the block that counts least, or where all are
+// such, the block is as without importance.
 //
 // NaN counts as 0. Infinities, and what is above a limit of the format, count as the limit: 65504,
 // the largest f16, times the largest code where the format has one scale a block and no minimum,
@@ -29,5 +31,8 @@ namespace hearth {
 // Blocks of zeros give zeros.
 void encode(DType dtype, const float* values, std::int64_t elements, const float* importance,
             std::byte* blocks);
+
+// What encode() limits magnitudes to.
+float largest_encoded(DType dtype) noexcept;
 
 }  // namespace hearth

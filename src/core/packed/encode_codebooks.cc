@@ -1,6 +1,7 @@
 // iq1, iq2 and iq3: entries of codebooks under scales of groups, of which codebook_fit.h finds
-// those that fit. Weights are importance * sqrt(2 * mean square + value^2), the mean of the block;
-// the importance is 1 where there is none, and where all of a block would weigh nothing.
+// those that fit. Weights are importance * sqrt(2 * mean square + value^2), the mean of the block.
+// The importance is 1 where there is none, and where all of a block would weigh nothing; where all
+// of a group would, it is the least mean of another group.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,6 +16,7 @@ namespace hearth::packed {
 namespace {
 
 constexpr std::size_t kBlockElements = CodebookBlock::kElements;
+constexpr std::size_t kSmallGroup = 16;
 using Signs = std::array<std::uint8_t, kBlockElements / 8>;  // of eight elements each
 
 constexpr float kIq2Levels[] = {8, 25, 43};
@@ -28,16 +30,35 @@ constexpr float kOfTypical[] = {1.6f, 1.9f, 2.3f};
 constexpr float kOfLargest[] = {0.8f, 1.0f};
 constexpr float kIq1OfTypical[] = {1.0f, 1.3f};
 
-void weigh(const float* values, const float* importance, CodebookBlock& block) {
+// Elements of a group, which share a scale.
+std::size_t group_extent(DType dtype) {
+  const bool is_small = dtype == DType::iq1_m || dtype == DType::iq2_xs || dtype == DType::iq2_s;
+  return is_small ? kSmallGroup : 2 * kSmallGroup;
+}
+
+void weigh(const float* values, const float* importance, std::size_t extent, CodebookBlock& block) {
   std::copy(values, values + kBlockElements, block.values.begin());
   const float mean_square = sum_of_squares(block.values) / static_cast<float>(kBlockElements);
-  if (importance != nullptr) {
-    scaled_weights(block.values, importance, 2 * mean_square, block.weights.data());
-    const auto is_positive = [](float weight) { return weight > 0; };
-    if (std::any_of(block.weights.begin(), block.weights.end(), is_positive)) return;
-  }
   for (std::size_t i = 0; i < kBlockElements; ++i) {
     block.weights[i] = std::sqrt(2 * mean_square + block.values[i] * block.values[i]);
+  }
+  if (importance == nullptr) return;
+  std::array<float, kBlockElements> weights;
+  scaled_weights(block.values, importance, 2 * mean_square, weights.data());
+  std::array<float, kBlockElements / kSmallGroup> own{};  // importance of groups
+  for (std::size_t i = 0; i < kBlockElements; ++i) own[i / extent] += importance[i];
+  for (std::size_t group = 0; group < kBlockElements / extent; ++group) {
+    if (!can_lead({weights.data() + group * extent, extent})) own[group] = 0;
+  }
+  auto shared = own;
+  if (!weigh_every_group(shared)) return;
+  for (std::size_t i = 0; i < kBlockElements; ++i) {
+    const std::size_t group = i / extent;
+    if (own[group] > 0) {
+      block.weights[i] = weights[i];
+    } else {
+      block.weights[i] *= shared[group] / static_cast<float>(extent);
+    }
   }
 }
 
@@ -186,7 +207,8 @@ void encode_iq1_m(CodebookBlock& block, std::byte* at) {
 void encode_codebooks(DType dtype, const Row& row, std::byte* blocks) {
   for (std::int64_t first = 0; first < row.elements; first += std::int64_t{kBlockElements}) {
     CodebookBlock block;
-    weigh(row.values + first, row.importance != nullptr ? row.importance + first : nullptr, block);
+    const float* importance = row.importance != nullptr ? row.importance + first : nullptr;
+    weigh(row.values + first, importance, group_extent(dtype), block);
     switch (dtype) {
       case DType::iq1_s:
         encode_iq1_s(block, blocks);

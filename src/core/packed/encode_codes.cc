@@ -151,10 +151,12 @@ void encode_codes(DType dtype, const Row& row, std::byte* blocks) {
   for (std::int64_t first = 0; first < row.elements; first += extent) {
     const std::span<const float> values(row.values + first, static_cast<std::size_t>(extent));
     std::array<float, kCodes> weights;
+    bool is_led = false;
     if (is_weighted) {
       scaled_weights(values, row.importance + first, mean_square, weights.data());
+      is_led = can_lead(weights);
     }
-    encode_block(dtype, values, is_weighted ? weights.data() : nullptr, blocks);
+    encode_block(dtype, values, is_led ? weights.data() : nullptr, blocks);
     blocks += size_of(dtype);
   }
 }

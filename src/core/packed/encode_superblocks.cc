@@ -137,6 +137,17 @@ void requantize(const RangeFormat& format, const Super& super, RangeBlock& block
   }
 }
 
+// Weights of a group by its importance, and its weight in the block: 0 where they cannot lead.
+bool weigh_group(const Super& super, std::size_t first, float mean_square, std::span<float> weights,
+                 float& of_group) {
+  scaled_weights(super.group(first, weights.size()), super.importance + first, mean_square,
+                 weights.data());
+  of_group = 0;
+  if (!can_lead(weights)) return false;
+  for (const float weight : weights) of_group += weight;
+  return true;
+}
+
 RangeBlock fit_range_block(const RangeFormat& format, const Super& super) {
   RangeBlock block;
   GroupNumbers scales, minimums, group_weights;
@@ -149,24 +160,20 @@ RangeBlock fit_range_block(const RangeFormat& format, const Super& super) {
   for (std::size_t group = 0; group < groups; ++group) {
     const std::size_t first = group * format.extent;
     const std::span<const float> values = super.group(first, format.extent);
-    std::array<float, 32> weights;
-    if (super.importance != nullptr) {
-      scaled_weights(values, super.importance + first, mean_square, weights.data());
-      group_weights[group] = 0;
-      for (std::size_t i = 0; i < format.extent; ++i) group_weights[group] += weights[i];
-    } else {
-      range_weights(format, values, weights.data());
-    }
-    const Trials& trials = super.importance != nullptr ? kManyTrials : format.trials;
-    const Range range = fit_range(values, {weights.data(), format.extent}, format.top, trials,
+    std::array<float, 32> numbers;
+    const std::span<float> weights(numbers.data(), format.extent);
+    const bool is_led = super.importance != nullptr &&
+                        weigh_group(super, first, mean_square, weights, group_weights[group]);
+    if (!is_led) range_weights(format, values, weights.data());
+    const Range range = fit_range(values, weights, format.top, is_led ? kManyTrials : format.trials,
                                   block.codes.data() + first);
     scales[group] = range.scale;
     minimums[group] = range.below;
   }
   const std::span<const float> all_scales(scales.data(), groups);
   const std::span<const float> all_minimums(minimums.data(), groups);
-  if (super.importance != nullptr) {
-    const std::span<const float> weights(group_weights.data(), groups);
+  const std::span<float> weights(group_weights.data(), groups);
+  if (super.importance != nullptr && weigh_every_group(weights)) {
     const int top = format.scale_top;
     block.scale = saturated_half(fit_positive(all_scales, weights, top, block.scales.data()));
     block.minimum = saturated_half(fit_positive(all_minimums, weights, top, block.minimums.data()));
@@ -220,19 +227,15 @@ void encode_q3_k(const Super& super, std::byte* at) {
   for (std::size_t group = 0; group < 16; ++group) {
     const std::size_t first = 16 * group;
     const std::span<const float> values = super.group(first, 16);
-    if (super.importance == nullptr) {
-      scales[group] = fit_by_moves(values, 4, codes.data() + first);
-      continue;
-    }
     std::array<float, 16> weights;
-    scaled_weights(values, super.importance + first, mean_square, weights.data());
-    group_weights[group] = 0;
-    for (const float weight : weights) group_weights[group] += weight;
-    scales[group] = fit_symmetric(values, weights, 4, codes.data() + first);
+    const bool is_led = super.importance != nullptr &&
+                        weigh_group(super, first, mean_square, weights, group_weights[group]);
+    scales[group] = is_led ? fit_symmetric(values, weights, 4, codes.data() + first)
+                           : fit_by_moves(values, 4, codes.data() + first);
   }
   GroupCodes scale_codes{};
   float scale = 0;
-  if (super.importance != nullptr) {
+  if (super.importance != nullptr && weigh_every_group(group_weights)) {
     scale = fit_symmetric(scales, group_weights, 32, scale_codes.data());
   } else if (const float extreme = extreme_of(scales); extreme != 0) {
     const float factor = -32.0f / extreme;
@@ -256,10 +259,12 @@ void encode_q6_k(const Super& super, std::byte* at) {
   for (std::size_t group = 0; group < 16; ++group) {
     const std::size_t first = 16 * group;
     const std::span<const float> values = super.group(first, 16);
-    std::array<float, 16> weights;
-    for (std::size_t i = 0; i < 16; ++i) {
-      weights[i] =
-          super.importance != nullptr ? super.importance[first + i] : values[i] * values[i];
+    std::array<float, 16> squares;
+    for (std::size_t i = 0; i < 16; ++i) squares[i] = values[i] * values[i];
+    std::span<const float> weights = squares;
+    if (super.importance != nullptr) {
+      const std::span<const float> importance(super.importance + first, 16);
+      if (can_lead(importance)) weights = importance;
     }
     scales[group] = fit_symmetric(values, weights, 32, codes.data() + first);
   }

@@ -68,9 +68,12 @@ void fit_groups(std::span<const float> values, const float* importance, float* s
   for (std::size_t first = 0; first < values.size(); first += kTableGroup) {
     const std::span<const float> group = values.subspan(first, kTableGroup);
     std::array<float, kTableGroup> weights;
+    bool is_led = false;
     if (importance != nullptr) {
       scaled_weights(group, importance + first, mean_square, weights.data());
-    } else {
+      is_led = can_lead(weights);
+    }
+    if (!is_led) {
       for (std::size_t i = 0; i < kTableGroup; ++i) weights[i] = group[i] * group[i];
     }
     scales[first / kTableGroup] = fit_table(group, weights);

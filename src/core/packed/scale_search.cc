@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kLargestGroup = 32;
 constexpr float kZeroGroup = 1e-15f;  // groups below it in magnitude are zero
+constexpr float kLeastWeight = 0x1p-110f;
 constexpr int kMovePasses = 5;
 
 using Codes = std::array<float, kLargestGroup>;
@@ -88,7 +89,7 @@ float fit_symmetric(std::span<const float> values, std::span<const float> weight
   Codes tried;
   const Products first = round_to_codes(values, weights, low / extreme, low, high, tried);
   store(tried, count, -low, codes);
-  float scale = first.code_code != 0 ? first.value_code / first.code_code : 0;
+  float scale = first.code_code != 0 ? first.value_code / first.code_code : extreme / low;
   float explained = scale * first.value_code;
   for (int trial = -9; trial <= 9; ++trial) {
     if (trial == 0) continue;
@@ -235,6 +236,20 @@ void scaled_weights(std::span<const float> values, const float* importance, floa
   for (std::size_t i = 0; i < values.size(); ++i) {
     weights[i] = importance[i] * std::sqrt(mean_square + values[i] * values[i]);
   }
+}
+
+bool can_lead(std::span<const float> weights) {
+  return std::any_of(weights.begin(), weights.end(),
+                     [](float weight) { return weight >= kLeastWeight; });
+}
+
+bool weigh_every_group(std::span<float> weights) {
+  float least = 0;
+  for (const float weight : weights) {
+    if (weight > 0 && (least == 0 || weight < least)) least = weight;
+  }
+  std::replace(weights.begin(), weights.end(), 0.0f, least);
+  return least > 0;
 }
 
 float sum_of_squares(std::span<const float> values) {

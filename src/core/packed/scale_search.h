@@ -1,6 +1,6 @@
 // Searches for the scale of a group of values, and for the codes under it, by weighted least
-// squares. `codes` has one for each value; weights are not negative. The order of operations is
-// part of the contract: the results decide the bytes of blocks.
+// squares. `codes` has one for each value; weights are not negative, and can_lead(). The order
+// of operations is part of the contract: the results decide the bytes of blocks.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace hearth::packed {
 
 // The scale for value ~ scale * (code - half), codes in [0, 2 * half): that of 19 trials which
 // explains most. The value that is largest in magnitude gets the code 0 in the first, whatever its
-// sign, so that scales may be negative. Groups below 1e-15 in magnitude give 0 and codes of 0.
+// sign, so that scales may be negative; its scale stays where all values that weigh get the code
+// `half` in every trial. Groups below 1e-15 in magnitude give 0 and codes of 0.
 float fit_symmetric(std::span<const float> values, std::span<const float> weights, int half,
                     std::uint8_t* codes);
 
@@ -43,6 +44,14 @@ float fit_positive(std::span<const float> values, std::span<const float> weights
 // For each value its weight: importance * sqrt(mean_square + value^2).
 void scaled_weights(std::span<const float> values, const float* importance, float mean_square,
                     float* weights);
+
+// Whether weights can lead a search: one is at least 2^-110, below which products with values
+// vanish.
+bool can_lead(std::span<const float> weights);
+
+// Gives groups of the weight 0 the least weight of the others, so that the scale of all does not
+// leave them behind. False where all are 0.
+bool weigh_every_group(std::span<float> weights);
 
 // The sum of squares, in order.
 float sum_of_squares(std::span<const float> values);

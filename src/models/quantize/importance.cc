@@ -1,10 +1,12 @@
 #include "models/quantize/importance.h"
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
 #include "core/counted.h"
+#include "core/number_text.h"
 #include "core/quoted.h"
 #include "io/file.h"
 #include "io/gguf.h"
@@ -22,6 +24,22 @@ std::span<const float> floats_of(const io::GgufView& view, const std::string& pa
                     std::string(name(view.dtype)) + ", expected f32");
   }
   return {reinterpret_cast<const float*>(view.bytes.data()), view.bytes.size() / sizeof(float)};
+}
+
+// A sum over rows or calls, as the mean of `count`; 1 of none, as of an expert that nothing went
+// through. `matrix` is for messages.
+float mean_of(float sum, float count, const std::string& path, std::string_view matrix) {
+  const auto require = [&](bool is_right, const char* what, float value) {
+    if (is_right) return;
+    throw Error(ErrorCode::corrupt_file, "importance: " + path + ": " + what + "; got " +
+                                             number_text(value) + " of " + hearth::quoted(matrix) +
+                                             ", expected a finite number >= 0");
+  };
+  require(std::isfinite(sum) && sum >= 0, "a sum of squares that is none", sum);
+  require(std::isfinite(count) && count >= 0, "a count that is none", count);
+  const float mean = count > 0 ? sum / count : 1;
+  require(std::isfinite(mean), "a mean that is too large", mean);
+  return mean;
 }
 
 // Sums of squares [experts, in] and numbers of rows [experts, 1] of each matrix.
@@ -45,8 +63,7 @@ Importance of_gguf(const std::string& path) {
     mean.assign(sums.begin(), sums.end());
     const std::size_t in = sums.size() / counts.size();
     for (std::size_t i = 0; i < mean.size(); ++i) {
-      const float count = counts[i / in];
-      mean[i] = count > 0 ? mean[i] / count : 1;  // an expert that nothing went through
+      mean[i] = mean_of(mean[i], counts[i / in], path, matrix);
     }
   }
   return means;
@@ -94,11 +111,11 @@ Importance of_numbers(std::span<const std::byte> bytes, const std::string& path)
     const std::int32_t calls = reader.count("calls");
     const auto values = static_cast<std::size_t>(reader.count("values"));
     const auto sums = reader.take(values * sizeof(float), "values");
-    std::vector<float>& mean =
-        means[std::string(reinterpret_cast<const char*>(name.data()), name.size())];
+    const std::string matrix(reinterpret_cast<const char*>(name.data()), name.size());
+    std::vector<float>& mean = means[matrix];
     mean.resize(values);
     if (values > 0) std::memcpy(mean.data(), sums.data(), sums.size());
-    for (float& value : mean) value = calls > 0 ? value / static_cast<float>(calls) : 1;
+    for (float& value : mean) value = mean_of(value, static_cast<float>(calls), path, matrix);
   }
   return means;
 }

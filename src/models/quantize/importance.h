@@ -13,8 +13,8 @@ namespace hearth::models {
 using Importance = std::map<std::string, std::vector<float>, std::less<>>;
 
 // Reads llama.cpp's files, of both formats: GGUF (general.type "imatrix") and the older one of
-// counts and sums. Throws Error{io}; Error{corrupt_file} where the contents break the format or are
-// of no matrix.
+// counts and sums. Throws Error{io}; Error{corrupt_file} where the contents break the format, are
+// of no matrix, or have a sum or count that is negative or not finite.
 Importance read_importance(const std::string& path);
 
 }  // namespace hearth::models

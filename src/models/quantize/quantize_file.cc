@@ -17,6 +17,7 @@
 #include "models/files/tensor_roles.h"
 #include "models/language/read_config.h"
 #include "models/quantize/folder_file.h"
+#include "models/quantize/held_weights.h"
 #include "models/quantize/read_files.h"
 
 namespace hearth::models {
@@ -59,11 +60,14 @@ Array merged(const Array& weight, const Pairs& pairs) {
   return sum;
 }
 
-Array converted(const NamedArray& tensor, DType to, const Importance& importance,
-                const Pairs& pairs) {
-  const Array& x = tensor.array;
+// What becomes weights of another dtype.
+Array own_floats(const Array& x, const Pairs& pairs) {
   const Array own = is_packed(x.dtype()) ? dequantize(x) : x;
-  const Array floats = pairs.empty() ? own : merged(own, pairs);
+  return pairs.empty() ? own : merged(own, pairs);
+}
+
+Array converted(const NamedArray& tensor, const Array& floats, DType to,
+                const Importance& importance) {
   if (!is_packed(to)) return cast(floats, to);
   const auto mean = importance.find(tensor.name);
   if (mean == importance.end()) return quantize(floats, to);
@@ -103,18 +107,14 @@ std::int64_t written_file_type(const QuantizeType& type, const GgufMetadata& met
 
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options) {
-  std::vector<std::string> read = options.sources;
-  read.push_back(in);
-  for (const AdapterFile& each : options.adapters) read.push_back(each.path);
+  std::vector<std::string> weights = {in};
+  for (const AdapterFile& each : options.adapters) weights.push_back(each.path);
+  std::vector<std::string> read = read_files(weights);
+  read.insert(read.end(), options.sources.begin(), options.sources.end());
   // Before anything is read; the names of several parts are known only with all tensors' sizes.
-  if (options.file.max_shard_bytes == 0) require_other_files("quantize", {out}, read_files(read));
-  return quantize_contents(is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu()),
-                           read, out, options);
-}
-
-std::vector<std::string> quantize_contents(GgufContents contents,
-                                           const std::vector<std::string>& read,
-                                           const std::string& out, const QuantizeOptions& options) {
+  if (options.file.max_shard_bytes == 0) require_other_files("quantize", {out}, read);
+  const FileStates states(weights);
+  GgufContents contents = is_model_folder(in) ? file_of_folder(in) : map_gguf(in, Device::cpu());
   require_own(options.importance, contents.arrays);
   std::optional<LoadedAdapters> adapters;
   if (!options.adapters.empty()) {
@@ -148,7 +148,7 @@ std::vector<std::string> quantize_contents(GgufContents contents,
     metadata.set("general.quantization_version", static_cast<std::uint32_t>(kQuantizationVersion));
   }
   io::GgufWriter writer(out, tensors, metadata, options.file);
-  require_other_files("quantize", writer.paths(), read_files(read));
+  require_other_files("quantize", writer.paths(), read);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // Its memory is free again once it is written.
     const NamedArray from = std::exchange(contents.arrays[i], {});
@@ -159,13 +159,18 @@ std::vector<std::string> quantize_contents(GgufContents contents,
     if (is_of_numbers && is_matrix(from.name, tensors[i].shape)) {
       report.row = tensors[i].shape.back();
     }
-    const Array to =
-        report.stays ? from.array : converted(from, report.to, options.importance, pairs[i]);
+    const Array floats = report.stays ? from.array : own_floats(from.array, pairs[i]);
+    if (is_float(floats.dtype())) {
+      require_held(hearth::quoted(from.name) + (pairs[i].empty() ? "" : " with its adapters"),
+                   floats, report.to);
+    }
+    const Array to = report.stays ? floats : converted(from, floats, report.to, options.importance);
     const HostBytes bytes = to.host_bytes(report.to);
     writer.write({bytes.data, static_cast<std::size_t>(bytes.bytes)});
     report.bytes_after = bytes.bytes;
     if (options.progress) options.progress(report, i + 1, tensors.size());
   }
+  states.require_unchanged("quantize");
   writer.commit();
   return writer.paths();
 }

@@ -39,14 +39,11 @@ struct QuantizeOptions {
 // that was asked for, but where most weights could not be packed. Returns the paths that were
 // written.
 // Throws as map_gguf, file_of_folder and save_gguf do, and LoadedAdapters of adapters;
-// Error{invalid_argument} for importance that does not fit its matrix, and where a file that is
-// read would be written over.
+// Error{invalid_argument} for importance that does not fit its matrix, for floats that are NaN,
+// infinite or beyond what their new dtype holds (packed tensors that stay are not looked at), and
+// where a file that is read would be written over; Error{io} where one that is read changes
+// meanwhile.
 std::vector<std::string> quantize_file(const std::string& in, const std::string& out,
                                        const QuantizeOptions& options);
-
-// The same of what was read already, of the paths `read`.
-std::vector<std::string> quantize_contents(GgufContents contents,
-                                           const std::vector<std::string>& read,
-                                           const std::string& out, const QuantizeOptions& options);
 
 }  // namespace hearth::models

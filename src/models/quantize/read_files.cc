@@ -2,11 +2,10 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/quoted.h"
 #include "hearth/error.h"
 #include "io/gguf_split.h"
@@ -58,6 +57,40 @@ void require_other_files(const std::string& command, const std::vector<std::stri
                 command + ": a file that is read would be written over; got " +
                     hearth::quoted(path) + " to write and " + hearth::quoted(found->second) +
                     " to read, expected another name to write");
+  }
+}
+
+FileStates::FileStates(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code none;
+    const bool is_folder = std::filesystem::is_directory(path, none);
+    for (const std::string& file : read_files({path})) {
+      if (!is_folder || file.ends_with(".safetensors")) states_[file] = state_of(file);
+    }
+  }
+}
+
+std::optional<FileStates::State> FileStates::state_of(const std::string& path) {
+  std::error_code fault;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, fault);
+  if (fault) return std::nullopt;
+  const auto written = std::filesystem::last_write_time(path, fault);
+  if (fault) return std::nullopt;
+  return State{bytes, written};
+}
+
+void FileStates::require_unchanged(const std::string& command) const {
+  const auto shown = [](const std::optional<State>& state) {
+    return state ? counted(state->bytes, "byte") : std::string("no file");
+  };
+  for (const auto& [path, before] : states_) {
+    const std::optional<State> now = state_of(path);
+    if (now == before) continue;
+    const bool is_as_long = now && before && now->bytes == before->bytes;
+    throw Error(ErrorCode::io, command + ": a file changed while it was read; got " +
+                                   (is_as_long ? "other " : "") + shown(now) + " in " +
+                                   hearth::quoted(path) + ", expected the " + shown(before) +
+                                   " of the beginning");
   }
 }
 
