@@ -169,6 +169,19 @@ CASES = [
     ({"oneOf": [{"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]},
                 {"type": "array", "items": {"type": "null"}}, {"const": "x"}, {"type": "boolean"}]},
      ['{"x":1}', "[]", "[null]", '"x"', "true"], ["{}", "[1]", '"y"', "null"], []),
+    # Keywords of several schemas that must all hold.
+    ({"type": "object", "properties": {"kind": {"enum": ["x", "y", "z"]}, "v": {"type": "null"},
+                                       "w": {"type": "null"}}, "required": ["kind"],
+      "allOf": [{"if": {"properties": {"kind": {"const": "x"}}}, "then": {"required": ["v"]}},
+                {"if": {"properties": {"kind": {"const": "y"}}}, "then": {"required": ["w"]}}]},
+     ['{"kind":"x","v":null}', '{"kind":"y","w":null}', '{"kind":"y","v":null,"w":null}',
+      '{"kind":"z"}'],
+     ['{"kind":"x"}', '{"kind":"x","w":null}', '{"kind":"y","v":null}', '{"v":null}'], []),
+    ({"anyOf": [{"allOf": [{"const": "a"}, {"const": "b"}]},
+                {"const": 2, "allOf": [{"enum": [1, 2.0, "c"]}]}]}, ["2"], ['"a"', '"b"', "1"], []),
+    ({"type": "object", "properties": {"b": {"type": "null"}},
+      "allOf": [{"properties": {"a": {"type": "null"}}, "unevaluatedProperties": False}]},
+     ["{}", '{"a":null}'], ['{"b":null}', '{"a":null,"b":null}'], []),
 ]
 
 

@@ -59,6 +59,15 @@ void expect_cases(const std::vector<Case>& cases) {
   }
 }
 
+std::string refusal_of(const std::string& schema) {
+  try {
+    Grammar::from_schema(parsed(schema));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 std::string repeated(const std::string& text, int times) {
   std::string out;
   for (int i = 0; i < times; ++i) out += text;
@@ -263,6 +272,96 @@ TEST(JsonSchema, AlternativesAndReferences) {
   });
 }
 
+// Keywords that stand in several schemas which must all hold.
+TEST(JsonSchema, KeywordsOfSeveralSchemas) {
+  expect_cases({
+      {R"({"anyOf":[{"allOf":[{"const":1},{"const":2}]},{"const":3}]})", {"3"}, {"1", "2"}},
+      {R"({"const":"a","anyOf":[{"const":"a"},{"const":"b"}]})", {"\"a\""}, {"\"b\""}},
+      {R"({"allOf":[{"const":{"a":1,"b":2}},{"const":{"b":2.0,"a":1}}]})",
+       {R"({"a":1,"b":2})"},
+       {}},
+      {R"({"allOf":[{"enum":[1,2,"x"]},{"enum":["x",2.0,3]}]})", {"2", "\"x\""}, {"1", "3"}},
+      {R"({"allOf":[{"enum":[1.0,2.5]},{"type":"integer","minimum":0}]})", {"1.0"}, {"2.5"}},
+      {R"({"type":"array","items":{"enum":[1,2]},"allOf":[{"uniqueItems":true},)"
+       R"({"uniqueItems":false}]})",
+       {"[]", "[1,2]"},
+       {"[1,1]"}},
+      {R"({"allOf":[{"type":"object","properties":{"a":{"type":"null"}},)"
+       R"("unevaluatedProperties":true},{"unevaluatedProperties":{"type":"null"}}]})",
+       {"{}", R"({"a":null,"b":null})"},
+       {R"({"b":1})"}},
+      {R"({"allOf":[{"minimum":9007199254740993},{"minimum":9007199254740992}],"type":"integer"})",
+       {"9007199254740993"},
+       {"9007199254740992"}},
+  });
+  EXPECT_NE(refusal_of(R"({"allOf":[{"const":1},{"const":2}]})").find("`const` that exclude"),
+            std::string::npos);
+}
+
+// A schema does not see the properties of those around it, but those of schemas within.
+TEST(JsonSchema, UnevaluatedProperties) {
+  expect_cases({
+      {R"({"type":"object","properties":{"b":{"type":"null"}},)"
+       R"("allOf":[{"properties":{"a":{"type":"null"}},"unevaluatedProperties":false}]})",
+       {"{}", R"({"a":null})"},
+       {R"({"b":null})", R"({"a":null,"b":null})"}},
+      {R"({"type":"object","properties":{"b":{"type":"null"}},"unevaluatedProperties":false,)"
+       R"("allOf":[{"properties":{"a":{"type":"null"}}}]})",
+       {"{}", R"({"a":null})", R"({"b":null})", R"({"b":null,"a":null})"},
+       {R"({"c":null})"}},
+      {R"({"type":"object","unevaluatedProperties":false,)"
+       R"("anyOf":[{"properties":{"a":{"type":"null"}}},{"properties":{"b":{"type":"null"}}}]})",
+       {"{}", R"({"a":null})", R"({"b":null})"},
+       {R"({"c":null})", R"({"a":1})"}},
+      {R"({"type":"object","unevaluatedProperties":{"type":"null"},)"
+       R"("allOf":[{"additionalProperties":{"type":"integer"}}]})",
+       {R"({"c":1})"},
+       {R"({"c":null})"}},
+  });
+}
+
+// In Draft 4 the exclusive ones are true or false.
+TEST(JsonSchema, FlagsOfBounds) {
+  expect_cases({
+      {R"({"type":"integer","minimum":5,"exclusiveMinimum":true,"maximum":7,"exclusiveMaximum":false})",
+       {"6", "7"},
+       {"5", "8"}},
+      {R"({"type":"integer","minimum":5,"exclusiveMinimum":true,"maximum":7,)"
+       R"("allOf":[{"minimum":7}]})",
+       {"7"},
+       {"5", "6", "8"}},
+      {R"({"type":"integer","allOf":[{"maximum":7,"exclusiveMaximum":true},)"
+       R"({"maximum":7,"exclusiveMaximum":false},{"minimum":6},{"exclusiveMinimum":true}]})",
+       {"6"},
+       {"5", "7"}},
+      {R"({"type":"integer","minimum":0,"not":{"minimum":3,"exclusiveMinimum":true}})",
+       {"0", "3"},
+       {"-1", "4"}},
+      {R"({"exclusiveMaximum":true})", {"1", "null"}, {}},
+  });
+}
+
+// Each kind of an object has properties of its own.
+TEST(JsonSchema, ChainsOfConditions) {
+  std::string properties, conditions, kinds;
+  for (const char* const kind : {"w", "x", "y", "z"}) {
+    const std::string name = kind, comma = properties.empty() ? "" : ",";
+    properties += ",\"of_" + name + R"(":{"type":"integer"})";
+    kinds += comma + "\"" + name + "\"";
+    conditions += comma + R"({"if":{"properties":{"kind":{"const":")" + name +
+                  R"("}}},"then":{"required":["of_)" + name + R"("]}})";
+  }
+  const JsonValue schema =
+      parsed(R"({"type":"object","properties":{"kind":{"enum":[)" + kinds + "]}" + properties +
+             R"(},"required":["kind"],"allOf":[)" + conditions + "]}");
+  for (const std::string kind : {"w", "x", "y", "z"}) {
+    const std::string begin = "{\"kind\":\"" + kind + "\"";
+    EXPECT_TRUE(accepts(schema, begin + ",\"of_" + kind + "\":1}"));
+    EXPECT_FALSE(accepts(schema, begin + "}"));
+    EXPECT_FALSE(accepts(schema, begin + (kind == "w" ? ",\"of_x\":1}" : ",\"of_w\":1}")));
+  }
+}
+
 TEST(JsonSchema, RefusesLengthsThatAreTooMuchTogether) {
   std::string properties;
   for (int i = 0; i < 20; ++i) {
@@ -275,15 +374,6 @@ TEST(JsonSchema, RefusesLengthsThatAreTooMuchTogether) {
   } catch (const Error& error) {
     EXPECT_TRUE(std::string(error.what()).starts_with("json_schema: too large")) << error.what();
   }
-}
-
-std::string refusal_of(const std::string& schema) {
-  try {
-    Grammar::from_schema(parsed(schema));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 // Those that may come next are kept apart by their names alone.

@@ -345,8 +345,8 @@ TEST_F(SamplingFiles, HoldGrammars) {
             std::string::npos);
   EXPECT_NE(message({"--grammar", schema}).find("s.json"), std::string::npos);
   EXPECT_NE(message({"--json-schema", gbnf}).find("g.gbnf"), std::string::npos);
-  EXPECT_EQ(message({"--grammar", "root ::= nothing"}).rfind("--grammar: ", 0), 0u);
-  EXPECT_EQ(message({"--json-schema", "{\"type\": 3}"}).rfind("--json-schema: ", 0), 0u);
+  EXPECT_EQ(message({"--grammar", "root ::= nothing"}).rfind("--grammar: byte 9: ", 0), 0u);
+  EXPECT_EQ(message({"--json-schema", "{\"type\": 3}"}).rfind("--json-schema: no type; ", 0), 0u);
   EXPECT_NE(message({"--grammar", path("none")}).find("none"), std::string::npos);
   EXPECT_EQ(message({"--grammar", "root := \"yes\""}),
             "--grammar: neither a file nor a grammar; got \"root := \"yes\"\", which is the "

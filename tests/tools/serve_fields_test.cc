@@ -466,6 +466,7 @@ TEST_F(ServeFields, GrammarsThatAllowNoTextAreRefused) {
     const JsonValue error =
         refusal("/v1/chat/completions", chat("\"grammar\": \"" + std::string(gbnf) + "\""));
     EXPECT_EQ(text(error, "param"), "grammar");
+    EXPECT_EQ(text(error, "message").find("grammar: "), text(error, "message").rfind("grammar: "));
   }
   const JsonValue error = refusal("/v1/chat/completions",
                                   chat(R"("response_format": {"type": "json_schema", "json_schema":

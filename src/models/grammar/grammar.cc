@@ -226,7 +226,6 @@ std::optional<GrammarMatcher::Progress> GrammarMatcher::after_marks(std::string_
 }
 
 std::optional<GrammarMatcher::Progress> GrammarMatcher::after_waiting(std::string_view text) const {
-  if (!trigger_->marks.empty()) return after_marks(text);
   Progress next = now_;
   next.tail += text;
   std::size_t begin = std::string::npos, longest = 0;

@@ -145,7 +145,6 @@ class GrammarMatcher {
   std::optional<Progress> after_marks(std::int32_t token) const;
   // Begins to read, with what the text has of it already.
   std::optional<Progress> begun(std::string_view text) const;
-  std::optional<Progress> after_text(std::string_view text) const;
   std::shared_ptr<const TokenMask> waiting_mask() const;
 
   std::shared_ptr<Constraint> constraint_;

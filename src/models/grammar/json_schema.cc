@@ -12,8 +12,10 @@
 #include "models/grammar/finite_texts.h"
 #include "models/grammar/gbnf_parser.h"
 #include "models/grammar/positions.h"
+#include "models/grammar/schema_bounds.h"
 #include "models/grammar/schema_characters.h"
 #include "models/grammar/schema_document.h"
+#include "models/grammar/schema_keywords.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/schema_negation.h"
 #include "models/grammar/schema_number_rule.h"
@@ -50,6 +52,13 @@ void require_exact(const JsonValue& value) {
   }
 }
 
+// As integers are written; empty for what is no whole number.
+std::string whole_text(const JsonValue& value) {
+  if (!has_type(value, "integer")) return "";
+  const Decimal number = decimal_of(value);
+  return (number.is_negative ? "-" : "") + number.digits;
+}
+
 // Whether a text is one of those of a grammar.
 bool has_text(const Automaton& automaton, std::string_view text) {
   Positions positions(automaton);
@@ -60,11 +69,6 @@ bool has_text(const Automaton& automaton, std::string_view text) {
     if (set == Positions::kNowhere) return false;
   }
   return positions.may_end(set);
-}
-
-bool holds(const JsonArray& values, const JsonValue& value) {
-  return std::any_of(values.begin(), values.end(),
-                     [&](const JsonValue& one) { return equal_json(one, value); });
 }
 
 }  // namespace
@@ -196,8 +200,9 @@ JsonArray SchemaWriter::fitting_constants(const JsonObject& schema, int depth) {
   Syntax syntax = parse_gbnf(rules.text(name), "root");
   if (!keep_finite_texts(&syntax)) return {};
   const Automaton automaton(syntax);
-  std::erase_if(values,
-                [&](const JsonValue& value) { return !has_text(automaton, json_text(value)); });
+  std::erase_if(values, [&](const JsonValue& value) {
+    return !has_text(automaton, json_text(value)) && !has_text(automaton, whole_text(value));
+  });
   return values;
 }
 

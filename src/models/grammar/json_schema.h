@@ -28,12 +28,14 @@ namespace hearth::models::grammar {
 // - between tokens of JSON stand at most a blank, or a line break and 20 blanks.
 //
 // Of Draft 2020-12: type enum const anyOf oneOf allOf not if then else $ref (within the document)
-// $defs; properties patternProperties propertyNames required additionalProperties minProperties
-// maxProperties dependentRequired dependentSchemas; items prefixItems contains minContains
-// maxContains minItems maxItems uniqueItems (of an enum, of booleans, or with maxItems 1);
-// minLength maxLength pattern format; minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
-// (at most 10000 without its point). OpenAPI's nullable adds null to a type beside it. What is in
-// `not`, and in `if`, are those of these that can be said the other way (schema_negation.cc).
+// $defs; properties patternProperties propertyNames required additionalProperties
+// unevaluatedProperties minProperties maxProperties dependentRequired dependentSchemas; items
+// prefixItems contains minContains maxContains minItems maxItems uniqueItems (of an enum, of
+// booleans, or with maxItems 1); minLength maxLength pattern format; minimum maximum
+// exclusiveMinimum exclusiveMaximum (Draft 4's true and false, too) multipleOf (at most 10000
+// without its point): schema_keywords.cc has all. OpenAPI's nullable adds null to a type beside it.
+// What is in `not`, and in `if`, are those of these that can be said the other way
+// (schema_negation.cc).
 // Formats are all of the standard but regex; by other names they are annotations. A pattern is a
 // regular expression without back references, and without assertions but (?!...) right behind ^.
 // Numbers of enum and const are integers of 64 bits, or below 2^53: larger ones are not kept

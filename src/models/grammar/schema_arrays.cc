@@ -188,10 +188,7 @@ std::string SchemaWriter::array_of_distinct(const JsonObject& schema, int depth)
       check_keywords(items);
       for (const JsonValue& value : fitting_constants(items, depth + 1)) {
         steps_.take(values.size());
-        const bool is_known = std::any_of(values.begin(), values.end(), [&](const JsonValue& one) {
-          return equal_json(one, value);
-        });
-        if (!is_known) values.push_back(value);
+        if (!holds(values, value)) values.push_back(value);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "core/number_text.h"
 #include "models/grammar/schema_merge.h"
@@ -11,6 +12,8 @@ namespace hearth::models::grammar {
 namespace {
 
 constexpr std::size_t kMaxDigits = 400;
+
+}  // namespace
 
 bool is_before(const Decimal& a, const Decimal& b) {
   const bool a_negative = a.is_negative && !a.is_zero();
@@ -22,8 +25,6 @@ bool is_before(const Decimal& a, const Decimal& b) {
   };
   return a_negative ? below(b, a) : below(a, b);
 }
-
-}  // namespace
 
 Decimal decimal_of(const JsonValue& number) {
   std::string text;
@@ -69,6 +70,20 @@ Decimal decimal_of(const JsonValue& number) {
   return out;
 }
 
+JsonObject with_numeric_bounds(JsonObject schema) {
+  for (const auto& [key, exclusive_key] :
+       {std::pair("minimum", "exclusiveMinimum"), std::pair("maximum", "exclusiveMaximum")}) {
+    const JsonValue* exclusive = find_key(schema, exclusive_key);
+    if (exclusive == nullptr || !std::holds_alternative<bool>(*exclusive)) continue;
+    const bool is_exclusive = std::get<bool>(*exclusive);
+    std::erase_if(schema, [&](const auto& member) { return member.first == exclusive_key; });
+    for (auto& [name, value] : schema) {
+      if (is_exclusive && name == key) name = exclusive_key;
+    }
+  }
+  return schema;
+}
+
 std::optional<Bound> bound_of(const JsonObject& schema, std::string_view key,
                               std::string_view exclusive_key, bool is_low) {
   const JsonValue* inclusive = find_key(schema, key);
@@ -76,10 +91,6 @@ std::optional<Bound> bound_of(const JsonObject& schema, std::string_view key,
   std::optional<Bound> out;
   if (inclusive != nullptr) out = Bound{decimal_of(*inclusive), false};
   if (exclusive == nullptr) return out;
-  if (const auto* flag = std::get_if<bool>(exclusive)) {
-    if (out) out->is_exclusive = *flag;
-    return out;
-  }
   const Bound other{decimal_of(*exclusive), true};
   if (!out || !is_before(is_low ? other.value : out->value, is_low ? out->value : other.value)) {
     out = other;

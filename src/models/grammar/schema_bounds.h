@@ -21,14 +21,18 @@ struct Decimal {
 
 // Throws Error{invalid_argument} for what is no finite number.
 Decimal decimal_of(const JsonValue& number);
+bool is_before(const Decimal& a, const Decimal& b);
 
 struct Bound {
   Decimal value;
   bool is_exclusive = false;
 };
 
+// The schema with one number for each true or false of Draft 4 and the bound that it is about.
+JsonObject with_numeric_bounds(JsonObject schema);
+
 // The stricter one of two keywords, of which `exclusive_key` excludes its number; nothing where
-// neither is there. In Draft 4 the exclusive one is true or false.
+// neither is there.
 std::optional<Bound> bound_of(const JsonObject& schema, std::string_view key,
                               std::string_view exclusive_key, bool is_low);
 

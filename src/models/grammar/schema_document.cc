@@ -1,11 +1,12 @@
 #include "models/grammar/schema_document.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
+#include "models/grammar/schema_bounds.h"
 #include "models/grammar/schema_exclusive.h"
+#include "models/grammar/schema_keywords.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/schema_negation.h"
 
@@ -49,24 +50,15 @@ JsonValue with_null(const JsonValue& type) {
   return types;
 }
 
-// Keywords that expanded() takes away, or says by others.
-constexpr std::string_view kExpanded[] = {"$ref",
-                                          "allOf",
-                                          "oneOf",
-                                          "anyOf",
-                                          "not",
-                                          "if",
-                                          "then",
-                                          "else",
-                                          "dependentRequired",
-                                          "dependentSchemas",
-                                          "dependencies"};
-
-// The other keywords, as they count beside those of other schemas.
+// The keywords that expanded() leaves, as they count beside those of other schemas.
 JsonObject plain_keywords(const JsonObject& schema) {
   JsonObject out;
   for (const auto& [key, value] : schema) {
-    if (std::find(std::begin(kExpanded), std::end(kExpanded), key) != std::end(kExpanded)) continue;
+    const Keyword* keyword = keyword_of(key);
+    if (keyword != nullptr &&
+        (keyword->use == KeywordUse::combined || keyword->use == KeywordUse::replaced)) {
+      continue;
+    }
     // Several of one keyword are a list of them from here on, which none in the document is.
     if ((key == "pattern" || key == "format") && !std::holds_alternative<std::string>(value)) {
       fail_schema("`" + key + "` is no text; got " + json_text(value));
@@ -85,7 +77,7 @@ JsonObject plain_keywords(const JsonObject& schema) {
   if (find_key(out, "contains") != nullptr && find_key(out, "minContains") == nullptr) {
     out.emplace_back("minContains", std::int64_t{1});
   }
-  return out;
+  return with_numeric_bounds(std::move(out));
 }
 
 const JsonObject& members_of(const JsonValue& value, std::string_view key) {
@@ -94,6 +86,21 @@ const JsonObject& members_of(const JsonValue& value, std::string_view key) {
     fail_schema("`" + std::string(key) + "` is no object; got " + json_text(value));
   }
   return *object;
+}
+
+// By additionalProperties what is said of properties that nothing declares: schemas around this one
+// may declare others, of which it does not know. Alternatives may declare them, too.
+JsonObject with_known_properties(JsonObject schema) {
+  if (find_key(schema, "anyOf") != nullptr) return schema;
+  const bool is_known = find_key(schema, "additionalProperties") != nullptr;
+  if (is_known) {
+    std::erase_if(schema,
+                  [](const auto& member) { return member.first == "unevaluatedProperties"; });
+  }
+  for (auto& [key, value] : schema) {
+    if (key == "unevaluatedProperties") key = "additionalProperties";
+  }
+  return schema;
 }
 
 JsonObject any_of(JsonArray alternatives) { return {{"anyOf", std::move(alternatives)}}; }
@@ -209,7 +216,7 @@ JsonObject SchemaDocument::expanded(const JsonValue& schema, int depth) {
     }
   }
   for (const JsonValue& choice : conditions_of(*object)) add(choice);
-  return out;
+  return with_known_properties(std::move(out));
 }
 
 }  // namespace hearth::models::grammar

@@ -1,83 +1,16 @@
 #include "models/grammar/schema_merge.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "core/whole_message.h"
+#include "models/grammar/schema_bounds.h"
+#include "models/grammar/schema_keywords.h"
+#include "models/grammar/schema_types.h"
 
 namespace hearth::models::grammar {
 namespace {
 
 constexpr std::size_t kMaxAlternatives = 256;
-
-// All keywords that restrict values in some draft, whether grammars hold to them or not. Drafts let
-// any others stand, and documents are full of them.
-constexpr std::string_view kRestricting[] = {
-    "type",
-    "enum",
-    "const",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "$ref",
-    "$dynamicRef",
-    "$recursiveRef",
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-    "required",
-    "minProperties",
-    "maxProperties",
-    "dependencies",
-    "dependentRequired",
-    "dependentSchemas",
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "minContains",
-    "maxContains",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "format",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "divisibleBy",
-    "disallow",
-    "extends",
-    "formatMinimum",
-    "formatMaximum",
-    "formatExclusiveMinimum",
-    "formatExclusiveMaximum",
-};
-
-// Which of two values of a keyword restricts more.
-enum class Stricter { larger, smaller, none };
-Stricter stricter_of(std::string_view key) {
-  if (key == "minimum" || key == "exclusiveMinimum" || key == "minLength" || key == "minItems" ||
-      key == "minProperties" || key == "minContains") {
-    return Stricter::larger;
-  }
-  if (key == "maximum" || key == "exclusiveMaximum" || key == "maxLength" || key == "maxItems" ||
-      key == "maxProperties" || key == "maxContains") {
-    return Stricter::smaller;
-  }
-  return Stricter::none;
-}
 
 double number_of(const JsonValue& value) {
   if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<double>(*i);
@@ -180,52 +113,69 @@ JsonArray merged_prefixes(const JsonObject& a, const JsonObject& b) {
   return out;
 }
 
-JsonValue merged_additional(const JsonValue& a, const JsonValue& b) {
-  if (a == JsonValue(false) || b == JsonValue(false)) return false;
-  if (a == JsonValue(true)) return b;
-  if (b == JsonValue(true)) return a;
-  return both_hold(a, b);
+JsonArray common_values(const JsonArray& a, const JsonArray& b) {
+  JsonArray out;
+  for (const JsonValue& value : a) {
+    if (holds(b, value)) out.push_back(value);
+  }
+  return out;
 }
 
-JsonValue merged_values(std::string_view key, const JsonValue& a, const JsonValue& b) {
-  if (a == b) return a;
-  const Stricter stricter = stricter_of(key);
-  if (stricter != Stricter::none) {
-    const bool is_larger = number_of(a) > number_of(b);
-    return (stricter == Stricter::larger) == is_larger ? a : b;
+JsonArray merged_alternatives(const JsonArray& a, const JsonArray& b) {
+  if (a.size() * b.size() > kMaxAlternatives) {
+    fail_unsupported("too many alternatives together; got " + std::to_string(a.size()) + " times " +
+                     std::to_string(b.size()) + ", expected at most " +
+                     std::to_string(kMaxAlternatives));
   }
-  if (key == "type") return merged_types(a, b);
-  if (key == "required" || key == "pattern" || key == "format" || key == "multipleOf") {
-    return joined_lists(a, b);
+  JsonArray out;
+  for (const JsonValue& first : a) {
+    for (const JsonValue& second : b) out.push_back(both_hold(first, second));
   }
-  if (key == "not") {
-    return JsonObject{{"anyOf", joined_lists(negated_schemas(a), negated_schemas(b))}};
+  return out;
+}
+
+JsonValue merged_values(const Keyword& keyword, const JsonValue& a, const JsonValue& b) {
+  switch (keyword.merge) {
+    case KeywordMerge::larger:
+      return is_before(decimal_of(a), decimal_of(b)) ? b : a;
+    case KeywordMerge::smaller:
+      return is_before(decimal_of(a), decimal_of(b)) ? a : b;
+    case KeywordMerge::either:
+      return a == JsonValue(true) || b == JsonValue(true);
+    case KeywordMerge::types:
+      return merged_types(a, b);
+    case KeywordMerge::common:
+      return common_values(as_list(a), as_list(b));
+    case KeywordMerge::joined:
+      return joined_lists(a, b);
+    case KeywordMerge::schemas:
+      return both_hold(a, b);
+    case KeywordMerge::products:
+      return merged_alternatives(as_list(a), as_list(b));
+    case KeywordMerge::negations:
+      return JsonObject{{"anyOf", joined_lists(negated_schemas(a), negated_schemas(b))}};
+    case KeywordMerge::constants:
+      if (equal_json(a, b)) return a;
+      fail_without_values("values of `const` that exclude each other; got " + json_text(a) +
+                          " and " + json_text(b));
+    case KeywordMerge::declarations:
+    case KeywordMerge::equal:
+      break;
   }
-  if (key == "enum") {
-    JsonArray out;
-    for (const JsonValue& value : as_list(a)) {
-      if (contains(as_list(b), value)) out.push_back(value);
-    }
-    return out;
-  }
-  if (key == "items" || key == "propertyNames") return both_hold(a, b);
-  if (key == "additionalProperties") return merged_additional(a, b);
-  if (key == "anyOf") {
-    const JsonArray left = as_list(a), right = as_list(b);
-    if (left.size() * right.size() > kMaxAlternatives) {
-      fail_unsupported("too many alternatives together; got " + std::to_string(left.size()) +
-                       " times " + std::to_string(right.size()) + ", expected at most " +
-                       std::to_string(kMaxAlternatives));
-    }
-    JsonArray out;
-    for (const JsonValue& first : left) {
-      for (const JsonValue& second : right) out.push_back(both_hold(first, second));
-    }
-    return out;
-  }
-  if (is_annotation(key)) return a;
-  fail_unsupported("two values of `" + std::string(key) + "` that should both hold; got " +
+  fail_unsupported("two values of `" + std::string(keyword.name) + "` that should both hold; got " +
                    json_text(a) + " and " + json_text(b) + ", expected equal values");
+}
+
+// What both say by a keyword that one of them has.
+JsonValue merged_keyword(std::string_view key, const JsonObject& a, const JsonObject& b) {
+  const JsonValue* left = find_key(a, key);
+  const JsonValue* right = find_key(b, key);
+  const Keyword* keyword = keyword_of(key);
+  if (keyword != nullptr && keyword->merge == KeywordMerge::declarations) {
+    return key == "prefixItems" ? JsonValue(merged_prefixes(a, b)) : merged_properties(key, a, b);
+  }
+  if (left == nullptr || right == nullptr) return left == nullptr ? *right : *left;
+  return keyword == nullptr || *left == *right ? *left : merged_values(*keyword, *left, *right);
 }
 
 }  // namespace
@@ -285,10 +235,6 @@ std::string text_of(const JsonObject& schema, std::initializer_list<std::string_
   return json_text(out);
 }
 
-bool is_annotation(std::string_view key) noexcept {
-  return std::find(std::begin(kRestricting), std::end(kRestricting), key) == std::end(kRestricting);
-}
-
 JsonValue both_hold(const JsonValue& a, const JsonValue& b) {
   if (a == b || b == JsonValue(true)) return a;
   if (a == JsonValue(true)) return b;
@@ -297,24 +243,10 @@ JsonValue both_hold(const JsonValue& a, const JsonValue& b) {
 }
 
 JsonObject merged_schemas(const JsonObject& a, const JsonObject& b) {
-  // Keywords that say something of what the other schema declares, too.
-  constexpr std::string_view kTogether[] = {"prefixItems", "properties", "patternProperties"};
-  const auto is_together = [&](std::string_view key) {
-    return std::find(std::begin(kTogether), std::end(kTogether), key) != std::end(kTogether);
-  };
   JsonObject out;
-  for (const auto& [key, value] : a) {
-    if (is_together(key)) continue;
-    const JsonValue* other = find_key(b, key);
-    out.emplace_back(key, other == nullptr ? value : merged_values(key, value, *other));
-  }
+  for (const auto& [key, value] : a) out.emplace_back(key, merged_keyword(key, a, b));
   for (const auto& [key, value] : b) {
-    if (!is_together(key) && find_key(a, key) == nullptr) out.emplace_back(key, value);
-  }
-  for (const std::string_view key : kTogether) {
-    if (find_key(a, key) == nullptr && find_key(b, key) == nullptr) continue;
-    out.emplace_back(std::string(key), key == "prefixItems" ? JsonValue(merged_prefixes(a, b))
-                                                            : merged_properties(key, a, b));
+    if (find_key(a, key) == nullptr) out.emplace_back(key, merged_keyword(key, a, b));
   }
   return out;
 }

@@ -32,8 +32,6 @@ const JsonArray* list_at(const JsonObject& schema, std::string_view key);
 std::vector<std::string> texts_at(const JsonObject& schema, std::string_view key);
 // The text of a schema of these keywords alone.
 std::string text_of(const JsonObject& schema, std::initializer_list<std::string_view> keys);
-// Whether a keyword restricts nothing.
-bool is_annotation(std::string_view key) noexcept;
 
 // A schema of what both of them allow.
 JsonValue both_hold(const JsonValue& a, const JsonValue& b);

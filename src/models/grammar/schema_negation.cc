@@ -5,12 +5,14 @@
 #include <string_view>
 #include <utility>
 
+#include "models/grammar/schema_bounds.h"
+#include "models/grammar/schema_keywords.h"
 #include "models/grammar/schema_merge.h"
 
 namespace hearth::models::grammar {
 namespace {
 
-JsonObject type_and(const char* type, JsonObject rest) {
+JsonObject type_and(std::string_view type, JsonObject rest) {
   rest.insert(rest.begin(), {"type", std::string(type)});
   return rest;
 }
@@ -36,26 +38,6 @@ const JsonArray& list_of(std::string_view key, const JsonValue& value) {
   return *list;
 }
 
-// Keywords of limits, with those that say the opposite.
-struct Limit {
-  std::string_view key;
-  const char* type;
-  const char* opposite;
-  int step;  // from one limit to the opposite one; 0: none, of numbers that are no counts
-};
-constexpr Limit kLimits[] = {
-    {"minLength", "string", "maxLength", -1},
-    {"maxLength", "string", "minLength", 1},
-    {"minItems", "array", "maxItems", -1},
-    {"maxItems", "array", "minItems", 1},
-    {"minProperties", "object", "maxProperties", -1},
-    {"maxProperties", "object", "minProperties", 1},
-    {"minimum", "number", "exclusiveMaximum", 0},
-    {"maximum", "number", "exclusiveMinimum", 0},
-    {"exclusiveMinimum", "number", "maximum", 0},
-    {"exclusiveMaximum", "number", "minimum", 0},
-};
-
 class Negation {
  public:
   explicit Negation(SchemaDocument& document) : document_(document) {}
@@ -69,7 +51,7 @@ class Negation {
     if (schema == JsonValue(true)) return false;
     if (schema == JsonValue(false)) return true;
     JsonArray parts;
-    const JsonObject& object = object_of("not", schema);
+    const JsonObject object = with_numeric_bounds(object_of("not", schema));
     for (const auto& [key, value] : object) {
       if (!is_annotation(key)) add(object, key, value, depth, &parts);
     }
@@ -80,10 +62,9 @@ class Negation {
  private:
   void add(const JsonObject& schema, const std::string& key, const JsonValue& value, int depth,
            JsonArray* parts) const {
-    const auto limit = std::find_if(std::begin(kLimits), std::end(kLimits),
-                                    [&](const Limit& one) { return one.key == key; });
-    if (limit != std::end(kLimits)) {
-      parts->push_back(opposite(*limit, schema, value));
+    const Keyword& keyword = *keyword_of(key);
+    if (!keyword.opposite.empty()) {
+      parts->push_back(opposite(keyword, schema));
     } else if (key == "type") {
       parts->push_back(not_of("type", nullable_type(schema, value)));
     } else if (key == "enum") {
@@ -128,21 +109,15 @@ class Negation {
     }
   }
 
-  static JsonValue opposite(const Limit& limit, const JsonObject& schema, const JsonValue& value) {
-    if (limit.step == 0) {
-      if (std::holds_alternative<bool>(value) ||
-          (find_key(schema, "exclusiveMinimum") != nullptr &&
-           std::holds_alternative<bool>(*find_key(schema, "exclusiveMinimum"))) ||
-          (find_key(schema, "exclusiveMaximum") != nullptr &&
-           std::holds_alternative<bool>(*find_key(schema, "exclusiveMaximum")))) {
-        fail_unsupported("keyword not supported within `not` or `if`; got `" +
-                         std::string(limit.key) + "` beside true or false, expected numbers");
-      }
-      return type_and(limit.type, {{limit.opposite, value}});
+  static JsonValue opposite(const Keyword& limit, const JsonObject& schema) {
+    JsonValue bound = *find_key(schema, limit.name);
+    if (limit.type != "number") {
+      const bool is_least = limit.merge == KeywordMerge::larger;
+      const std::int64_t count = count_of(schema, limit.name, 0) + (is_least ? -1 : 1);
+      if (count < 0) return false;
+      bound = count;
     }
-    const std::int64_t count = count_of(schema, limit.key, 0) + limit.step;
-    if (count < 0) return false;
-    return type_and(limit.type, {{limit.opposite, count}});
+    return type_and(limit.type, {{std::string(limit.opposite), bound}});
   }
 
   // OpenAPI's nullable is of the type.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/grammar/schema_bounds.h"
+#include "models/grammar/schema_keywords.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/schema_negation.h"
 
@@ -14,43 +15,6 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kTypes = {"null",   "boolean", "integer", "number",
                                                     "string", "array",   "object"};
-
-// The type whose values a keyword is about; empty for those of all.
-struct Keyword {
-  std::string_view name, type;
-};
-constexpr Keyword kKeywords[] = {
-    {"type", ""},
-    {"enum", ""},
-    {"const", ""},
-    {"anyOf", ""},
-    {"not", ""},
-    {"properties", "object"},
-    {"required", "object"},
-    {"additionalProperties", "object"},
-    {"unevaluatedProperties", "object"},
-    {"patternProperties", "object"},
-    {"propertyNames", "object"},
-    {"minProperties", "object"},
-    {"maxProperties", "object"},
-    {"items", "array"},
-    {"prefixItems", "array"},
-    {"contains", "array"},
-    {"minContains", "array"},
-    {"maxContains", "array"},
-    {"minItems", "array"},
-    {"maxItems", "array"},
-    {"uniqueItems", "array"},
-    {"minLength", "string"},
-    {"maxLength", "string"},
-    {"pattern", "string"},
-    {"format", "string"},
-    {"minimum", "number"},
-    {"maximum", "number"},
-    {"exclusiveMinimum", "number"},
-    {"exclusiveMaximum", "number"},
-    {"multipleOf", "number"},
-};
 
 // The names of a `type`, or of several of them.
 std::vector<std::string> type_names(const JsonObject& schema) {
@@ -80,9 +44,11 @@ bool is_number(const JsonValue& value) {
 
 void check_keywords(const JsonObject& schema) {
   for (const auto& [key, value] : schema) {
-    const bool is_known = std::any_of(std::begin(kKeywords), std::end(kKeywords),
-                                      [&](const Keyword& known) { return known.name == key; });
-    if (is_known || is_annotation(key)) continue;
+    const Keyword* keyword = keyword_of(key);
+    if (keyword == nullptr || keyword->use == KeywordUse::written ||
+        keyword->use == KeywordUse::combined) {
+      continue;
+    }
     fail_unsupported("keyword not supported; got `" + key +
                      "`, expected one that grammars can hold to");
   }
@@ -99,9 +65,8 @@ std::vector<std::string> types_of(const JsonObject& schema) {
     return out;
   }
   for (const auto& [key, value] : schema) {
-    for (const Keyword& known : kKeywords) {
-      if (known.name == key && !known.type.empty()) add(std::string(known.type));
-    }
+    const Keyword* keyword = keyword_of(key);
+    if (keyword != nullptr && !keyword->type.empty()) add(std::string(keyword->type));
   }
   if (out.empty()) out.emplace_back("any");
   return out;
@@ -156,6 +121,11 @@ bool equal_json(const JsonValue& a, const JsonValue& b) {
            const JsonValue* twin = find_key(*others, member.first);
            return twin != nullptr && equal_json(member.second, *twin);
          });
+}
+
+bool holds(const JsonArray& values, const JsonValue& value) {
+  return std::any_of(values.begin(), values.end(),
+                     [&](const JsonValue& one) { return equal_json(one, value); });
 }
 
 bool has_type(const JsonValue& value, const std::string& type) {

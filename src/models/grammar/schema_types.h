@@ -20,6 +20,8 @@ std::vector<std::string> types_left(const JsonObject& schema);
 
 // Equal as the standard has it: numbers by value, objects in any order.
 bool equal_json(const JsonValue& a, const JsonValue& b);
+// Whether one of the values is equal to it.
+bool holds(const JsonArray& values, const JsonValue& value);
 
 bool has_type(const JsonValue& value, const std::string& type);
 

@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/quoted.h"
+#include "core/without_name.h"
 #include "hearth/error.h"
 #include "io/text_file.h"
 #include "models/grammar/token_constraints.h"
@@ -212,7 +213,8 @@ std::shared_ptr<models::grammar::Constraint> sampling_constraint(
     return is_schema ? constraints.from_schema_text(text) : constraints.from_gbnf(text);
   } catch (const Error& error) {
     const std::string file = is_text ? "" : ": " + hearth::quoted(value);
-    throw Error(error.code(), option + file + ": " + error.what());
+    const char* const name = is_schema ? "json_schema" : "grammar";
+    throw Error(error.code(), option + file + ": " + without_name(error.what(), name));
   }
 }
 

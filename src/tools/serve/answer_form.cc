@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/counted.h"
+#include "core/without_name.h"
 #include "hearth/error.h"
 #include "models/grammar/grammar.h"
 #include "tools/chat_json/field_error.h"
@@ -155,7 +156,7 @@ std::shared_ptr<models::grammar::Constraint> constrain(const AnswerForm& form, S
     require_beginning(constraint, form);
     return constraint;
   } catch (const Error& error) {
-    throw bad_field(form.param, error.what());
+    throw bad_field(form.param, without_name(error.what(), form.param));
   }
 }
 
