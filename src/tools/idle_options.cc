@@ -30,7 +30,8 @@ constexpr IdleNames kIdleNames[] = {
      "it",
      kOfModels},
     {" --log-disable ", "there is no log", kOfModels},
-    {" --no-warmup ", "nothing is run before what was asked for", kOfModels},
+    {" --no-warmup ", "nothing is run before what was asked for",
+     " generate chat serve embed perplexity finetune "},  // bench-model does run first
     {" -no-cnv --no-conversation ", "this command goes on with a text; `hearth chat` talks",
      " generate "},
     {" -cnv --conversation -i --interactive ", "this command always talks", " chat "},

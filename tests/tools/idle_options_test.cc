@@ -33,6 +33,7 @@ TEST(IdleOptions, AskForWhatIsDone) {
       {"--no-mmap", "", "chat", 1},
       {"--log-disable", "", "serve", 1},
       {"--no-warmup", "", "serve", 1},
+      {"--no-warmup", "", "bench-model", 0},
       {"-no-cnv", "", "generate", 1},
       {"-no-cnv", "", "chat", 0},
       {"-cnv", "", "chat", 1},

@@ -2,6 +2,7 @@
 // theirs.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -53,15 +54,12 @@ TEST(RepeatedOptions, TakeOneWordEach) {
     EXPECT_EQ(got.model, "M") << each.words[0];
     EXPECT_EQ(got.values, each.values) << each.words[0];
   }
-  for (const Values& words :
-       std::vector<Values>{{"--stop", "a", "b", "-m", "M"}, {"M", "--stop", "a", "b"}}) {
-    try {
-      read(words);
-      ADD_FAILURE() << "a word that no option takes";
-    } catch (const std::runtime_error& error) {
-      EXPECT_NE(std::string(error.what()).find("unexpected argument; got b"), std::string::npos)
-          << error.what();
-    }
+  try {
+    read({"M", "--stop", "a", "b"});
+    ADD_FAILURE() << "a word that no option takes";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("unexpected argument; got b"), std::string::npos)
+        << error.what();
   }
 }
 
@@ -97,6 +95,13 @@ TEST_F(RepeatedOptionsOfCommands, StandInFrontOfTheModel) {
       {"embed", "-p", "a", {none}},
       {"finetune", "--base-lora", none, {model, "-f", model}},
       {"quantize", "--lora", none, {model, path("out.gguf"), "q8_0"}},
+      {"bench-model", "--prompt", "8", {none}},
+      {"bench-model", "-n", "8", {none}},
+      {"bench-model", "-pg", "8,8", {none}},
+      {"bench-model", "--depth", "8", {none}},
+      {"bench-model", "--parallel", "1", {none}},
+      {"bench-model", "--prefill", "8", {none}},
+      {"bench-model", "--threads", "1", {none}},
       {"check-kernel", "--kernel", "a", {none}},
       {"check-kernel", "--value", "a=f32[1]", {none}},
       {"check-kernel", "--constant", "a=1", {none}},
