@@ -182,6 +182,32 @@ CASES = [
     ({"type": "object", "properties": {"b": {"type": "null"}},
       "allOf": [{"properties": {"a": {"type": "null"}}, "unevaluatedProperties": False}]},
      ["{}", '{"a":null}'], ['{"b":null}', '{"a":null,"b":null}'], []),
+    # Classes of patterns beyond ASCII.
+    ({"type": "string", "pattern": "^[^\\s]{2}$"}, ['"ab"', '"é—"'],
+     ['"a "', '"a\u00a0"', '"\u2003\u3000"'], ['"a\ufeff"']),
+    ({"type": "string", "pattern": "^[^\\S]+$"}, ['" "', '"\\t "'], ['"a"', '"\ufeff"'],
+     ['"\u00a0"']),
+    ({"type": "string", "pattern": "^[^\\d]\\D$"}, ['"ab"', '"é²"'], ['"a1"', '"\u0663a"', '"a\u0663"'],
+     []),
+    ({"type": "string", "pattern": "^[^\\w]\\W$"}, ['"-—"', '" +"'], ['"a-"', '"-é"', '"漢-"', '"-\u0663"'],
+     []),
+    ({"type": "string", "pattern": "^[\\s\\S][\\D\\d]$"}, ['"\u00a0\u0663"', '"a1"'], ['"a"'], []),
+    # Bounds, of which the exclusive ones are no double either.
+    ({"type": "number", "minimum": 0, "exclusiveMaximum": 1000}, ["0", "999.5", "999.9999999999999"],
+     ["1000", "1000.0", "-1"], ["999.9999999999999999"]),
+    ({"type": "number", "exclusiveMinimum": 1, "maximum": 2}, ["1.5", "1.0000000000000002", "2"],
+     ["1", "1.0", "2.5"], ["1.00000000000000010"]),
+    ({"type": "number", "exclusiveMinimum": -1, "exclusiveMaximum": -0.5},
+     ["-0.75", "-0.9999999999999999"], ["-1", "-0.5", "0.75"], ["-0.50000000000000001"]),
+    ({"type": "integer", "allOf": [{"minimum": 9007199254740993}, {"minimum": 9007199254740992}],
+      "maximum": 9007199254740993}, ["9007199254740993"], ["9007199254740992", "9007199254740994"],
+     []),
+    # First items and lengths.
+    ({"type": "array", "prefixItems": [{"const": 1}, {"const": 2}], "maxItems": 1}, ["[1]"],
+     ["[1,2]", "[2]"], ["[]"]),
+    ({"anyOf": [{"allOf": [{"type": "array", "prefixItems": [{"const": 1}], "minItems": 2},
+                           {"maxItems": 1}]}, {"const": None}]}, ["null"],
+     ["[1]", "[1,2]", "[]"], []),
 ]
 
 

@@ -154,6 +154,20 @@ TEST(JsonSchema, Arrays) {
       {R"({"type":"array","prefixItems":[{"type":"null"}],"minItems":3})",
        {"[null,1,2]"},
        {"[null,1]"}},
+      {R"({"type":"array","prefixItems":[{"type":"null"},{"type":"boolean"}],"maxItems":1})",
+       {"[null]"},
+       {"[]", "[null,true]"}},
+      {R"({"type":"array","prefixItems":[{"type":"null"}],"minItems":2,"maxItems":1000000})",
+       {"[null,1]"},
+       {"[null]", "[null,1,2]"}},
+      {R"({"type":"array","prefixItems":[{"type":"null"}],"items":{"type":"integer"},)"
+       R"("minItems":2,"maxItems":3})",
+       {"[null,1]", "[null,1,2]"},
+       {"[null]", "[null,1,2,3]"}},
+      {R"({"anyOf":[{"allOf":[{"type":"array","prefixItems":[{"const":1}],"minItems":2},)"
+       R"({"maxItems":1}]},{"type":"null"}]})",
+       {"null"},
+       {"[1]", "[1,2]", "[]"}},
       {R"({"type":"array","items":{"type":"null"},"uniqueItems":true,"maxItems":1})",
        {"[null]", "[]"},
        {"[null,null]"}},
@@ -188,6 +202,39 @@ TEST(JsonSchema, Strings) {
        {"\"" + repeated("ab", 150) + "\""},
        {"\"" + repeated("ab", 149) + "\""}},
   });
+}
+
+// A class of a pattern has what all dialects have in it: ECMA-262, that of JSON Schema, and
+// Python's differ beyond ASCII.
+TEST(JsonSchema, ClassesOfAllDialects) {
+  const std::string blank = "\"\u00a0\"", mark = "\"\ufeff\"", digit = "\"\u0663\"";
+  expect_cases({
+      {R"({"pattern":"^[^\\s]$"})",
+       {R"("a")", R"("é")", R"("—")", digit},
+       {R"(" ")", R"("\t")", blank, mark, "\"\u2003\"", "\"\u3000\"", "\"\u0085\""}},
+      {R"({"pattern":"^\\S$"})", {R"("a")", R"("é")", digit}, {R"(" ")", blank, mark}},
+      {R"({"pattern":"^[^\\S]$"})", {R"(" ")", R"("\n")"}, {R"("a")", blank, mark}},
+      {R"({"pattern":"^[^\\s,]+$"})", {R"("a.é")"}, {R"("a,b")", "\"a\u00a0b\""}},
+      {R"({"pattern":"^[^\\d]$"})", {R"("a")", R"("é")", R"("²")"}, {R"("7")", digit}},
+      {R"({"pattern":"^\\D$"})", {R"("a")", R"("é")"}, {R"("7")", digit}},
+      {R"({"pattern":"^[^\\D]$"})", {R"("7")"}, {R"("a")", digit}},
+      {R"({"pattern":"^[^\\w]$"})",
+       {R"("-")", R"(" ")", R"("—")", R"("😀")"},
+       {R"("a")", R"("_")", R"("é")", R"("漢")", digit}},
+      {R"({"pattern":"^[\\W]$"})", {R"("-")", R"("€")"}, {R"("a")", R"("é")"}},
+      {R"({"pattern":"^[^\\W]$"})", {R"("a")", R"("_")"}, {R"("-")", R"("é")", digit}},
+      {R"({"pattern":"^[\\s\\S]$"})", {R"("a")", R"(" ")", blank, mark}, {R"("")"}},
+      {R"({"pattern":"^[\\d\\D][\\W_\\w]$"})", {"\"\u0663é\"", R"("a-")"}, {R"("a")"}},
+      {R"({"type":"string","maxLength":1,"not":{"pattern":"[^\\s]"}})",
+       {R"("")", R"(" ")"},
+       {blank}},
+      // However long: \D is written once.
+      {R"({"pattern":"^\\D{9000}[^\\w]{900}$"})",
+       {"\"" + repeated("é", 9000) + repeated("-", 900) + "\""},
+       {"\"" + repeated("é", 9001) + repeated("-", 899) + "\""}},
+  });
+  EXPECT_NE(refusal_of(R"({"pattern":"^[^\\s\\S]$"})").find("pattern without a character to write"),
+            std::string::npos);
 }
 
 // Whatever tells the schemas of a oneOf apart is there, or is not; where nothing does it is an
@@ -291,6 +338,14 @@ TEST(JsonSchema, KeywordsOfSeveralSchemas) {
        {"{}", R"({"a":null,"b":null})"},
        {R"({"b":1})"}},
       {R"({"allOf":[{"minimum":9007199254740993},{"minimum":9007199254740992}],"type":"integer"})",
+       {"9007199254740993"},
+       {"9007199254740992"}},
+      {R"({"type":"integer","allOf":[{"maximum":9007199254740993},{"maximum":9007199254740992}],)"
+       R"("minimum":9007199254740992})",
+       {"9007199254740992"},
+       {"9007199254740993"}},
+      {R"({"type":"integer","allOf":[{"minimum":9007199254740993},{"minimum":9007199254740992}],)"
+       R"("maximum":9007199254740993})",
        {"9007199254740993"},
        {"9007199254740992"}},
   });
@@ -410,6 +465,21 @@ TEST(JsonSchema, EnumsOfManyTexts) {
   EXPECT_TRUE(matcher.may_end());
 }
 
+TEST(JsonSchema, ListsOfNoLengthAreNamed) {
+  EXPECT_EQ(refusal_of(R"({"type":"array","minItems":2,"maxItems":1})"),
+            "json_schema: nothing is in range; got minItems 2 and maxItems 1");
+  EXPECT_EQ(refusal_of(R"({"type":"array","prefixItems":[{"const":5}],"minItems":2,"maxItems":0})"),
+            "json_schema: nothing is in range; got minItems 2 and maxItems 0");
+  EXPECT_EQ(refusal_of(R"({"type":"array","prefixItems":[{"const":1},{"const":2}],"minItems":3,)"
+                       R"("maxItems":1})"),
+            "json_schema: nothing is in range; got minItems 3 and maxItems 1");
+  EXPECT_EQ(
+      refusal_of(R"({"type":"array","prefixItems":[{"const":5}],"items":false,"minItems":2})"),
+      "json_schema: nothing is in range; got minItems 2, and no value for more than 1");
+  EXPECT_EQ(refusal_of(R"({"type":"array","minItems":100001})"),
+            "json_schema: `minItems` too large; got 100001, expected at most 100000");
+}
+
 TEST(JsonSchema, ContainsThatNothingSatisfiesIsNamed) {
   EXPECT_EQ(refusal_of(R"({"type":"array","contains":{"const":1},"maxItems":0,"minContains":2})"),
             "json_schema: nothing is in range; got minItems 0, maxItems 0, minContains 2");
@@ -524,6 +594,9 @@ TEST(JsonSchema, RefusesByName) {
       {R"({"pattern":"a\\1"})", "escape like this"},
       {R"({"pattern":"[z-a]"})", "wrong way round"},
       {R"({"pattern":"*"})", "nothing to repeat"},
+      {R"({"pattern":"^a{,5}$"})",
+       "byte 4: a repetition without its least number is not supported"},
+      {R"({"pattern":"a{,}"})", "a repetition without its least number is not supported"},
       {R"({"properties":[]})", "`properties` is no object"},
       {R"({"enum":[]})", "without values"},
       {R"({"required":["a"],"additionalProperties":false})", "forbids"},
@@ -611,6 +684,45 @@ TEST(JsonSchema, RangesOfNumbers) {
       }
     }
   }
+}
+
+// What reads a text as a double does not round it to a bound that is not in range.
+TEST(JsonSchema, NumbersBesideExclusiveBounds) {
+  expect_cases({
+      {R"({"type":"number","minimum":0,"exclusiveMaximum":1000})",
+       {"0", "999", "999.5", "999.9999999999999", "998.9999999999999999"},
+       {"999.9999999999999999", "999.99999999999999", "1000", "1000.0"}},
+      {R"({"type":"number","exclusiveMinimum":1,"maximum":2})",
+       {"1.5", "1.0000000000000002", "1.00000000000000021", "2", "2.0"},
+       {"1", "1.0", "1.00000000000000010", "1.0000000000000001"}},
+      {R"({"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1})",
+       {"0.5", "0.0000000000000001", "0.9999999999999999"},
+       {"0", "0.0", "1", "0.99999999999999999"}},
+      {R"({"type":"number","exclusiveMinimum":-1,"exclusiveMaximum":-0.5})",
+       {"-0.75", "-0.9999999999999999", "-0.5000000000000001"},
+       {"-1", "-0.5", "-0.99999999999999999", "-0.50000000000000001"}},
+      {R"({"type":"number","minimum":99999999999999980,"exclusiveMaximum":1e17})",
+       {"99999999999999980", "99999999999999984"},
+       {"99999999999999999", "100000000000000000"}},
+      {R"({"type":"number","minimum":9007199254740993,"exclusiveMaximum":9007199254740995})",
+       {"9007199254740994"},
+       {"9007199254740995", "9007199254740994.9"}},
+      {R"({"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1e-320})",
+       {"0." + repeated("0", 320) + "5"},
+       {"0", "0." + repeated("0", 330) + "1", "0." + repeated("0", 319) + "1"}},
+      {R"({"type":"number","exclusiveMinimum":-5e-324,"exclusiveMaximum":5e-324})", {"0.0"}, {"1"}},
+      {R"({"type":"number","exclusiveMaximum":0})", {"-1", "-0.5"}, {"0", "0.0", "-0", "1"}},
+      {R"({"type":"number","multipleOf":0.5,"exclusiveMinimum":1,"exclusiveMaximum":3})",
+       {"1.5", "2", "2.5"},
+       {"1", "3", "1.0"}},
+  });
+  EXPECT_NE(refusal_of(R"({"type":"number","exclusiveMinimum":1,)"
+                       R"("exclusiveMaximum":1.0000000000000002})")
+                .find("no number is in range"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(R"({"type":"number","exclusiveMinimum":1.7976931348623157e308})")
+                .find("no number is in range"),
+            std::string::npos);
 }
 
 // A character of a pattern is a code point.

@@ -20,6 +20,8 @@ namespace hearth::models::grammar {
 //   more than six values come in the order of the schema;
 // - without `type` it follows from the keywords;
 // - numbers with multipleOf or not with values have no exponents;
+// - numbers beside an exclusive bound do not round to it as doubles;
+// - classes of patterns, such as \s and [^\s], have what all dialects have in them;
 // - texts of a pattern or format are as long as automata of kMaxTextStates states count where a
 //   maxLength stands beside it;
 // - a text that a pattern must not match, and a name that is not of one, has no characters on which

@@ -78,6 +78,7 @@ std::string SchemaWriter::array(const JsonObject& all, int depth) {
   }
   if (is_distinct) return array_of_distinct(schema, depth);
   if (contains) return array_that_contains(schema, depth);
+  check_range(least, most, "Items");
   const JsonArray* prefix = list_at(schema, "prefixItems");
   const JsonValue items = items_of(schema);
   std::vector<std::string> first;
@@ -97,9 +98,13 @@ std::string SchemaWriter::array(const JsonObject& all, int depth) {
     head += (i == 0 ? "" : std::string(" ") + kBetween) + first[i];
   }
   if (most_others == 0) {
-    times(least, count, "Items");
+    if (least > count) {
+      fail_without_values("nothing is in range; got minItems " + std::to_string(least) +
+                          ", and no value for more than " + std::to_string(count));
+    }
     return rules_.rule("array", head + kTail);
   }
+  times(least, most_others < 0 ? -1 : count + most_others, "Items");
   const std::string others = "(" + std::string(kBetween) + *item + ")";
   if (count > 0) {
     return rules_.rule("array", head + " (space \",\" space " + *item + ")" +

@@ -1,6 +1,7 @@
 #include "models/grammar/schema_characters.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <map>
 
@@ -15,8 +16,12 @@ std::string times_of(const Expression& repeat) {
          (repeat.most == Expression::kUnlimited ? "" : std::to_string(repeat.most)) + "}";
 }
 
+// Classes of many ranges are written once.
 std::string json_character(const CodeRanges& ranges, SchemaRules& rules) {
-  return ranges == all_codes() ? rules.json_char() : json_class(ranges);
+  constexpr std::size_t kMostRepeated = 16;
+  if (ranges == all_codes()) return rules.json_char();
+  const std::string characters = json_class(ranges);
+  return ranges.size() > kMostRepeated ? rules.rule("class", characters) : characters;
 }
 
 }  // namespace

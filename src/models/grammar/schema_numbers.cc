@@ -1,6 +1,9 @@
 #include "models/grammar/schema_numbers.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "models/grammar/schema_merge.h"
@@ -13,6 +16,9 @@ using Alternatives = std::vector<std::string>;
 // Digits behind the point, beyond those that a bound has.
 constexpr char kMoreDigits[] = " [0-9]{0,15}";
 constexpr char kAnyFraction[] = " (\".\" [0-9]{1,16})?";
+
+// Zeros behind the point behind which more digits are surely no 0 as a double.
+constexpr std::size_t kMostZeros = 290;
 
 std::string quoted(const std::string& digits) { return "\"" + digits + "\""; }
 
@@ -113,11 +119,11 @@ Alternatives whole_range(const std::string& low, const std::optional<std::string
   return out;
 }
 
-// What stands behind the whole part of a number whose fraction is at least, or above, `fraction`.
+// What stands behind the whole part of a number whose fraction is at least `fraction`; above 0,
+// where it is exclusive.
 Alternatives fraction_from(const std::string& fraction, bool is_exclusive) {
-  constexpr char kPositive[] = "\"0\"{0,15} [1-9] [0-9]{0,15}";
   if (fraction.empty()) {
-    return {is_exclusive ? std::string("\".\" ") + kPositive : std::string(kAnyFraction + 1)};
+    return {is_exclusive ? "\".\" \"0\"{0,15} [1-9] [0-9]{0,15}" : kAnyFraction + 1};
   }
   Alternatives out;
   for (std::size_t i = 0; i < fraction.size(); ++i) {
@@ -125,16 +131,13 @@ Alternatives fraction_from(const std::string& fraction, bool is_exclusive) {
     out.push_back(quoted("." + fraction.substr(0, i)) + " " +
                   digit_class(static_cast<char>(fraction[i] + 1), '9') + kMoreDigits);
   }
-  out.push_back(quoted("." + fraction) +
-                (is_exclusive ? std::string(" ") + kPositive : std::string(kMoreDigits)));
+  out.push_back(quoted("." + fraction) + kMoreDigits);
   return out;
 }
 
-// The same of a fraction of at most, or below, `fraction`. Nothing below 0.
-Alternatives fraction_to(const std::string& fraction, bool is_exclusive) {
-  if (fraction.empty()) {
-    return is_exclusive ? Alternatives{} : Alternatives{"(\".\" \"0\"{1,15})?"};
-  }
+// The same of a fraction of at most `fraction`.
+Alternatives fraction_to(const std::string& fraction) {
+  if (fraction.empty()) return {"(\".\" \"0\"{1,15})?"};
   Alternatives out = {"\"\""};
   for (std::size_t i = 0; i < fraction.size(); ++i) {
     const std::string start = "." + fraction.substr(0, i);
@@ -143,19 +146,22 @@ Alternatives fraction_to(const std::string& fraction, bool is_exclusive) {
     out.push_back(quoted(start) + " " + digit_class('0', static_cast<char>(fraction[i] - 1)) +
                   kMoreDigits);
   }
-  if (!is_exclusive) out.push_back(quoted("." + fraction) + " \"0\"{0,15}");
+  out.push_back(quoted("." + fraction) + " \"0\"{0,15}");
   return out;
 }
 
 // The same of a fraction between two.
-Alternatives fraction_between(std::string low, bool low_exclusive, std::string high,
-                              bool high_exclusive) {
+Alternatives fraction_between(std::string low, bool low_exclusive, std::string high) {
+  if (low_exclusive && high.size() > kMostZeros) {
+    low = std::string(323, '0') + "5";  // the least double
+    low_exclusive = false;
+  }
   const bool from_zero = low.empty() && !low_exclusive;
   Alternatives out;
   const std::size_t size = std::max(low.size(), high.size());
   low.resize(size, '0');
   high.resize(size, '0');
-  if (low > high || (low == high && (low_exclusive || high_exclusive))) return out;
+  if (low > high || (low == high && low_exclusive)) return out;
   if (from_zero) out.push_back("\"\"");
   if (low == high) {
     out.push_back(size == 0 ? "\".\" \"0\"{1,15}" : quoted("." + low) + " \"0\"{0,15}");
@@ -187,7 +193,7 @@ Alternatives fraction_between(std::string low, bool low_exclusive, std::string h
         digit_class(static_cast<char>(low[shared] + 1), static_cast<char>(high[shared] - 1)) +
         kMoreDigits);
   }
-  add(high.substr(0, shared + 1), fraction_to(high_rest, high_exclusive));
+  add(high.substr(0, shared + 1), fraction_to(high_rest));
   return out;
 }
 
@@ -195,16 +201,14 @@ void append_with(const std::string& whole, const Alternatives& fractions, Altern
   if (!fractions.empty()) out->push_back(whole + " (" + joined(fractions) + ")");
 }
 
-// Numbers without a sign.
+// Numbers without a sign. None of the bounds is exclusive but a low one of 0.
 Alternatives positive_range(const Bound& low, const std::optional<Bound>& high, Digits digits) {
   Alternatives out;
   const Decimal& from = low.value;
   if (high && is_below(high->value.digits, from.digits)) return out;
   if (high && high->value.digits == from.digits) {
-    append_with(
-        quoted(from.digits),
-        fraction_between(from.fraction, low.is_exclusive, high->value.fraction, high->is_exclusive),
-        &out);
+    append_with(quoted(from.digits),
+                fraction_between(from.fraction, low.is_exclusive, high->value.fraction), &out);
     return out;
   }
   append_with(quoted(from.digits), fraction_from(from.fraction, low.is_exclusive), &out);
@@ -213,17 +217,17 @@ Alternatives positive_range(const Bound& low, const std::optional<Bound>& high, 
   const Alternatives between = whole_range(plus_one(from.digits), last, digits);
   if (!between.empty()) out.push_back("(" + joined(between) + ")" + kAnyFraction);
   if (high) {
-    append_with(quoted(high->value.digits), fraction_to(high->value.fraction, high->is_exclusive),
-                &out);
+    append_with(quoted(high->value.digits), fraction_to(high->value.fraction), &out);
   }
   return out;
 }
 
+[[noreturn]] void fail_without_numbers() {
+  fail_without_values("no number is in range; got bounds that exclude each other, expected others");
+}
+
 std::string checked(const Alternatives& alternatives) {
-  if (alternatives.empty()) {
-    fail_without_values(
-        "no number is in range; got bounds that exclude each other, expected others");
-  }
+  if (alternatives.empty()) fail_without_numbers();
   return joined(alternatives);
 }
 
@@ -239,7 +243,7 @@ void by_sign(const std::optional<Bound>& low, const std::optional<Bound>& high, 
     return bound.value.is_negative && !bound.value.is_zero();
   };
   const Bound zero;
-  if (!high || !is_negative(*high)) {
+  if (!high || (!is_negative(*high) && !(high->is_exclusive && high->value.is_zero()))) {
     on_range(false, low && !is_negative(*low) ? *low : zero, high);
   }
   if (!low || is_negative(*low)) {
@@ -249,6 +253,19 @@ void by_sign(const std::optional<Bound>& low, const std::optional<Bound>& high, 
     if (low) last = mirrored(*low);
     on_range(true, high && is_negative(*high) ? mirrored(*high) : above_zero, last);
   }
+}
+
+// An exclusive bound as one that is not: the next double, since others round to the bound. That of
+// 0 stays: texts have too few digits to round to it.
+std::optional<Bound> beyond(const std::optional<Bound>& bound, double towards) {
+  if (!bound || !bound->is_exclusive || bound->value.is_zero()) return bound;
+  const Decimal& value = bound->value;
+  const std::string text = (value.is_negative ? "-" : "") + value.digits + "." + value.fraction;
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  const double next = std::nextafter(number, towards);
+  if (std::isinf(next)) fail_without_numbers();
+  return Bound{decimal_of(next), false};
 }
 
 void append_signed(bool is_negative, const Alternatives& part, Alternatives* out) {
@@ -272,10 +289,7 @@ std::string integer_grammar(const std::optional<Bound>& low, const std::optional
     std::optional<std::string> last;
     if (to) {
       last = to->value.digits;
-      if (to->is_exclusive && to->value.fraction.empty()) {
-        if (*last == "0") return;
-        last = minus_one(*last);
-      }
+      if (to->is_exclusive && to->value.fraction.empty()) last = minus_one(*last);
     }
     append_signed(is_negative, whole_range(first, last, digits), &out);
   });
@@ -287,10 +301,12 @@ std::string number_grammar(const std::optional<Bound>& low, const std::optional<
   if (!low && !high) {
     return any_whole(digits) + std::string(kAnyFraction) + " ([eE] [-+]? [0-9]{1,2})?";
   }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Alternatives out;
-  by_sign(low, high, [&](bool is_negative, const Bound& from, const std::optional<Bound>& to) {
-    append_signed(is_negative, positive_range(from, to, digits), &out);
-  });
+  by_sign(beyond(low, kInfinity), beyond(high, -kInfinity),
+          [&](bool is_negative, const Bound& from, const std::optional<Bound>& to) {
+            append_signed(is_negative, positive_range(from, to, digits), &out);
+          });
   return checked(out);
 }
 

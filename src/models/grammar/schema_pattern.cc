@@ -8,6 +8,7 @@
 
 #include "core/counted.h"
 #include "models/grammar/schema_characters.h"
+#include "models/grammar/schema_escapes.h"
 #include "models/grammar/schema_merge.h"
 #include "models/grammar/text_automaton.h"
 #include "models/tokenizer/unicode.h"
@@ -18,28 +19,6 @@ namespace {
 constexpr int kMaxPatternDepth = 60;
 constexpr std::size_t kMaxPattern = 10'000;  // bytes
 constexpr std::uint32_t kMaxPatternTimes = 10'000;
-
-CodeRanges class_of_letter(char letter) {
-  CodeRanges ranges;
-  switch (letter) {
-    case 'd':
-    case 'D':
-      ranges = {{'0', '9'}};
-      break;
-    case 'w':
-    case 'W':
-      ranges = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-      break;
-    default:
-      ranges = tokens::space_ranges();
-      ranges.emplace_back(0xfeff, 0xfeff);
-      break;
-  }
-  const bool is_negated = letter == 'D' || letter == 'W' || letter == 'S';
-  // What \s matches beyond ASCII differs between dialects: all of it is left out of both.
-  if (letter == 's') ranges = {{'\t', '\r'}, {' ', ' '}};
-  return normal_ranges(std::move(ranges), is_negated);
-}
 
 class PatternReader {
  public:
@@ -154,6 +133,8 @@ class PatternReader {
       const std::optional<std::uint32_t> least = number();
       out.least = least.value_or(0);
       if (take(",")) {
+        // Text in ECMA-262, `{0,` in Python.
+        if (!least) unsupported("a repetition without its least number is");
         const std::optional<std::uint32_t> most = number();
         if (most && *most < out.least) fail("repetition the wrong way round");
         if (most) out.most = *most;
@@ -211,7 +192,7 @@ class PatternReader {
       ranges = normal_ranges({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}, true);
       disputed_.insert(disputed_.end(), {{'\r', '\r'}, {0x85, 0x85}, {0x2028, 0x2029}});
     } else {
-      ranges = read_char(false);
+      ranges = read_char(Escapes::narrowest);
     }
     if (json_class(ranges).empty()) {
       fail_unsupported("pattern without a character to write; got `" +
@@ -223,15 +204,18 @@ class PatternReader {
   CodeRanges read_class() {
     ++at_;
     const bool is_negated = take("^");
+    const Escapes escapes = is_negated ? Escapes::widest : Escapes::narrowest;
     CodeRanges ranges;
+    std::string letters;  // of escapes
     while (peek() != ']' || at_ >= text_.size()) {
       if (at_ >= text_.size()) fail("class without `]`");
-      const CodeRanges first = read_char(true);
+      if (peek() == '\\') letters += peek(1);
+      const CodeRanges first = read_char(escapes, true);
       const bool is_one = first.size() == 1 && first[0].first == first[0].second;
       if (peek() == '-' && at_ + 1 < text_.size() && peek(1) != ']') {
         if (!is_one) fail("range that begins with a class");
         ++at_;
-        const CodeRanges last = read_char(true);
+        const CodeRanges last = read_char(escapes, true);
         if (last.size() != 1 || last[0].first != last[0].second || last[0] < first[0]) {
           fail("range the wrong way round");
         }
@@ -241,11 +225,17 @@ class PatternReader {
       }
     }
     ++at_;
+    // Whatever a dialect has of the one, all else is of the other.
+    for (const auto& [letter, other] : {std::pair('d', 'D'), {'w', 'W'}, {'s', 'S'}}) {
+      if (letters.find(letter) != std::string::npos && letters.find(other) != std::string::npos) {
+        ranges = all_codes();
+      }
+    }
     return normal_ranges(std::move(ranges), is_negated);
   }
 
   // One character, or the class that an escape stands for.
-  CodeRanges read_char(bool in_class) {
+  CodeRanges read_char(Escapes escapes, bool in_class = false) {
     if (at_ >= text_.size()) fail("ends too early");
     if (peek() != '\\') {
       const tokens::Decoded decoded = tokens::decode_one(text_, at_);
@@ -268,7 +258,7 @@ class PatternReader {
         at_ += 2;
         // Letters, digits and blanks beyond ASCII are of a class in some dialects.
         disputed_.insert(disputed_.end(), {{0x1c, 0x1f}, {0x80, 0x10ffff}});
-        return class_of_letter(c);
+        return escaped_class(c, escapes);
       case 'n':
         return one('\n');
       case 'r':

@@ -107,11 +107,14 @@ std::optional<TextAutomaton> automaton_of(const JsonObject& schema, AutomatonSte
 
 }  // namespace
 
+void check_range(std::int64_t least, std::int64_t most, const char* what) {
+  if (most < 0 || most >= least) return;
+  fail_without_values("nothing is in range; got min" + std::string(what) + " " +
+                      std::to_string(least) + " and max" + what + " " + std::to_string(most));
+}
+
 std::string times(std::int64_t least, std::int64_t most, const char* what) {
-  if (most >= 0 && most < least) {
-    fail_without_values("nothing is in range; got min" + std::string(what) + " " +
-                        std::to_string(least) + " and max" + what + " " + std::to_string(most));
-  }
+  check_range(least, most, what);
   for (const auto& [name, count] : {std::pair{"min", least}, {"max", most}}) {
     if (count <= std::int64_t{kMaxTimes}) continue;
     fail_unsupported("`" + std::string(name) + what + "` too large; got " + std::to_string(count) +

@@ -35,5 +35,7 @@ TextAutomaton texts_without(const Pattern& pattern, AutomatonSteps& steps);
 // with the name of the keyword, min or max and `what`, of a number that is too large, and
 // SchemaWithoutValues where nothing is in range.
 std::string times(std::int64_t least, std::int64_t most, const char* what);
+// Of that the latter alone.
+void check_range(std::int64_t least, std::int64_t most, const char* what);
 
 }  // namespace hearth::models::grammar
