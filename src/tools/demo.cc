@@ -41,10 +41,12 @@ void write_sample(const std::string& folder) {
 
 void run_demo(const DemoOptions& demo) {
   TextTrainingOptions options;
+  options.command = "demo";
   options.text = demo.text;
   options.out = demo.out;
   options.seconds = demo.seconds;
   options.fresh = true;
+  options.may_go_on = false;
   // What reaches the lowest loss in this time on two cores: small enough to see a few million
   // bytes.
   options.model.dim = 128;

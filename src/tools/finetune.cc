@@ -10,6 +10,7 @@
 #include "tools/lm/chat_template_option.h"
 #include "tools/lm/model_options.h"
 #include "tools/output.h"
+#include "tools/shutdown_signal.h"
 #include "tools/training/run_command.h"
 
 namespace hearth::tools {
@@ -17,17 +18,26 @@ namespace {
 
 void run_finetune(const FinetuneOptions& options) {
   AdapterTrainer trainer(options);
+  const auto write_adapter = [&] {
+    for (const std::string& path : trainer.write_adapter()) {
+      write_out("wrote " + hearth::quoted(path, path.size()) + "\n");
+    }
+  };
   const LossPoint first = trainer.first_loss();
-  const TrainingResult result = trainer.run();
+  TrainingResult result;
+  try {
+    result = trainer.run();
+  } catch (const Interrupted&) {
+    write_adapter();
+    throw;
+  }
   const std::string name = trainer.has_held_out() ? "held_out" : "loss";
   const std::string when = first.step == 0 ? "before" : "at_step_" + std::to_string(first.step);
   char line[200];
   std::snprintf(line, sizeof line, "finetune: steps=%lld %s_%s=%.4f %s=%.4f tokens_per_s=%.0f\n",
                 static_cast<long long>(result.steps), name.c_str(), when.c_str(), first.loss,
                 name.c_str(), result.held_out.loss, result.rate);
-  for (const std::string& path : trainer.write_adapter()) {
-    write_out("wrote " + hearth::quoted(path) + "\n");
-  }
+  write_adapter();
   write_out(line);
 }
 
@@ -57,9 +67,11 @@ void add_finetune(CommandLine& line) {
   add_model_option(command, options.model, "GGUF file, or folder as Hugging Face or MLX has it")
       .required();
   command
-      .option("-f,--text,--file", options.text,
-              "A text, or a .jsonl file of conversations, {\"messages\": [...]} on each line, "
-              "whose answers are learned")
+      .option(
+          "-f,--text,--file", options.text,
+          "A text, or a .jsonl file that has on each line {\"messages\": [...]}, a conversation "
+          "whose answers are learned, {\"prompt\": ..., \"completion\": ...} or {\"text\": "
+          "...}")
       .value_name("FILE")
       .required();
   command.flag("--lora", flags->is_low_rank,

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -5,6 +6,7 @@
 
 #include "hearth/version.h"
 #include "tools/commands.h"
+#include "tools/shutdown_signal.h"
 
 namespace {
 
@@ -20,6 +22,14 @@ int refuse(std::string message) {
   std::fflush(stdout);
   std::fprintf(stderr, "hearth: %s\n", message.c_str());
   return kRefused;
+}
+
+// Ends as a program does that catches no signals, which is what shells look for.
+int end_by(int signal) {
+  std::fflush(stdout);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+  return 128 + signal;
 }
 
 }  // namespace
@@ -51,6 +61,8 @@ int main(int argc, char** argv) {
   } catch (const hearth::tools::CommandFailed& failure) {
     std::printf("%s\n", failure.what());
     return kBadResult;
+  } catch (const hearth::tools::Interrupted& interrupted) {
+    return end_by(interrupted.signal);
   } catch (const std::bad_alloc&) {
     return refuse("out of memory");
   } catch (const std::exception& error) {

@@ -26,7 +26,7 @@
 #include "tools/serve/connections.h"
 #include "tools/serve/http_transport.h"
 #include "tools/serve/loaded_service.h"
-#include "tools/serve/shutdown_signal.h"
+#include "tools/shutdown_signal.h"
 
 namespace hearth::tools {
 namespace {
@@ -157,7 +157,7 @@ void run_serve(const ServeArguments& arguments) {
                   .origins = arguments.origins,
                   .has_page = !arguments.hides_page,
                   .has_metrics = !arguments.hides_metrics});
-  serve::ShutdownSignal signal;
+  ShutdownSignal signal("serve");
   const std::size_t connections =
       serve::connections_for(arguments.scheduler.parallel + arguments.scheduler.most_waiting);
   serve::allow_connections(connections);

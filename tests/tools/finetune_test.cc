@@ -1,6 +1,7 @@
 // `hearth finetune`: texts as windows, and runs on a tiny model.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -14,6 +15,7 @@
 #include "tools/lm/adapter_trainer.h"
 #include "tools/lm/model_options.h"
 #include "tools/lm/training_texts.h"
+#include "tools/shutdown_signal.h"
 #include "tools/signs_model.h"
 #include "tools/tool_folder.h"
 
@@ -43,6 +45,27 @@ TEST_F(AdapterOptions, ReadsPathsAndScales) {
   EXPECT_NE(error_of([] { adapter_files({":2"}); }), "");
   EXPECT_NE(error_of([&] { adapter_files({path("none")}); }).find("--lora: no such file; got"),
             std::string::npos);
+}
+
+TEST_F(AdapterOptions, TellOfFoldersWithoutAnAdapter) {
+  const auto fault = [&] {
+    return error_of([&] { require_adapters("--lora", {{path("run"), 1}}); });
+  };
+  const auto says = [&](const std::string& part) {
+    EXPECT_NE(fault().find(part), std::string::npos) << fault();
+  };
+  std::filesystem::create_directory(path("run"));
+  says("run: adapter: the folder has none; got no adapter_config.json, expected one beside");
+  std::ofstream(path("run/checkpoint.safetensors")) << "x";
+  says(
+      "got checkpoint.safetensors alone, of a run that was stopped, expected what `hearth "
+      "finetune` with --resume makes of it");
+  EXPECT_NE(error_of([&] {
+              load_model(path("run"), {});
+            }).find("the folder has no model; got checkpoint.safetensors alone"),
+            std::string::npos);
+  std::ofstream(path("run/adapter.gguf")) << "x";
+  says("got a folder that has adapter.gguf, expected that file's own path");
 }
 
 TrainingTexts::Text counting(int count, std::int32_t first) {
@@ -161,6 +184,64 @@ TEST_F(Finetune, GoesOnWhereItStopped) {
             std::string::npos);
 }
 
+// Which comes while a step is made.
+struct Signalled : AdapterTrainer {
+  Signalled(const FinetuneOptions& options, std::int64_t step)
+      : AdapterTrainer(options), step_(step) {}
+  Array loss(std::int64_t step) override {
+    if (step == step_) std::raise(SIGTERM);
+    return AdapterTrainer::loss(step);
+  }
+  std::int64_t step_;
+};
+
+TEST_F(Finetune, ASignalEndsItBehindTheStep) {
+  AdapterTrainer whole(options("whole"));
+  whole.run();
+  FinetuneOptions stopped = options("parts");
+  stopped.checkpoint_every = 1000;
+  // An evaluation is due behind the second of these steps, and not behind the first.
+  for (const std::int64_t step : {6, 11, 23}) {
+    ::testing::internal::CaptureStderr();
+    int signal = 0;
+    try {
+      Signalled(stopped, step).run();
+    } catch (const Interrupted& interrupted) {
+      signal = interrupted.signal;
+    }
+    EXPECT_EQ(signal, SIGTERM);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("stopped by SIGTERM at step " + std::to_string(step + 1) +
+                        " of 24; the run so far is in \"" + path("parts") +
+                        "\", and the same command goes on from there"),
+              std::string::npos)
+        << said;
+    EXPECT_NO_THROW(require_adapters("--lora", {{path("parts"), 1}}));
+  }
+  AdapterTrainer(stopped).run();
+  expect_same_weights(path("whole"), path("parts"));
+}
+
+TEST_F(Finetune, TimeBringsCheckpointsWithAdapters) {
+  struct Stopped : AdapterTrainer {
+    using AdapterTrainer::AdapterTrainer;
+    Array loss(std::int64_t step) override {
+      if (step == 3) throw Error(ErrorCode::io, "stopped");
+      return AdapterTrainer::loss(step);
+    }
+  };
+  FinetuneOptions made = options("out");
+  made.checkpoint_every = 1000;
+  EXPECT_EQ(error_of([&] { Stopped(made).run(); }), "stopped");
+  EXPECT_FALSE(has_checkpoint(path("out")));
+  made.checkpoint_seconds = 0;
+  EXPECT_EQ(error_of([&] { Stopped(made).run(); }), "stopped");
+  EXPECT_TRUE(has_checkpoint(path("out")));
+  for (const char* adapter : {"out", "out/adapter.gguf"}) {
+    EXPECT_NO_THROW(require_adapters("--lora", {{path(adapter), 1}}));
+  }
+}
+
 TEST_F(Finetune, ResumesWithMoreStepsOnlyWhereAsked) {
   FinetuneOptions more = options("out");
   more.resume = true;
@@ -245,6 +326,44 @@ TEST_F(Finetune, LearnsWhatAssistantsSay) {
                                                      kNoTarget, kNoTarget}));
 }
 
+TEST_F(Finetune, LearnsLinesOfTexts) {
+  write_signs_model(path("plain.gguf"), "qwen3", "");
+  const models::LoadedModel loaded = models::load_language_model(path("plain.gguf"));
+  const auto rows_of = [&](const std::string& line, std::int64_t context) {
+    write_chats(line + "\n");
+    return TrainingTexts::open(path("chats.jsonl"), loaded, context).train_batch(0, 0, 1);
+  };
+  const std::int32_t none = kNoTarget;
+  TokenRows rows = rows_of(R"({"text": ")" + sign(5) + sign(6) + "\"}", 5);
+  EXPECT_EQ(rows.tokens, (std::vector<std::int32_t>{1, 5, 6, 2, 0}));
+  EXPECT_EQ(rows.targets, (std::vector<std::int32_t>{5, 6, 2, none, none}));
+  // Control tokens that are there already are no second time.
+  rows = rows_of(R"({"id": 7, "text": "<s>)" + sign(5) + "</s>\"}", 5);
+  EXPECT_EQ(rows.tokens, (std::vector<std::int32_t>{1, 5, 2, 0, 0}));
+  EXPECT_EQ(rows.targets, (std::vector<std::int32_t>{5, 2, none, none, none}));
+  // Long ones are windows, at any place.
+  rows = rows_of(R"({"text": ")" + sign(5) + sign(6) + sign(7) + sign(8) + "\"}", 2);
+  EXPECT_EQ(rows.counted, 2);
+}
+
+TEST_F(Finetune, LearnsWhatCompletesPrompts) {
+  write_signs_model(path("plain.gguf"), "qwen3", "");
+  const models::LoadedModel loaded = models::load_language_model(path("plain.gguf"));
+  const std::string line =
+      R"({"prompt": ")" + sign(5) + sign(6) + R"(", "completion": ")" + sign(7) + "\"}\n";
+  write_chats(line);
+  TokenRows rows = TrainingTexts::open(path("chats.jsonl"), loaded, 6).train_batch(0, 0, 1);
+  const std::int32_t none = kNoTarget;
+  EXPECT_EQ(rows.tokens, (std::vector<std::int32_t>{1, 5, 6, 7, 2, 0}));
+  EXPECT_EQ(rows.targets, (std::vector<std::int32_t>{none, none, 7, 2, none, none}));
+  // One whose prompt fills the context is left out.
+  write_chats(line + R"({"prompt": ")" + sign(5) + sign(6) + sign(5) + sign(6) + sign(5) + sign(6) +
+              R"(", "completion": ")" + sign(7) + "\"}\n");
+  const TrainingTexts texts = TrainingTexts::open(path("chats.jsonl"), loaded, 6);
+  EXPECT_EQ(texts.cuts().lines, 2);
+  EXPECT_EQ(texts.cuts().left_out, 1);
+}
+
 TEST_F(Finetune, LearnsEachAnswerOfAConversation) {
   const auto chats = [](const std::string& first, const std::string& last) {
     return R"({"messages": [{"role": "user", "content": ")" + sign(5) +
@@ -284,7 +403,7 @@ TEST_F(Finetune, CountsConversationsThatDoNotFit) {
   write_chats(chat(sign(5), sign(7)) + chat(longer, sign(7)) + chat(sign(5), longer));
   const models::LoadedModel loaded = models::load_language_model(path("model.gguf"));
   const TrainingTexts texts = TrainingTexts::open(path("chats.jsonl"), loaded, 8);
-  EXPECT_EQ(texts.cuts().conversations, 3);
+  EXPECT_EQ(texts.cuts().lines, 3);
   EXPECT_EQ(texts.cuts().left_out, 1);
   EXPECT_EQ(texts.cuts().shortened, 1);
 }
@@ -329,8 +448,22 @@ TEST_F(Finetune, DoesNotGoOnWithAnotherModel) {
 }
 
 TEST_F(Finetune, RefusesWhatIsNoConversation) {
-  write_chats("{}\n");
-  EXPECT_NE(chats_error().find("line 1: no conversation"), std::string::npos) << chats_error();
+  const auto says = [&](const std::string& text, const std::string& part) {
+    write_chats(text + "\n");
+    EXPECT_NE(chats_error().find(part), std::string::npos) << chats_error();
+  };
+  // Whether the model has a template or not.
+  write_signs_model(path("model.gguf"), "qwen3", "");
+  says("{}", "line 1: nothing to learn from; got no members, expected \"messages\", or");
+  says(R"({"instruction": "a", "output": "b"})",
+       R"(got the members "instruction", "output", expected "messages")");
+  says(R"({"prompt": "a"})", R"(got the members "prompt", expected)");
+  says(R"({"prompt": "a", "completion": [1]})",
+       R"(completion: no text; got [1], expected a string (a conversation goes into "messages"))");
+  says("[1]", "line 1: no object; got another value");
+  says("{", "line 1: no JSON");
+  says(R"({"messages": [{"role": "user", "content": "x"}]})", "--chat-template FILE");
+  write_signs_model(path("model.gguf"), "qwen3", kSignsTemplate);
   write_chats("\n{\"messages\": [{\"role\": \"user\"}]}\n");
   EXPECT_NE(chats_error().find("line 2: messages[0].content: is missing"), std::string::npos)
       << chats_error();
@@ -378,6 +511,28 @@ TEST_F(Finetune, TheCommandWritesWhatOthersRead) {
   EXPECT_EQ(info.status, 0) << info.err;
   EXPECT_NE(info.out.find("peft folder"), std::string::npos) << info.out;
 }
+
+#ifndef _WIN32
+TEST_F(Finetune, TheCommandEndsByTheSignalAndLeavesAnAdapter) {
+  std::signal(SIGINT, SIG_DFL);  // which a shell may have set otherwise for the tests
+  const pid_t child = start({"finetune", "--model", path("model.gguf"), "--text", path("text"),
+                             "--out", path("out"), "--steps", "1000000", "--context", "12",
+                             "--batch", "2", "--rank", "2", "--checkpoint-every", "1"},
+                            path("stdout"));
+  int status = 0;
+  while (!has_checkpoint(path("out")) && waitpid(child, &status, WNOHANG) == 0) usleep(10'000);
+  kill(child, SIGINT);
+  ASSERT_EQ(waitpid(child, &status, 0), child) << contents(path("stderr"));
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+  const std::string said = contents(path("stderr"));
+  EXPECT_NE(said.find("finetune: stopped by SIGINT at step "), std::string::npos) << said;
+  EXPECT_NE(contents(path("stdout")).find("wrote \"" + path("out/adapter.gguf") + "\"\n"),
+            std::string::npos);
+  const Outcome written = run({"generate", "--model", path("model.gguf"), "--lora", path("out"),
+                               "--prompt", sign(5), "--tokens", "4"});
+  EXPECT_EQ(written.status, 0) << written.err;
+}
+#endif
 #endif
 
 }  // namespace

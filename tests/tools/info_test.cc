@@ -174,6 +174,9 @@ TEST_F(Info, ShowsAFolderOfAModel) {
   std::filesystem::remove(folder + "/config.json");
   EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { read_model_file(folder); }),
                        "info: the folder has no model"));
+  std::ofstream(folder + "/checkpoint.safetensors") << "x";
+  EXPECT_TRUE(contains(error_of(ErrorCode::unsupported, [&] { read_model_file(folder); }),
+                       "got checkpoint.safetensors alone, of a run that was stopped"));
 }
 
 TEST_F(Info, KnowsFilesByTheirStart) {

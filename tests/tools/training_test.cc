@@ -193,6 +193,21 @@ TEST_F(Tool, KilledRunsGoOnBitForBit) {
   expect_same_weights(path("whole"), path("killed"));
 }
 
+TEST_F(Tool, StoppedRunsGoOnBitForBit) {
+  ASSERT_EQ(run(train("whole")).status, 0);
+  for (int i = 0; i < 2; ++i) {
+    const pid_t child = start(train("stopped"), path("stdout"));
+    while (!fs::exists(checkpoint_path(path("stopped"))) && waitpid(child, nullptr, WNOHANG) == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    kill(child, SIGTERM);
+    finish(child);
+  }
+  ASSERT_EQ(run(train("stopped")).status, 0);
+  expect_same_weights(path("whole"), path("stopped"));
+}
+
 TEST_F(Tool, GeneratesTheSameTextForTheSameSeed) {
   ASSERT_EQ(run(train("model", 20)).status, 0);
   const std::vector<std::string> generate = {"generate", "--model",      path("model"), "--prompt",

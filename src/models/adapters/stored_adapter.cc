@@ -1,6 +1,7 @@
 #include "models/adapters/stored_adapter.h"
 
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
 #include "core/number_text.h"
@@ -9,6 +10,7 @@
 #include "hearth/io.h"
 #include "models/adapters/pair_reader.h"
 #include "models/adapters/peft_folder.h"
+#include "models/files/checkpoint_names.h"
 #include "models/files/folder_tensors.h"
 
 namespace hearth::models {
@@ -84,8 +86,28 @@ bool is_adapter(const std::string& path) {
   }
 }
 
+std::string unfit_folder(const std::string& path) {
+  const std::string file = folders::existing_file(path, "adapter.gguf");
+  if (!file.empty()) return "got a folder that has adapter.gguf, expected that file's own path";
+  if (folders::existing_file(path, folders::kCheckpointFile).empty()) return {};
+  return std::string("got ") + folders::kCheckpointFile +
+         " alone, of a run that was stopped, expected what `hearth finetune` with --resume makes "
+         "of it";
+}
+
 StoredAdapter read_adapter(const std::string& path) {
-  return is_adapter_folder(path) ? read_folder_adapter(path) : read_file_adapter(path);
+  if (is_adapter_folder(path)) return read_folder_adapter(path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    const bool is_model = !folders::existing_file(path, "config.json").empty();
+    const std::string what = is_model ? std::string() : unfit_folder(path);
+    refuse_adapter(ErrorCode::unsupported, path,
+                   "the folder has none; " +
+                       (what.empty() ? std::string("got no ") + kPeftConfigFile +
+                                           ", expected one beside adapter_model.safetensors"
+                                     : what));
+  }
+  return read_file_adapter(path);
 }
 
 }  // namespace hearth::models

@@ -38,6 +38,10 @@ bool says_adapter(const GgufMetadata& metadata);
 // that says so. Not where nothing can be read there.
 bool is_adapter(const std::string& path);
 
+// What a folder has that is none of an adapter nor of a model, as the end of an error: "got ...,
+// expected ...", where it is of a run that was stopped or has a file of its own; else empty.
+std::string unfit_folder(const std::string& path);
+
 // Arrays are pages of the file or are made when they are read. Throws Error{io};
 // Error{corrupt_file} for what breaks a format, for one matrix of a pair without the other and for
 // pairs that do not fit together; Error{unsupported} for other kinds of adapters and for what these

@@ -66,9 +66,11 @@ ModelContents contents_of(const std::string& path) {
   if (is_adapter_folder(path)) refuse_adapter_as_model(path);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    throw Error(ErrorCode::unsupported, "load_model: the folder has no model; got " +
-                                            hearth::quoted(path) +
-                                            ", expected one with config.json");
+    const std::string what = unfit_folder(path);
+    throw Error(ErrorCode::unsupported, "load_model: the folder has no model; " +
+                                            (what.empty() ? "got " + hearth::quoted(path) +
+                                                                ", expected one with config.json"
+                                                          : what));
   }
   GgufContents contents = map_gguf(path);
   if (says_adapter(contents.metadata)) refuse_adapter_as_model(path);

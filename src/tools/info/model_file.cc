@@ -108,9 +108,11 @@ ModelFile read_folder(const std::string& path) {
   if (models::is_adapter_folder(path)) return read_adapter_folder(path);
   const std::string config_path = folders::existing_file(path, "config.json");
   if (config_path.empty()) {
-    throw Error(ErrorCode::unsupported, "info: the folder has no model; got " +
-                                            hearth::quoted(path) +
-                                            ", expected one with config.json");
+    const std::string what = models::unfit_folder(path);
+    throw Error(ErrorCode::unsupported, "info: the folder has no model; " +
+                                            (what.empty() ? "got " + hearth::quoted(path) +
+                                                                ", expected one with config.json"
+                                                          : what));
   }
   const JsonObject config = read_object(config_path);
   const folders::FolderTensors stored = folders::FolderTensors::open(path);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/hashing.h"
 #include "hearth/error.h"
 #include "hearth/grad.h"
@@ -114,7 +115,7 @@ AdapterTrainer::AdapterTrainer(const FinetuneOptions& options)
 void AdapterTrainer::note_cuts(const FinetuneOptions& options) const {
   const TrainingTexts::Cuts& cuts = texts_.cuts();
   if (cuts.left_out + cuts.shortened == 0) return;
-  write_note(options.text + ": of " + std::to_string(cuts.conversations) + " conversations " +
+  write_note(options.text + ": of " + counted(cuts.lines, "line") + " " +
              std::to_string(cuts.left_out) + " are left out and " + std::to_string(cuts.shortened) +
              " lose their end, being longer than --context " + std::to_string(options.context) +
              "\n");

@@ -36,7 +36,7 @@ class AdapterTrainer : public TrainingRun {
   bool has_held_out() const override { return texts_.has_held_out(); }
 
   // Writes the adapter into the folder, as adapter.gguf and, where the family's folders have names
-  // for all of it, as PEFT does. Returns the paths.
+  // for all of it, as PEFT does. Returns the paths. run() does so with each checkpoint.
   std::vector<std::string> write_adapter() const;
 
   const models::LanguageModel& model() const noexcept { return loaded_.model; }
@@ -46,6 +46,7 @@ class AdapterTrainer : public TrainingRun {
   std::vector<hearth::Parameter> trained() override { return adapter_.parameters(); }
   Units units() const override;
   std::string title() const override;
+  void write_result() const override { write_adapter(); }
 
  private:
   // Tells of conversations that do not fit.

@@ -1,21 +1,14 @@
 #include "tools/lm/training_texts.h"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/hashing.h"
-#include "core/json.h"
 #include "hearth/error.h"
 #include "io/file.h"
-#include "models/chat/chat_format.h"
-#include "models/files/json_values.h"
 #include "models/language/model/text_loss.h"
-#include "models/tokenizer/encoded_text.h"
-#include "tools/chat_json/chat_messages.h"
-#include "tools/chat_json/field_error.h"
-#include "tools/lm/chat_template_option.h"
+#include "tools/lm/training_lines.h"
 #include "tools/training/draw.h"
 
 namespace hearth::tools {
@@ -27,111 +20,15 @@ constexpr std::uint64_t kMostTextBytes = std::uint64_t{1} << 32;
 constexpr std::size_t kOneHeldOut = 20;  // in so many
 constexpr std::size_t kEvaluationWindows = 64;
 
-[[noreturn]] void refuse_conversation(const std::string& what) {
-  throw Error(ErrorCode::invalid_argument, what);
-}
-
-struct Conversation {
-  std::vector<models::ChatMessage> messages;
-  JsonValue tools = nullptr;
-};
-
-Conversation conversation_of(const std::string& text) {
-  const std::optional<JsonValue> parsed = parse_json(text);
-  const auto* object = parsed ? std::get_if<JsonObject>(&*parsed) : nullptr;
-  const auto array = [&](const char* key) {
-    const JsonValue* value = object == nullptr ? nullptr : models::find_value(*object, key);
-    return value == nullptr ? nullptr : std::get_if<JsonArray>(value);
-  };
-  if (array("messages") == nullptr) {
-    refuse_conversation("no conversation; expected {\"messages\": [...]}");
-  }
-  try {
-    const JsonArray* tools = array("tools");
-    return {read_chat_messages(Fields(*object)),
-            tools == nullptr ? JsonValue(nullptr) : JsonValue(*tools)};
-  } catch (const FieldError& error) {
-    refuse_conversation(error.what());
-  }
-}
-
-bool begins_with(std::span<const std::int32_t> all, std::span<const std::int32_t> first) {
-  return all.size() >= first.size() && std::equal(first.begin(), first.end(), all.begin());
-}
-
-// Refuses what the template leaves out of the last message, an answer.
-void require_written(const models::ChatFormat& format,
-                     std::span<const models::ChatMessage> messages,
-                     const models::ChatOptions& options, models::EncodedText& first,
-                     std::span<const std::int32_t> tokens) {
-  const auto require = [&](const char* name, bool is_there, const auto& remove) {
-    if (!is_there) return;
-    std::vector<models::ChatMessage> without(messages.begin(), messages.end());
-    remove(without.back());
-    if (!std::ranges::equal(format.render(without, options, first).tokens, tokens)) return;
-    refuse_conversation("messages[" + std::to_string(without.size() - 1) + "]." + name +
-                        ": not written by the model's template; expected a message without it");
-  };
-  const models::ChatMessage& answer = messages.back();
-  require("tool_calls", !answer.tool_calls.empty(),
-          [](models::ChatMessage& message) { message.tool_calls.clear(); });
-  require("reasoning_content", !answer.reasoning.empty(),
-          [](models::ChatMessage& message) { message.reasoning.clear(); });
-}
-
-// What the template makes of the messages; what follows the prompt for an answer, up to where the
-// next message begins, counts.
-Text tokens_of(const models::ChatFormat& format, const Conversation& conversation) {
-  const std::span<const models::ChatMessage> messages = conversation.messages;
-  models::ChatOptions asking;
-  asking.tools = conversation.tools;
-  models::ChatOptions whole = asking;
-  whole.add_generation_prompt = false;
-  models::EncodedText first;  // of all messages, with which the others begin mostly
-  Text text;
-  text.tokens = format.render(messages, whole, first).tokens;
-  text.counts.assign(text.tokens.size(), false);
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role != "assistant") continue;
-    const auto prompt = format.render(messages.first(i), asking, first).tokens;
-    const auto answered = format.render(messages.first(i + 1), whole, first).tokens;
-    require_written(format, messages.first(i + 1), whole, first, answered);
-    if (!begins_with(text.tokens, prompt) || !begins_with(text.tokens, answered)) {
-      throw Error(ErrorCode::unsupported,
-                  "the model's template writes an answer otherwise once others follow; got other "
-                  "tokens, expected those of the prompt and the answer");
-    }
-    std::fill(text.counts.begin() + std::ssize(prompt), text.counts.begin() + std::ssize(answered),
-              true);
-  }
-  return text;
-}
-
-Text text_of_line(const models::ChatFormat& format, const std::string& text, std::size_t line) try {
-  return tokens_of(format, conversation_of(text));
-} catch (const Error& error) {
-  throw Error(error.code(), "finetune: line " + std::to_string(line) + ": " + error.what());
-}
-
 // Whether a token that counts follows another one.
 bool teaches(const Text& text) {
   const auto first = text.counts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(text.counts));
   return std::find(first, text.counts.end(), true) != text.counts.end();
 }
 
-models::ChatFormat training_format(const models::LoadedModel& loaded) {
-  try {
-    return models::ChatFormat(loaded);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::unsupported) throw;
-    throw Error(error.code(),
-                "finetune: " + (error.what() + ("; " + std::string(kTemplateRemedy))));
-  }
-}
-
-std::vector<Text> conversations(std::string_view bytes, const models::LoadedModel& loaded,
-                                std::int64_t context, TrainingTexts::Cuts& cuts) {
-  const models::ChatFormat format = training_format(loaded);
+std::vector<Text> texts_of_lines(std::string_view bytes, const models::LoadedModel& loaded,
+                                 std::int64_t context, TrainingTexts::Cuts& cuts) {
+  TrainingLines lines(loaded);
   std::vector<Text> texts;
   std::size_t line = 0;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -140,8 +37,13 @@ std::vector<Text> conversations(std::string_view bytes, const models::LoadedMode
     at = end + 1;
     ++line;
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    Text made = text_of_line(format, text, line);
-    ++cuts.conversations;
+    auto [made, has_windows] = lines.read(text, line);
+    if (has_windows) {
+      const std::size_t least = made.first < 0 ? 2 : 1;
+      if (made.tokens.size() >= least) texts.push_back(std::move(made));
+      continue;
+    }
+    ++cuts.lines;
     const auto most = std::min(made.tokens.size(), static_cast<std::size_t>(context) + 1);
     const auto lost = std::count(made.counts.begin() + static_cast<std::ptrdiff_t>(most),
                                  made.counts.end(), true);
@@ -171,7 +73,7 @@ TrainingTexts TrainingTexts::open(const std::string& path, const models::LoadedM
   std::vector<Text> train, held_out;
   Cuts cuts;
   if (path.ends_with(".jsonl")) {
-    train = conversations(bytes, loaded, context, cuts);
+    train = texts_of_lines(bytes, loaded, context, cuts);
     const std::size_t kept = train.size() - train.size() / kOneHeldOut;
     held_out.assign(std::make_move_iterator(train.begin() + static_cast<std::ptrdiff_t>(kept)),
                     std::make_move_iterator(train.end()));

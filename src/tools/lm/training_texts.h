@@ -1,4 +1,4 @@
-// Texts as tokens, to train a language model on: a plain text, or conversations.
+// Texts as tokens, to train a language model on: a plain text, or the lines of a .jsonl file.
 //
 // Every batch is a pure function of its arguments, so a run that resumes at a step sees exactly
 // what an uninterrupted one would.
@@ -25,17 +25,13 @@ struct TokenRows {
 
 class TrainingTexts {
  public:
-  // A file whose name ends with ".jsonl" has a conversation a line, {"messages": [...], "tools":
-  // [...]} as OpenAI's API has them, which the model's template writes: what assistants say counts,
-  // their calls of tools and reasoning too, with what ends it. Those longer than `context` lose
-  // their end, and are left out where no answer begins before; cuts() counts both. Another file is
-  // one text, all of which counts. The last twentieth is held out where it fills a window, or of
-  // conversations is one at least.
+  // A file whose name ends with ".jsonl" has a text a line, as TrainingLines reads them. Those with
+  // a prompt that are longer than `context` lose their end, and are left out where nothing that
+  // counts begins before; cuts() counts both. Another file is one text, all of which counts. The
+  // last twentieth is held out where it fills a window, or of lines is one at least.
   //
-  // Throws Error{io}; Error{invalid_argument} with the line for what is no such conversation, for
-  // tools, calls and reasoning that the template leaves out, and for files in which nothing counts;
-  // Error{unsupported} for a model without a template, and where its template writes an answer
-  // otherwise than behind the prompt for it.
+  // Throws Error{io}, Error{invalid_argument} for files in which nothing counts, and what
+  // TrainingLines throws.
   static TrainingTexts open(const std::string& path, const models::LoadedModel& loaded,
                             std::int64_t context);
 
@@ -47,7 +43,7 @@ class TrainingTexts {
   TrainingTexts(std::vector<Text> train, std::vector<Text> held_out, std::int64_t context);
 
   struct Cuts {
-    std::int64_t conversations = 0;
+    std::int64_t lines = 0;  // with conversations, or prompts and what completes them
     std::int64_t left_out = 0;
     std::int64_t shortened = 0;  // of which an answer lost its end
   };

@@ -29,7 +29,9 @@ void add_run_options(Command& command, RunOptions& options, RunFlags& flags,
       .show_default();
   command.option("-s,--seed", options.seed, "Seed of all random draws").show_default();
   add_place_options(command, options.device, flags.threads);
-  command.option("--checkpoint-every", options.checkpoint_every, "Steps between checkpoints")
+  command
+      .option("--checkpoint-every", options.checkpoint_every,
+              "Steps between checkpoints, which a minute brings as well")
       .range(1, most)
       .show_default();
   command.flag("--fresh", options.fresh, "Start over even if there is a checkpoint");

@@ -5,18 +5,22 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/quoted.h"
 #include "hearth/grad.h"
 #include "hearth/random.h"
 #include "hearth/runtime.h"
 #include "io/file.h"
 #include "runtime/trace/timeline.h"
 #include "tools/output.h"
+#include "tools/shutdown_signal.h"
 #include "tools/training/progress.h"
 
 namespace hearth::tools {
 namespace {
 
 constexpr double kGradientNorm = 1.0;
+// Checkpoints by time take at most about one part of so many of it.
+constexpr double kSavingShare = 20;
 
 Device default_device(const std::string& name) {
   const Device device = name.empty() ? Device() : Device::named(name);
@@ -138,9 +142,30 @@ LossPoint TrainingRun::first_loss() {
   return {state_.step, evaluate().loss};
 }
 
+bool TrainingRun::checkpoint_is_due() const {
+  return state_.step % options_.checkpoint_every == 0 || runtime::Timeline::now() >= next_save_;
+}
+
 void TrainingRun::save() {
+  const double start = runtime::Timeline::now();
   state_.generator = generator();
   save_checkpoint(options_.out, trained(), optimizer_, state_, settings_.text);
+  write_result();
+  const double end = runtime::Timeline::now();
+  next_save_ = end + std::max(options_.checkpoint_seconds, kSavingShare * (end - start));
+}
+
+void TrainingRun::note_interruption(int signal) const {
+  std::string line = std::string(options_.command) + ": stopped by " + signal_name(signal) +
+                     " at step " + std::to_string(state_.step);
+  if (!(options_.seconds > 0)) line += " of " + std::to_string(options_.steps);
+  line += "; the run so far is in " + hearth::quoted(options_.out, options_.out.size());
+  if (options_.may_go_on) {
+    line += std::string(", and ") +
+            (options_.fresh ? "--resume in place of --fresh" : "the same command") +
+            " goes on from there";
+  }
+  write_note(line + "\n");
 }
 
 void TrainingRun::write_curve() const {
@@ -157,14 +182,18 @@ void TrainingRun::write_curve() const {
 }
 
 TrainingResult TrainingRun::run() {
+  const ShutdownSignal signal(options_.command);
+  next_save_ = runtime::Timeline::now() + options_.checkpoint_seconds;
   Progress progress;
   const std::int64_t first = state_.step;
   const auto rate = [&] {
     const auto done = static_cast<double>(units().a_step) * static_cast<double>(state_.step);
     return state_.seconds > 0 ? done / state_.seconds : 0;
   };
+  // Of a run that was stopped before it.
+  if (state_.step > 0 && state_.step < planned_steps() && evaluation_is_due()) note_evaluation();
   Statistics warm = statistics();
-  while (state_.step < planned_steps()) {
+  while (signal.received() == 0 && state_.step < planned_steps()) {
     const double start = runtime::Timeline::now();
     const Array loss = train_step();
     const bool read = state_.step % kReadEvery == 0 || state_.step + 1 >= planned_steps();
@@ -193,13 +222,19 @@ TrainingResult TrainingRun::run() {
       progress.update(status);
     }
     if (state_.step >= total) break;
-    if (evaluation_is_due()) note_evaluation();
-    if (state_.step % options_.checkpoint_every == 0) save();
+    if (signal.received() == 0 && evaluation_is_due()) note_evaluation();
+    if (signal.received() == 0 && checkpoint_is_due()) save();
   }
-  note_evaluation();
+  // An evaluation out of turn would be in the curve of the run that goes on.
+  const int stopped_by = signal.received();
+  if (stopped_by == 0) note_evaluation();
   progress.finish();
   save();
   write_curve();
+  if (stopped_by != 0) {
+    note_interruption(stopped_by);
+    throw Interrupted{stopped_by};
+  }
 
   TrainingResult result;
   result.steps = state_.step;

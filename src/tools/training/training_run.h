@@ -31,12 +31,14 @@ struct RunOptions {
   std::int64_t warm_up = 50;  // steps
   std::uint64_t seed = 0;
   std::int64_t checkpoint_every = 200;  // steps
+  double checkpoint_seconds = 60;       // at the latest so long after the last one
   std::int64_t evaluate_every = 0;      // steps; 0: a tenth of them
   bool fresh = false;                   // forget a checkpoint that is there
   // Go on from one, which must be there, and may have been made for another number of steps: what
   // is left of these then follows the rate that they have.
   bool resume = false;
-  std::string device;  // empty: the default
+  bool may_go_on = true;  // whether the command has these two options
+  std::string device;     // empty: the default
 };
 
 // A file beside the checkpoint.
@@ -66,8 +68,9 @@ class TrainingRun {
   TrainingRun(const TrainingRun&) = delete;
   TrainingRun& operator=(const TrainingRun&) = delete;
 
-  // Trains to the end, writes checkpoint and loss curve. Throws Error{invalid_argument} when the
-  // loss stops being a number.
+  // Trains to the end, writes checkpoint and loss curve. Where SIGINT or SIGTERM comes before that,
+  // finishes the step, writes both, says so and throws Interrupted; a second one ends the program.
+  // Throws Error{invalid_argument} when the loss stops being a number.
   TrainingResult run();
 
   // The loss before the first step, of which a run that goes on knows by its checkpoint; where that
@@ -108,13 +111,18 @@ class TrainingRun {
   virtual std::string title() const = 0;
   // Whether evaluate() is of held-out data, and so shown as such.
   virtual bool has_held_out() const { return true; }
+  // Writes what others read beside each checkpoint.
+  virtual void write_result() const {}
 
  private:
   std::int64_t planned_steps() const;
   Array train_step();
   bool evaluation_is_due();
   void note_evaluation();
+  bool checkpoint_is_due() const;
   void save();
+  // Says where it stopped, and how it goes on.
+  void note_interruption(int signal) const;
 
   RunOptions options_;
   Device device_;
@@ -122,6 +130,7 @@ class TrainingRun {
   RunSettings settings_;  // of open()
   RunState state_;
   std::int64_t tenths_ = 0;  // of a budget of time, at the last evaluation
+  double next_save_ = 0;     // when the next checkpoint is due, on the clock of Timeline
   std::vector<LossBaseline> baselines_;
 };
 
