@@ -9,12 +9,15 @@
 
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
+#include "models/own_bits.h"
 #include "models/rows_of_texts.h"
 
 namespace hearth::models {
 namespace {
 
-class CacheCuts : public ::testing::TestWithParam<std::string> {};
+class CacheCuts : public ::testing::TestWithParam<std::string> {
+  const WithNumerics bits_{testing::own_bits()};
+};
 
 // The same bits, and those near what transformers makes of the prompt without a cache.
 TEST_P(CacheCuts, ChangeNoBit) {

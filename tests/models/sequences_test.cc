@@ -17,6 +17,7 @@
 #include "hearth/ops.h"
 #include "models/golden_language_model.h"
 #include "models/golden_model.h"
+#include "models/own_bits.h"
 
 namespace hearth::models {
 namespace {
@@ -72,6 +73,7 @@ class Conversations : public ::testing::TestWithParam<std::string> {
     EXPECT_LE(testing::normalized_error(own, part), std::max(1e-11, 2 * golden_.nmse_of_f32));
   }
 
+  const WithNumerics bits_{testing::own_bits()};
   GoldenModel golden_;
   GoldenPrompt prompt_;
   std::vector<std::int32_t> tokens_;

@@ -16,6 +16,7 @@
 #include "models/language/cache.h"
 #include "models/language/model/sequences.h"
 #include "models/language/windows.h"
+#include "models/own_bits.h"
 #include "models/serving/cache_plan.h"
 
 namespace hearth::models {
@@ -92,6 +93,7 @@ class WindowCaches : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(scores == expected(tokens, first, end)) << first << " to " << end;
   }
 
+  const WithNumerics bits_{testing::own_bits()};
   LanguageModel model_;
   std::int64_t of_text_;  // pages of windows that a text has at most
 };
