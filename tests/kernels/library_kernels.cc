@@ -37,12 +37,14 @@ std::vector<DType> dtypes_of(const OpDef& op) {
   return dtypes;
 }
 
+// Of kernels that several launch the first counts, whose threads CUDA's compiler is told.
 std::vector<DeviceTraits> kinds_of_device() {
   const DeviceTraits plain;
   DeviceTraits cuda;
   cuda.processors = 128;
   cuda.processor_threads = 2048;
   cuda.processor_registers = 64 * 1024;
+  cuda.thread_registers = 255;
   cuda.processor_memory = 228 * 1024;
   cuda.large_threadgroup_memory = 49 * 1024;  // what tiles of prompts take, at least
   cuda.has_tile_products = true;
@@ -56,7 +58,7 @@ std::vector<DeviceTraits> kinds_of_device() {
   metal.has_simdgroup_matrix = true;
   metal.libraries.matmul = {.exists = true};
   metal.libraries.plain_attention = {.exists = true};
-  return {plain, cuda, metal};
+  return {cuda, plain, metal};
 }
 
 // The sample with those of its extents multiplied that are in `chosen`.
