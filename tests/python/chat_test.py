@@ -109,7 +109,7 @@ def test_lines_are_edited_in_the_middle(terminal):
     terminal.write(b"\x1b[A\x7f\n")
     assert b"no such command; got /res," in terminal.read_until(PROMPT)
     terminal.write(b"/?\n")
-    assert b"/reset " in terminal.read_until(PROMPT)
+    assert b"/reset, /clear " in terminal.read_until(PROMPT)
     terminal.write(b"/x\n")
     terminal.read_until(PROMPT)
     terminal.write(b"\x1bOA\x1bOA\x1bOA\x1bOA\x1bOBs\n")
