@@ -11,6 +11,7 @@
 
 #include "core/counted.h"
 #include "core/json.h"
+#include "core/trimmed.h"
 #include "hearth/device.h"
 #include "io/text_file.h"
 #include "models/loading/load_model.h"
@@ -32,7 +33,7 @@ namespace hearth::tools {
 namespace {
 
 constexpr std::uint64_t kMostKeyBytes = 1 << 20;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf", kBlanks = " \t";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::chrono::hours kWhile{1};
 
 struct ServeArguments {
@@ -62,11 +63,8 @@ std::vector<std::string> keys_of(const ServeArguments& arguments) {
     for (std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
          at < text.size();) {
       const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
-      const std::string line = text.substr(at, end - at);
-      const std::size_t first = line.find_first_not_of(kBlanks);
-      if (first != line.npos) {
-        keys.push_back(line.substr(first, line.find_last_not_of(kBlanks) + 1 - first));
-      }
+      const std::string_view key = trimmed(std::string_view(text).substr(at, end - at), " \t");
+      if (!key.empty()) keys.emplace_back(key);
       at = end + 1;
     }
     if (keys.empty()) {

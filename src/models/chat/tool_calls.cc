@@ -8,18 +8,14 @@
 #include <variant>
 
 #include "core/json.h"
+#include "core/trimmed.h"
 
 namespace hearth::models {
 namespace {
 
 constexpr std::string_view kDeepSeekSeparator = "<\uff5ctool\u2581sep\uff5c>";
 
-std::string_view without_spaces(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
-}
+std::string_view without_spaces(std::string_view text) { return trimmed(text, " \t\r\n"); }
 
 std::optional<ToolCall> call_of_json(const JsonValue& value) {
   const auto* object = std::get_if<JsonObject>(&value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/quoted.h"
+#include "core/trimmed.h"
 #include "tools/serve/packed_body.h"
 #include "tools/serve/request_errors.h"
 
@@ -36,11 +37,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-std::string_view without_blanks(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
+std::string_view without_blanks(std::string_view text) { return trimmed(text, " \t"); }
 
 ApiError bad_head(const std::string& what, std::string_view got, const std::string& expected) {
   return bad_request(400, "the head of the request: " + what + "; got " + quoted(got, kMostShown) +
