@@ -131,6 +131,13 @@ TEST(TokenizerToGguf, WholePiecesThatMergesDoNotReach) {
   EXPECT_EQ(metadata.as_text("tokenizer.ggml.pre"), "qwen2");
 }
 
+// What Python's words for numbers stand in is read as the tokenizer itself is.
+TEST(TokenizerToGguf, FilesWithNumbersThatAreNotFinite) {
+  std::string json = byte_level(kGpt2Split, false);
+  json.insert(1, R"("unused": Infinity, )");
+  EXPECT_EQ(written({json, kConfig, ""}, {"ab"}).as_text("tokenizer.ggml.pre"), "gpt-2");
+}
+
 TEST(TokenizerToGguf, RefusesWhatHasNoName) {
   const auto refused = [](const std::string& json) {
     return error_of(ErrorCode::unsupported, [&] { written({json, kConfig, ""}); });

@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "core/json_fields.h"
+#include "core/json_object.h"
 #include "core/quoted.h"
 #include "models/tokenizer/config_templates.h"
 #include "models/tokenizer/from_gguf.h"
@@ -289,8 +290,8 @@ void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int
                    const std::string& source) {
   const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config, texts.ends,
                                               static_cast<std::size_t>(rows));
-  const std::optional<JsonValue> document = parse_json(texts.tokenizer);
-  tokens::GgufTokenizerWriter writer(metadata, *document, given, texts.keeps_merges, source);
+  const JsonValue document = parse_json_object(texts.tokenizer, source, "a tokenizer");
+  tokens::GgufTokenizerWriter writer(metadata, document, given, texts.keeps_merges, source);
   writer.write();
   const Tokenizer written = tokenizer_from_gguf(metadata, source);
   tokens::require_same(given, written, source);
