@@ -136,11 +136,11 @@ TEST(ModelDrafter, GuessesAgainAfterAFault) {
   };
   const Tokens expected = tokens_alone(loaded, request);
   EXPECT_EQ(guess(0), expected);
-  Device::cpu().trim();
-  Device::cpu().set_memory_limit(1);
+  Device().trim();
+  Device().set_memory_limit(1);
   EXPECT_EQ(guess(1), Tokens{});
   EXPECT_EQ(guess(0), Tokens{});
-  Device::cpu().set_memory_limit(std::numeric_limits<std::int64_t>::max());
+  Device().set_memory_limit(std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(guess(0), expected);
   EXPECT_EQ(guess(1), expected);
   drafter.forget(0);

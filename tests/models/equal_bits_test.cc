@@ -18,6 +18,7 @@
 #include "devices_under_test.h"
 #include "hearth/numerics.h"
 #include "models/language/cache.h"
+#include "models/own_bits.h"
 #include "models/random_language_model.h"
 #include "models/rows_of_texts.h"
 #include "models/serving/scheduler.h"
@@ -179,6 +180,7 @@ TEST_P(EqualBits, OfAnswersInAnyCompany) {
 // Recurrences that run prompts in blocks of rows and answers row by row: of prompts of more than a
 // block, with guesses and without.
 TEST(EqualBitsOfBlocks, HoweverPromptsAreCut) {
+  const WithNumerics bits(testing::own_bits());
   for (const char* name : {"qwen3_next", "qwen3_5", "mamba2"}) {
     const LoadedModel loaded = loaded_golden(name);
     std::vector<GenerationRequest> requests;

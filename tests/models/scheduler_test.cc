@@ -229,18 +229,18 @@ TEST(Scheduler, WhatFailsFailsAlone) {
 // The most that the device holds while these texts are written, one beside the other.
 std::int64_t peak_of(const LoadedModel& loaded, const SchedulerOptions& options,
                      const std::vector<GenerationRequest>& requests) {
-  Device::cpu().trim();
-  Device::cpu().reset_peak();
+  Device().trim();
+  Device().reset_peak();
   Scheduler scheduler(loaded, options);
   std::vector<std::shared_ptr<GenerationStream>> streams;
   for (const GenerationRequest& request : requests) streams.push_back(scheduler.submit(request));
   for (const auto& stream : streams) EXPECT_EQ(read(*stream).last.finish, FinishReason::length);
-  return Device::cpu().memory().peak;
+  return Device().memory().peak;
 }
 
 struct MemoryLimit {
-  explicit MemoryLimit(std::int64_t bytes) { Device::cpu().set_memory_limit(bytes); }
-  ~MemoryLimit() { Device::cpu().set_memory_limit(std::numeric_limits<std::int64_t>::max()); }
+  explicit MemoryLimit(std::int64_t bytes) { Device().set_memory_limit(bytes); }
+  ~MemoryLimit() { Device().set_memory_limit(std::numeric_limits<std::int64_t>::max()); }
 };
 
 TEST(Scheduler, MemoryThatEndsFailsTheTextThatWantsIt) {
@@ -254,7 +254,7 @@ TEST(Scheduler, MemoryThatEndsFailsTheTextThatWantsIt) {
   const std::int64_t least = peak_of(loaded, options, {small, other});
   const std::int64_t most = peak_of(loaded, options, {large});
   ASSERT_LT(least, most);
-  Device::cpu().trim();
+  Device().trim();
   Scheduler scheduler(loaded, options);
   const MemoryLimit limit((least + most) / 2);
   const auto first = scheduler.submit(small), second = scheduler.submit(other);
@@ -274,7 +274,7 @@ TEST(Scheduler, ADeviceThatIsGoneFailsTextsUntilItIsBack) {
   const Tokens expected = tokens_alone(loaded, request);
   {
     const MemoryLimit limit(1);
-    Device::cpu().trim();
+    Device().trim();
     for (int i = 0; i < 2; ++i) {
       const Answer failed = read(*scheduler.submit(request));
       EXPECT_EQ(failed.last.finish, FinishReason::failed);

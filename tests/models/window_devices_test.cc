@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "devices_under_test.h"
+#include "hearth/numerics.h"
 #include "hearth/ops.h"
 #include "models/language/cache.h"
 #include "models/language/windows.h"
+#include "models/own_bits.h"
 #include "models/random_language_model.h"
 #include "models/rows_of_texts.h"
 
@@ -201,6 +203,7 @@ INSTANTIATE_TEST_SUITE_P(All, WindowDevices, ::testing::ValuesIn(window_cases())
 
 // Keys of a row are summed up in pieces of 256, of which a window of 300 begins in any.
 TEST(WindowCuts, OfManyKeysChangeNoBit) {
+  const WithNumerics bits(testing::own_bits());
   constexpr std::int64_t kRows = 700, kPage = 16, kPiece = 150, kPages = 50;
   testing::RandomModel wanted = weights_of("mistral_window", DType::f32);
   wanted.window = 300;
