@@ -131,7 +131,7 @@ TEST(TokenizerToGguf, WholePiecesThatMergesDoNotReach) {
   EXPECT_EQ(metadata.as_text("tokenizer.ggml.pre"), "qwen2");
 }
 
-// What Python's words for numbers stand in is read as the tokenizer itself is.
+// Python writes Infinity, which is no JSON.
 TEST(TokenizerToGguf, FilesWithNumbersThatAreNotFinite) {
   std::string json = byte_level(kGpt2Split, false);
   json.insert(1, R"("unused": Infinity, )");

@@ -225,7 +225,13 @@ class JsonTokenizer {
 Tokenizer tokenizer_from_json(const std::string& json, const std::string& source,
                               const std::string& config, std::span<const std::int64_t> ends,
                               std::size_t rows) {
-  const JsonValue document = parse_json_object(json, source, "a tokenizer");
+  return tokenizer_from_document(parse_json_object(json, source, "a tokenizer"), source, config,
+                                 ends, rows);
+}
+
+Tokenizer tokenizer_from_document(const JsonValue& document, const std::string& source,
+                                  const std::string& config, std::span<const std::int64_t> ends,
+                                  std::size_t rows) {
   const std::optional<JsonValue> settings =
       config.empty() ? std::nullopt : parse_python_json(config);
   if (!config.empty() && !settings) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "core/json.h"
 #include "models/tokenizer/tokenizer.h"
 
 namespace hearth::models {
@@ -20,5 +21,10 @@ namespace hearth::models {
 Tokenizer tokenizer_from_json(const std::string& json, const std::string& source,
                               const std::string& config = "",
                               std::span<const std::int64_t> ends = {}, std::size_t rows = 0);
+
+// The same of a tokenizer.json that is parsed, by parse_json_object().
+Tokenizer tokenizer_from_document(const JsonValue& document, const std::string& source,
+                                  const std::string& config, std::span<const std::int64_t> ends,
+                                  std::size_t rows);
 
 }  // namespace hearth::models

@@ -287,9 +287,9 @@ void add_templates(GgufMetadata& metadata, const TokenizerTexts& texts, const st
 
 void add_tokenizer(GgufMetadata& metadata, const TokenizerTexts& texts, std::int64_t rows,
                    const std::string& source) {
-  const Tokenizer given = tokenizer_from_json(texts.tokenizer, source, texts.config, texts.ends,
-                                              static_cast<std::size_t>(rows));
   const JsonValue document = parse_json_object(texts.tokenizer, source, "a tokenizer");
+  const Tokenizer given = tokenizer_from_document(document, source, texts.config, texts.ends,
+                                                  static_cast<std::size_t>(rows));
   tokens::GgufTokenizerWriter writer(metadata, document, given, texts.keeps_merges, source);
   writer.write();
   const Tokenizer written = tokenizer_from_gguf(metadata, source);
