@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include "models/drafting/model_drafter.h"
 #include "models/drafting/repeats.h"
 #include "models/grammar/grammar.h"
+#include "models/memory_limit.h"
 #include "models/serving/scheduler.h"
 #include "models/texts_alone.h"
 
@@ -136,11 +136,12 @@ TEST(ModelDrafter, GuessesAgainAfterAFault) {
   };
   const Tokens expected = tokens_alone(loaded, request);
   EXPECT_EQ(guess(0), expected);
-  Device().trim();
-  Device().set_memory_limit(1);
-  EXPECT_EQ(guess(1), Tokens{});
-  EXPECT_EQ(guess(0), Tokens{});
-  Device().set_memory_limit(std::numeric_limits<std::int64_t>::max());
+  {
+    Device().trim();
+    const testing::MemoryLimit limit(1);
+    EXPECT_EQ(guess(1), Tokens{});
+    EXPECT_EQ(guess(0), Tokens{});
+  }
   EXPECT_EQ(guess(0), expected);
   EXPECT_EQ(guess(1), expected);
   drafter.forget(0);

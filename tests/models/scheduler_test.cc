@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "error_text.h"
+#include "models/memory_limit.h"
 #include "models/serving/cache_plan.h"
 #include "models/serving/full_queue.h"
 #include "models/serving/text_generation.h"
@@ -238,11 +239,6 @@ std::int64_t peak_of(const LoadedModel& loaded, const SchedulerOptions& options,
   return Device().memory().peak;
 }
 
-struct MemoryLimit {
-  explicit MemoryLimit(std::int64_t bytes) { Device().set_memory_limit(bytes); }
-  ~MemoryLimit() { Device().set_memory_limit(std::numeric_limits<std::int64_t>::max()); }
-};
-
 TEST(Scheduler, MemoryThatEndsFailsTheTextThatWantsIt) {
   const LoadedModel loaded = loaded_golden("llama");
   const SchedulerOptions options{.pages = 60, .page_size = 8, .prefill = 256};
@@ -256,7 +252,7 @@ TEST(Scheduler, MemoryThatEndsFailsTheTextThatWantsIt) {
   ASSERT_LT(least, most);
   Device().trim();
   Scheduler scheduler(loaded, options);
-  const MemoryLimit limit((least + most) / 2);
+  const testing::MemoryLimit limit((least + most) / 2);
   const auto first = scheduler.submit(small), second = scheduler.submit(other);
   const Answer failed = read(*scheduler.submit(large));
   EXPECT_EQ(failed.last.finish, FinishReason::failed);
@@ -273,7 +269,7 @@ TEST(Scheduler, ADeviceThatIsGoneFailsTextsUntilItIsBack) {
   const GenerationRequest request = request_of(loaded, 4, 20, 5);
   const Tokens expected = tokens_alone(loaded, request);
   {
-    const MemoryLimit limit(1);
+    const testing::MemoryLimit limit(1);
     Device().trim();
     for (int i = 0; i < 2; ++i) {
       const Answer failed = read(*scheduler.submit(request));
